@@ -35,4 +35,27 @@ struct TransferTests {
         #expect(try await transfer() == .done(from: "player-1"))
         await ledger.close()
     }
+
+    @Test("what shares a period with a transferred subscription is its new owner's")
+    func sharedPeriod() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {
+            var purchase = Sample.purchase(id, original: original, product: "pass")
+            purchase.webOrderLineItemID = Identifier(charged)
+            return Sample.judged(purchase, .autoRenewableSubscription)
+        }
+        let first = judged("5000", of: "5000", charged: "1")
+        _ = try await ledger.record(Sample.decision([first], offset: 1))
+        try await database.run("UPDATE claims SET player_id = 'player-2' WHERE original_transaction_id = '5000'")
+        let all = [
+            first, judged("5001", of: "5000", charged: "2"), judged("6000", of: "6000", charged: "2"),
+            judged("6001", of: "6000", charged: "3"),
+        ]
+        let refused = try await ledger.record(Sample.decision(all, offset: 2))
+        #expect(refused.granted.isEmpty)
+        let granted = try await ledger.record(Sample.decision(all, player: "player-2", offset: 3))
+        #expect(granted.granted.count == 2)
+        await ledger.close()
+    }
 }

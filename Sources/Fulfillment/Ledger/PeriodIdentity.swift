@@ -79,6 +79,26 @@ extension PendingDecision {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
+    /// A subscription that shares a period with another one, of which something is delivered, goes on from that: it is the same
+    /// player's. One answer of Apple's shows that before the period itself is delivered.
+    func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
+        let told = judged.compactMap { one in
+            period(of: one).map { (period: $0, original: one.purchase.originalTransactionID) }
+        }
+        guard Set(told.map(\.original)).count > 1 else { return }
+        // A hold frees its claim when it is refused: nothing is passed on from it.
+        let delivered = Set(
+            judged.filter { view.grants[$0.purchase.transactionID] != nil }.map(\.purchase.originalTransactionID))
+        var owners: [StoreTransactionID: PlayerID] = [:]
+        for one in told where delivered.contains(one.original) && owners[one.period] == nil {
+            owners[one.period] = view.claims[one.original]?.player
+        }
+        for one in told where view.claims[one.original]?.player == nil {
+            guard let owner = owners[one.period], !owner.isPseudonym else { continue }
+            view.claims[one.original, default: LedgerView.Claim(player: owner)].player = owner
+        }
+    }
+
     /// The id of the period that is held, nil where it is none, and where it is disputed: a dispute claims nothing.
     public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
         hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)

@@ -104,6 +104,7 @@ extension PendingDecision {
     }
 
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
+        passOn(periods: judged, in: &view)
         if isReceiptOfAnother(judged, in: view) {
             return settle(.ownedByOtherPlayer, purchasesOfReceipt(judged, in: view), in: view)
         }
