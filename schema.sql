@@ -556,10 +556,16 @@ $$;
 COMMENT ON FUNCTION revision_floor IS 'A number that no revision told of before the database was last put back is above; 0 where it never was. The next revision of a grant or a subscription is above both this and its own.';
 DO $$ BEGIN PERFORM revision_floor(); END $$;
 
-CREATE OR REPLACE FUNCTION may_be_lost(known_since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+CREATE OR REPLACE FUNCTION lost_before() RETURNS timestamptz LANGUAGE sql STABLE AS $$
     -- LostDecisions.clockMargin
-    SELECT EXISTS (SELECT FROM offsets_decided_again WHERE fell_back_at + interval '1 hour' >= known_since)
-        OR EXISTS (SELECT FROM database_lives WHERE revisions_above > 0 AND begun_at + interval '1 hour' >= known_since)
+    SELECT interval '1 hour' + greatest(
+        (SELECT max(fell_back_at) FROM offsets_decided_again),
+        (SELECT max(begun_at) FROM database_lives WHERE revisions_above > 0))
+$$;
+COMMENT ON FUNCTION lost_before IS 'Until when a state of the database that is lost may have taken records and notifications; null where none is lost.';
+
+CREATE OR REPLACE FUNCTION may_be_lost(known_since timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT coalesce(known_since <= lost_before(), false)
 $$;
 COMMENT ON FUNCTION may_be_lost IS 'Whether the database was put back to an earlier state after receiptd knew of a hold, or of a purchase that Apple told of. A grant of it may have been published and be lost then.';
 

@@ -39,6 +39,7 @@ WORKERS_CALLS = [
     "SELECT * FROM refund_owner('1', '1', 'b', 'Production')",
     "SELECT database_history()",
     "SELECT revision_floor()",
+    "SELECT lost_before()",
     "SELECT may_be_lost(now())",
     "SELECT make_outcomes_day(current_date)",
     "SELECT drop_outcomes_day('2020-01-01')",

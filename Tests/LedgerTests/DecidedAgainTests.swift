@@ -44,6 +44,25 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
+    @Test("what was refunded and given back meanwhile is granted, and reinstated above what may have been told")
+    func reversed() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let refunds = RefundTests()
+        for id in ["1000", "1001"] {
+            for word in [refunds.received(.refund, of: id), refunds.received(.reversal, of: id, after: 5)] {
+                #expect(try await refunds.apply(word, in: database) == ["remembered"])
+            }
+        }
+        let both = try await ledger.record(decision(Sample.purchase("1000"), offset: 1)).events
+        #expect(both.map(\.kind) == [.granted, .reinstated])
+        #expect(
+            try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL AND revision = 2") == 1)
+        let first = decision(Sample.purchase("1001"), offset: 2, isDecidedAgain: false)
+        #expect(try await ledger.record(first).events.map(\.kind) == [.granted])
+        await ledger.close()
+    }
+
     @Test("what would not be granted anyway stays cancelled, and so does all that is decided for the first time")
     func cancelled() async throws {
         let database = try await LedgerDatabase()

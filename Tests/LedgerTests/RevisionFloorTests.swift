@@ -50,6 +50,52 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
+    @Test(
+        "Apple's words that cancel each other after a fall back are told again, for the lost state may have told but one"
+    )
+    func cancelledWords() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in 1...5 as ClosedRange<Int64> {
+            _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
+        }
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1002"), in: database) == ["revoked"])
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["remembered"])
+        // Read before anyone has noticed the fall.
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1005", after: 5), in: database) == ["remembered"])
+        let floor = try await fallBack(database)
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1005"), in: database) == ["reinstated"])
+        // The reversal is read before the refund: nothing changes.
+        #expect(
+            try await refunds.apply(
+                refunds.received(.reversal, of: "1001", after: 5), refunds.received(.refund, of: "1001"), in: database)
+                == ["reinstated", "outdated"])
+        // It was reversed and refunded again: nothing changes either.
+        #expect(
+            try await refunds.apply(
+                refunds.received(.refund, of: "1002", after: 9), refunds.received(.reversal, of: "1002", after: 5),
+                in: database) == ["revoked", "outdated"])
+        // Known before.
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["duplicate"])
+        // Apple signed it long after the fall back.
+        let century: Int64 = 3_155_760_000
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1004", after: century), in: database)
+                == ["remembered"])
+        #expect(
+            try await events(in: database).map(\.eventID) == [
+                OutcomeEvent.eventID(.revoked, transaction: "1002", revision: 2),
+                OutcomeEvent.eventID(.reinstated, transaction: "1005", revision: floor + 1),
+                OutcomeEvent.eventID(.reinstated, transaction: "1001", revision: floor + 1),
+                OutcomeEvent.eventID(.revoked, transaction: "1002", revision: floor + 1),
+            ])
+        #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
+        await ledger.close()
+    }
+
     @Test("what is granted again has its first revision again, and what is revoked of it at once one above them")
     func revokedAtOnce() async throws {
         let database = try await LedgerDatabase()

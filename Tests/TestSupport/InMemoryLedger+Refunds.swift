@@ -27,12 +27,19 @@ extension InMemoryLedger.State {
 
     /// For what is granted later, under whatever id of its period.
     private mutating func noteRefund(_ notice: RefundNotice) {
-        view.refunds[notice.key] = refunds.states[notice.key]?.revocation
-        guard let period = notice.period else { return }
-        for (key, state) in refunds.states where state.period == period { view.refunds[key] = state.revocation }
-        let key = RefundKey(
-            transactionID: period, bundleID: notice.transaction.bundleID, environment: notice.transaction.environment)
-        view.refunds[key] = refunds.states[notice.key]?.revocation
+        guard let known = refunds.states[notice.key] else { return }
+        var keys = [notice.key]
+        if let period = notice.period {
+            keys += refunds.states.filter { $0.value.period == period }.map(\.key)
+            keys.append(
+                RefundKey(
+                    transactionID: period, bundleID: notice.transaction.bundleID,
+                    environment: notice.transaction.environment))
+        }
+        for key in keys {
+            view.refunds[key] = known.revocation
+            if known.revocation == nil { view.refunds.reversed.insert(key) } else { view.refunds.reversed.remove(key) }
+        }
     }
 
     fileprivate mutating func settle(_ received: ReceivedNotice, _ catalog: Catalog) -> NoticeEffect {

@@ -50,6 +50,9 @@ public struct GrantRevocations: Sendable, Equatable {
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
     }
 
+    /// What the player has been told last, or is to be told.
+    var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
+
     public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }
 
     /// Since when anything has been taken back; nil where the grant is whole.
@@ -87,7 +90,6 @@ public struct GrantRevocations: Sendable, Equatable {
     private mutating func change(_ body: (inout GrantRevocations) -> Void) -> Change? {
         let before = revocation?.milliPercent
         body(&self)
-        guard revocation?.milliPercent != before else { return nil }
-        return revocation.map(Change.revoked) ?? .reinstated
+        return revocation?.milliPercent == before ? nil : standing
     }
 }

@@ -75,8 +75,7 @@ public struct LedgerView: Sendable {
     public var refusals: [StoreTransactionID: Set<PlayerID>]
     /// What submissions that are refused as a whole won before, in purchase order. Nil where a batch has none of these.
     public var won: [NameBasedUUID: [WonTransaction]]?
-    /// What Apple took back, whether it was granted or not.
-    public var refunds: [RefundKey: GrantRevocations.Revocation] = [:]
+    public var refunds = KnownRefunds()
     /// Revisions are above it: a state of the database that is lost may have told of those up to it. 0: none is lost.
     public var revisionFloor: Int32 = 0
     /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.

@@ -37,7 +37,7 @@ extension RefundNotice {
         guard counts else {
             // What another id of the period says is known of this one too.
             if last != nil || state.revocation != nil { view.enter(state, of: keys) }
-            return .outdated
+            return refunded.flatMap { _ in tellAgain(in: &view, at: now, catalog: catalog) } ?? .outdated
         }
         if id != nil, refunded == nil { view.told[key, default: ToldRefunds()].reversals.append(signedAt) }
         state.signedAt = max(signedAt, last?.signedAt ?? signedAt)
@@ -49,7 +49,18 @@ extension RefundNotice {
         let event = change.flatMap { grant.tell($0, told: transaction, at: now, catalog: catalog) }
         // What Apple said is kept with the grant, also where an operator's revocation is what counts.
         view.grants[grant.transactionID] = grant
-        return event.map(RefundEffect.published) ?? .remembered
+        return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
+    }
+
+    /// It changes nothing here, but words that cancel each other may have been told one by one in a state of the database that is
+    /// lost: what is in force is told again, once. What another answer shows is no such word, for it is shown again and again.
+    private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
+        guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
+            grant.revision <= view.revisionFloor
+        else { return nil }
+        let event = grant.tell(grant.revocations.standing, told: transaction, at: now, catalog: catalog)
+        view.grants[grant.transactionID] = grant
+        return event.map(RefundEffect.published)
     }
 
     /// Whether it counts. A part that is told of late and was smaller is remembered all the same: it stays where the larger
@@ -141,6 +152,18 @@ extension LedgerView {
         return purchase.purchasedAt <= original.at ? original : nil
     }
 
+    /// Whether Apple took it back and reversed that before it was granted.
+    fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
+        guard !refunds.reversed.isEmpty else { return false }
+        let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
+        let ids = [judged.purchase.transactionID, decision.period(of: judged), original]
+        return ids.compactMap(\.self).contains { id in
+            refunds.reversed.contains(
+                RefundKey(
+                    transactionID: id, bundleID: decision.submission.bundleID, environment: decision.environment))
+        }
+    }
+
     /// Whether Apple took all of it back before it was granted.
     func isRefunded(_ judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
         refund(of: judged, in: decision).map { !$0.leavesUnits(of: judged.purchase.quantity) } ?? false
@@ -148,18 +171,20 @@ extension LedgerView {
 }
 
 extension PendingDecision {
-    /// A part that Apple took back before is revoked at once.
+    /// A part that Apple took back before is revoked at once. Where the database has lost a decision on it, its revocation may
+    /// have been told of too: it is told again that Apple reversed that.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
-        guard let refunded = view.refund(of: judged, in: self) else { return new }
+        let refunded = view.refund(of: judged, in: self)
+        guard refunded != nil || isDecidedAgain && view.isReversed(judged, in: self) else { return new }
         var grant = GrantedPurchase(
             transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
             player: submission.playerID, bundleID: submission.bundleID, productID: purchase.productID,
             quantity: purchase.quantity, environment: environment, purchasedAt: purchase.purchasedAt,
             expiresAt: purchase.expiresAt, submissionID: submission.submissionID,
             revision: max(1, view.revisionFloor), revocations: GrantRevocations(apple: refunded), event: event.value)
-        let told = grant.tell(.revoked(refunded), at: decidedAt, catalog: Catalog(version: 0, apps: []))
+        let told = grant.tell(grant.revocations.standing, at: decidedAt, catalog: Catalog(version: 0, apps: []))
         new.revocation = Settlement.Revocation(grant: grant, event: told)
         return new
     }

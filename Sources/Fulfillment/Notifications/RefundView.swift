@@ -13,6 +13,10 @@ public struct RefundView: Sendable {
     /// By original transaction the non-consumable that is granted under it, under whatever id; by period the transaction that
     /// has it.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
+    /// A state of the database that is lost may have taken notifications that were signed by then. Nil: none is lost.
+    public var lostBefore: Timestamp?
+    /// Grants up to this revision were not told of since. 0: all were.
+    public var revisionFloor: Int32 = 0
 
     public init(
         states: [RefundKey: RefundState] = [:], taken: Set<Identifier> = [],

@@ -61,9 +61,12 @@ struct RefundWrite: Sendable {
         let wanted = transactions.union(claims.values.compactMap(\.grantedTransaction)).sorted()
         let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
         let columns = try GrantColumns(grants)
+        let (lostBefore, told) = (try grants.column("lost_before"), try grants.column("told_revision"))
         for row in 0..<grants.count {
             guard let grant = GrantedPurchase(grants, row, columns) else { continue }
             view.grants[grant.transactionID] = grant
+            view.lostBefore = grants.timestamp(row, lostBefore)
+            if grants.int4(row, told).map({ $0 < grant.revision }) ?? false { view.revisionFloor = grant.revision }
             if grants.bool(row, columns.isNonConsumable) == true, let original = grant.originalTransactionID,
                 claims[original]?.grantedTransaction == grant.transactionID
             {

@@ -8,7 +8,7 @@ enum RevisionFloor {
     /// Enters it where a purchase may be revoked as soon as it is granted. A round trip then, else none.
     /// - Parameter isShown: Apple shows one of the purchases as taken back.
     static func find(for view: inout LedgerView, ifShown isShown: Bool, in session: PostgresSession) throws {
-        guard isShown || !view.refunds.isEmpty else { return }
+        guard isShown || !view.refunds.isEmpty || !view.refunds.reversed.isEmpty else { return }
         let rows = try session.execute(statement)
         view.revisionFloor = rows.int4(0, try rows.column("floor")).map { Int32(truncatingIfNeeded: $0) } ?? 0
     }

@@ -51,11 +51,14 @@ private struct RefundColumns {
 extension LedgerView {
     fileprivate mutating func enterRefund(_ rows: PostgresRows, _ row: Int, _ columns: RefundColumns) {
         guard let transaction = rows.text(row, columns.transaction), let bundle = rows.text(row, columns.bundle),
-            let environment = rows.text(row, columns.environment).flatMap(StoreEnvironment.init(rawValue:)),
-            let time = rows.timestamp(row, columns.revokedAt)
+            let environment = rows.text(row, columns.environment).flatMap(StoreEnvironment.init(rawValue:))
         else { return }
         let key = RefundKey(
             transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
+        guard let time = rows.timestamp(row, columns.revokedAt) else {
+            refunds.reversed.insert(key)
+            return
+        }
         refunds[key] = GrantRevocations.Revocation(
             at: time, reason: rows.text(row, columns.reason).flatMap(Reason.init(rawValue:)) ?? .refund,
             milliPercent: rows.int4(row, columns.share).flatMap { Int32(exactly: $0) })

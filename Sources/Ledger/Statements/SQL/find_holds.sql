@@ -1,5 +1,6 @@
 -- $1 transactions; $2 players in hand: only their refusals are read, whose rows have no reason. $3 transactions whose
 -- refunds are wanted: those rows have no player. $4 claims of periods whose refunds are wanted: those rows have theirs.
+-- Where Apple reversed the refund, revoked_at is null.
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -16,7 +17,7 @@ FROM unnest($3::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
     FROM refunds
-    WHERE transaction_id = wanted.id AND revoked_at IS NOT NULL
+    WHERE transaction_id = wanted.id
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.
     OFFSET 0
 ) AS refund
@@ -26,6 +27,7 @@ FROM unnest($4::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
     FROM refunds
-    WHERE period_id = wanted.id AND revoked_at IS NOT NULL
+    WHERE period_id = wanted.id
+    ORDER BY revoked_at IS NULL
     LIMIT 1
 ) AS refund;
