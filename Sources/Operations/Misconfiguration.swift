@@ -4,7 +4,7 @@ import Synchronization
 /// `receiptd_misconfigured`, so that the end of one cause does not hide another.
 public final class Misconfiguration: Sendable {
     private let gauge: GaugeFamily
-    /// What to do, by app and cause.
+    /// Sentences for the operator, by app and cause.
     private let causes = Mutex<[String: [String: String]]>([:])
 
     init(gauge: GaugeFamily) {

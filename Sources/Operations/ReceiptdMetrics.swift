@@ -48,7 +48,7 @@ public struct ReceiptdMetrics: Sendable {
     public let consoleChanges: CounterFamily
     /// What records tell of this process's clock.
     public let recordClock = RecordClock()
-    /// What proofs tell of it.
+    /// Tells a wrong clock by the times that Apple signed.
     public let signedClock = SignedClock()
     /// `against`; seconds that the worker's clock is ahead.
     public let clockSkew: GaugeFamily

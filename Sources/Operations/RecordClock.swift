@@ -54,7 +54,7 @@ public final class RecordClock: Sendable {
     }
 }
 
-/// What Apple signed at a time that has not come yet by this process's clock: one of the two clocks is wrong. Times are
+/// Watches for proofs that Apple signed later than now by this process's clock: one of the two clocks is wrong. Times are
 /// milliseconds since the epoch.
 public final class SignedClock: Sendable {
     /// By which what Apple signed was furthest in the future since the last look; 0 where nothing was.

@@ -17,7 +17,7 @@ package struct AppleOrder: Sendable {
         (self.settings, self.secrets, self.pool) = (settings, secrets, pool)
     }
 
-    /// Its transactions: each app with `server_api` is asked until one knows the order. Throws a `CommandFailure` where no app
+    /// Returns the order's transactions: each app with `server_api` is asked until one knows it. Throws a `CommandFailure` where no app
     /// does, or not all could be asked, and a `PostgresError`.
     package func transactions(of order: String) async throws -> [NotifiedTransaction] {
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))

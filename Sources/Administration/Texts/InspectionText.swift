@@ -2,7 +2,7 @@ import Encodings
 import Ledger
 import ReceiptdConfiguration
 
-/// What an inspection found, as JSON or as one table for each kind of row.
+/// The findings of an inspection, as JSON or as one table for each kind of row.
 package enum InspectionText {
     private static let indent = "  "
 

@@ -6,7 +6,7 @@ public struct CredentialsFault: Sendable, Equatable {
     public let endpoint: String
     /// The setting that holds the shared secret or the private key. Nil: the catalog names none.
     public let setting: String?
-    /// What Apple refused. Nil: the setting is empty, or holds no key.
+    /// The credential that Apple refused. Nil: the setting is empty, or holds no key.
     public let refusal: AppleAnswer.Blockage?
 
     public init(endpoint: String, setting: String?, refusal: AppleAnswer.Blockage?) {

@@ -50,7 +50,7 @@ public struct GrantRevocations: Sendable, Equatable {
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
     }
 
-    /// What the player has been told last, or is to be told.
+    /// The word about the grant that the player was told last, or is to be told.
     var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
 
     public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }

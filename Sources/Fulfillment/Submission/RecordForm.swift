@@ -1,6 +1,6 @@
 import Encodings
 
-/// What a record of one of receiptd's topics is, as the names in its object tell.
+/// The form of a record of one of receiptd's topics, as the names in its object tell.
 public enum RecordForm: Sendable, CaseIterable {
     case submission
     case notification
@@ -55,7 +55,7 @@ extension DeadLetter {
             reason: reason, detail: "\(detail); \(own.hint)", code: cause.code, sender: sender, lastOffset: lastOffset)
     }
 
-    /// Of a record of the notifications' topic that is none.
+    /// The detail for a record of the notifications' topic that is no notification.
     /// - Parameter why: one sentence, without anything of the record.
     public init(notification value: [UInt8], unreadable why: String) {
         self = DeadLetter(reason: .malformedMessage, detail: why).naming(formOf: value, in: .notification)

@@ -119,7 +119,7 @@ public final class Failures: Sendable {
         return states.withLock { $0.unmet(now: now) }
     }
 
-    /// What fails although the process is ready, which apps wait for an operator, and what the fleet lost within a day.
+    /// Lines about parts that fail although the process is ready, apps that wait for an operator, and losses within a day.
     public var notes: [String] {
         let others = metrics.map { $0.misconfiguration.sentences + $0.incidents.losses() } ?? []
         guard ongoing.load(ordering: .relaxed) != 0 else { return others }
