@@ -26,7 +26,8 @@ extension EndToEnd {
             let letter = try #require(bed.outcomes.content.deadLetters.first)
             #expect(letter.value == poison.value && letter.key == poison.key)
             let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
-            #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 3 times"))
+            // The fourth was to read it once more, in order to park it.
+            #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
             // Without a grudge: what comes now is taken side by side, and the workers live.
             var more = Plan()
@@ -34,6 +35,36 @@ extension EndToEnd {
             try await bed.submit(more.records)
             try await bed.settle(more)
             #expect(bed.allWorkers.count { $0.process.isRunning } == 2)
+        }
+    }
+
+    @Test(
+        "a record that three workers died of in isolation is tried once more by itself, and granted where it was innocent",
+        .takesLong)
+    func innocentOfThreeDeaths() async throws {
+        var plan = Plan()
+        plan.addGenuine(1, player: "accused")
+        try await Testbed.run { bed in
+            try await bed.submit(plan.records)
+            // Three side by side, three in isolation.
+            for _ in 0..<6 {
+                let worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "genuine-1"])
+                #expect(try await worker.ending() == -SIGKILL)
+            }
+            try bed.startWorker()
+            let waiting = """
+                SELECT count(*) FROM parked WHERE reason = 'crashed' AND due_at > now() + interval '50 minutes'
+                """
+            try await eventually("it waits for its last try") {
+                let isParked = try await bed.query(waiting) { $0.int8(0, 0) } == 1
+                return isParked || !bed.outcomes.content.deadLetters.isEmpty
+            }
+            #expect(bed.outcomes.content.deadLetters.isEmpty)
+            #expect(bed.outcomes.events(of: "genuine-1").isEmpty)
+            let due = "WITH due AS (UPDATE parked SET due_at = now() RETURNING id) SELECT count(*) FROM due"
+            #expect(try await bed.query(due) { $0.int8(0, 0) } == 1)
+            try await bed.settle(plan)
+            expectNone(try await Checker(bed: bed, plan: plan).problems())
         }
     }
 

@@ -68,7 +68,16 @@ struct SuspectTests {
             }
             #expect(deaths == 3)
             #expect(ended.sorted() == [1, 2, 4, 5])
-            #expect(setAside == SetAsideSubmission(submissionID: "s-3", bundleID: "com.example.game", deaths: 3))
+            #expect(
+                setAside
+                    == SetAsideSubmission(
+                        submissionID: "s-3", bundleID: "com.example.game", deaths: 3, isTriedAgain: true))
+            // An hour later its last try kills, too.
+            #expect(try await store.hasSuspect() == false)
+            try await database.run("UPDATE parked SET due_at = due_at - interval '1 hour' WHERE source_offset = 3")
+            #expect(try await takeIsolated(store)?.position.offset == 3)
+            try await die(database)
+            #expect(try await takeIsolated(store) == nil)
             // Nothing of it is lost, and nobody takes it up.
             #expect(try await store.hasSuspect() == false)
             #expect(try await store.leaseDue(limit: 10).isEmpty)
@@ -76,7 +85,7 @@ struct SuspectTests {
                 ParkedFilter(reason: .crashed), limit: 10)
             #expect(listed.map(\.submissionID) == ["s-3"])
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
-            #expect(listed.first?.detail == "the process died 3 times while this one was tried in isolation")
+            #expect(listed.first?.detail == "the process died 4 times while this one was tried in isolation")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
             // An operator's retry ends it, and no death is counted.
             #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)

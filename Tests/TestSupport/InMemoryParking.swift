@@ -28,6 +28,13 @@ public final class InMemoryParking: ParkedSubmissions {
         self.mostUnprovenBytes = mostUnprovenBytes
     }
 
+    /// As if so much time had passed that all are due.
+    public func makeDue() {
+        state.update { state in
+            for (id, row) in state.rows where row.dueAt != nil { state.rows[id]?.dueAt = ContinuousClock.now }
+        }
+    }
+
     public var count: Int { state.read { $0.rows.count } }
 
     /// As if all workers had died long ago.
@@ -54,7 +61,8 @@ public final class InMemoryParking: ParkedSubmissions {
                 if parked + submission.byteCount > mostUnprovenBytes { return Durable(.tooManyWaiting, in: nil) }
             }
             state.rows[id] = Row(
-                parked: submission, reason: submission.reason, history: submission.history, dueAt: dueAt)
+                parked: submission, reason: submission.reason, history: submission.history, dueAt: dueAt,
+                suspicion: submission.reason == .crashed ? .ofCrashed : LeaseSuspicion())
             return Durable(.parked, in: nil)
         }
     }
@@ -84,18 +92,18 @@ public final class InMemoryParking: ParkedSubmissions {
     public func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission> {
         state.update { state in
             guard let id = Self.suspect(in: state), var row = state.rows[id] else { return .none }
-            let deaths = row.suspicion.beginIsolation()
-            guard let deaths else {
+            guard let isTriedAgain = row.suspicion.beginIsolationOrLastTry() else {
                 state.rows[id] = row
                 return Self.lease(id, isDue: true, &state).map { .isolated($0) } ?? .none
             }
-            row.dueAt = nil
+            row.dueAt = isTriedAgain ? ContinuousClock.now + .seconds(ParkingPolicy.lastTrySeconds) : nil
             row.reason = .crashed
             state.rows[id] = row
             let submission = row.parked.submission
             return .setAside(
                 SetAsideSubmission(
-                    submissionID: submission.submissionID.text, bundleID: submission.bundleID.text, deaths: deaths))
+                    submissionID: submission.submissionID.text, bundleID: submission.bundleID.text,
+                    deaths: row.suspicion.deathsInIsolation, isTriedAgain: isTriedAgain))
         }
     }
 

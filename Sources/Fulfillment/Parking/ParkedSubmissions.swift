@@ -81,11 +81,14 @@ public struct SetAsideSubmission: Sendable, Equatable {
     public let bundleID: String
     /// Of workers, while only it was leased.
     public let deaths: Int
+    /// It is due once more, `ParkingPolicy.lastTrySeconds` from now. False: an operator decides.
+    public let isTriedAgain: Bool
 
-    public init(submissionID: String, bundleID: String, deaths: Int) {
+    public init(submissionID: String, bundleID: String, deaths: Int, isTriedAgain: Bool) {
         self.submissionID = submissionID
         self.bundleID = bundleID
         self.deaths = deaths
+        self.isTriedAgain = isTriedAgain
     }
 }
 
@@ -114,6 +117,9 @@ public protocol ParkedSubmissions: Sendable {
     func hasSuspect() async throws -> Bool
 
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
+    ///
+    /// Three deaths of its workers in isolation set it aside until its last try is due; one more leaves it to an operator. What
+    /// is parked as `crashed` has had the three.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
     /// What was leased in isolation only waits, or is about to: a death of the process from now on is not counted against it.

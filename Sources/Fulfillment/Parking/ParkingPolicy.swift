@@ -20,6 +20,9 @@ public struct ParkingPolicy: Sendable, Equatable {
     public static let failuresOfItsOwn = 3
     /// The same where Apple answered nobody: then it was a probe so often, and nobody knows who else would be answered.
     public static let failuresInOutage = 8
+    /// Until what its workers died of in isolation is tried once more, in isolation again. Seconds: what killed innocent
+    /// workers, such as a short memory or an operator, is over by then.
+    public static let lastTrySeconds = 3600.0
     /// No parked submission waits longer than this share of the time for which it has failed, or than memory keeps it: it
     /// finds the end of Apple's trouble in time.
     static let shareOfAge = 0.5

@@ -16,7 +16,7 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case playerShare = "player_share"
     /// PostgreSQL does not take this submission's data: only an operator ends the wait.
     case databaseRefused = "database_refused"
-    /// Workers died with it in isolation: only an operator ends the wait.
+    /// Workers died with it in isolation: it is tried once more, an hour later, and then only an operator ends the wait.
     case crashed
 
     public init(_ blockage: AppleAnswer.Blockage) {

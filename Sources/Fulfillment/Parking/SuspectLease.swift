@@ -3,7 +3,7 @@ public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
     /// To be tried while no other of its kind is leased.
     case isolated(Leased)
-    /// It killed its workers: it waits for an operator now. Nothing looks into it any more.
+    /// It killed its workers: nothing looks into it for now, or until an operator wants it.
     case setAside(SetAside)
 }
 

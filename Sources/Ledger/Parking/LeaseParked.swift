@@ -30,7 +30,9 @@ enum LeaseParked {
     static func suspect(deaths: Int, leaseSeconds: Double, in session: PostgresSession) throws
         -> SuspectLease<LeasedSubmission, SetAsideSubmission>
     {
-        let rows = try session.execute(suspect, [.float8(leaseSeconds), .int4(Int32(clamping: deaths))])
+        let rows = try session.execute(
+            suspect,
+            [.float8(leaseSeconds), .int4(Int32(clamping: deaths)), .float8(ParkingPolicy.lastTrySeconds)])
         let (isIsolated, submission) = (try rows.column("is_alone"), try rows.column("submission_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column("deaths_alone"))
         guard rows.count > 0 else { return .none }
@@ -38,7 +40,8 @@ enum LeaseParked {
             return .setAside(
                 SetAsideSubmission(
                     submissionID: rows.text(0, submission) ?? "", bundleID: rows.text(0, bundle) ?? "",
-                    deaths: Int(rows.int4(0, died) ?? 0)))
+                    deaths: Int(rows.int4(0, died) ?? 0),
+                    isTriedAgain: rows.bool(0, try rows.column("is_tried_again")) ?? false))
         }
         return try leased(rows, in: session).leased.first.map { .isolated($0) } ?? .none
     }

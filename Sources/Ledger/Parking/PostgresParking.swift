@@ -12,7 +12,7 @@ public final class PostgresParking: ParkedSubmissions {
     /// How long a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that. Longer
     /// than Apple may take in two environments.
     public static let leaseSeconds = 60.0
-    /// Of workers, while they had one submission in isolation: then it is set aside.
+    /// Of workers, while they had one submission in isolation: then it is set aside. insert_parked has the number too.
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20

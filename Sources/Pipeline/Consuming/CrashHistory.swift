@@ -9,8 +9,11 @@ struct CrashHistory: Equatable, Sendable {
     static let concurrentStarts = 3
     /// Records in flight of a partition at the last concurrent start, and so those to be isolated afterwards.
     static let isolatedRecords = 64
-    /// Deaths of the process with one record isolated that make it a dead letter.
+    /// Deaths of the process with one record isolated, behind which the record is set aside: a submission is parked, unless
+    /// reading it kills, too; any other record is a dead letter.
     static let deathsOfPoison = 3
+    /// The deaths behind which a submission is a dead letter: reading it, in order to park it, killed.
+    static let deathsOfUnreadable = deathsOfPoison + 1
 
     /// How the partition's records are taken.
     enum Mode: Equatable, Sendable {
@@ -30,6 +33,8 @@ struct CrashHistory: Equatable, Sendable {
         fileprivate(set) var deaths = 0
         /// It is at work on the processor, and nothing else is in the whole process. While it only waits it is not.
         fileprivate(set) var isAtWork = true
+
+        var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
     }
 
     /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
@@ -45,9 +50,8 @@ struct CrashHistory: Equatable, Sendable {
         return starts >= Self.concurrentStarts ? .limited : .concurrent
     }
 
-    func isPoison(_ offset: Int64) -> Bool {
-        suspect.map { $0.offset == offset && $0.deaths >= Self.deathsOfPoison } ?? false
-    }
+    /// Deaths of the process with this record isolated.
+    func deaths(of offset: Int64) -> Int { suspect?.offset == offset ? suspect?.deaths ?? 0 : 0 }
 
     /// A new owner begins where the last one ended.
     /// - Parameter departures: that the database knows of, nil where it does not answer. One more than the last owner knew
@@ -76,8 +80,7 @@ struct CrashHistory: Equatable, Sendable {
 
     /// The record is at work from now on, and nothing else is in flight.
     mutating func isolate(_ offset: Int64) {
-        let deaths = suspect?.offset == offset ? suspect?.deaths ?? 0 : 0
-        suspect = Suspect(offset: offset, deaths: deaths)
+        suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
 
     /// A death from now on is the record's (true), or is not, for it only waits (false).

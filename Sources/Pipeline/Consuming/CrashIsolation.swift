@@ -4,8 +4,9 @@ import Kafka
 /// in flight in all of it.
 ///
 /// Which record that is, Kafka has before the record begins, and whether it is at work or only waits for an answer: so the
-/// next owner finds that the last one died while the record was at work. Only three such deaths make a record a dead letter.
-/// A record that was in flight together with others never becomes one, nor does one that waited for Apple or the database.
+/// next owner finds that the last one died while the record was at work. Only three such deaths set a record aside, and a
+/// fourth makes a submission a dead letter. Neither happens to a record that was in flight together with others, nor to one
+/// that waited for Apple or the database.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct CrashIsolation: Sendable {
@@ -58,18 +59,29 @@ struct CrashIsolation: Sendable {
         var idleSince: Double?
     }
 
+    /// Behind so many of the process with it isolated, a record is a dead letter.
+    private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
     /// A record of another topic is isolated: nothing of ours begins meanwhile.
     var isHeldBack = false
+
+    init(deathsOfDeadLetter: Int = CrashHistory.deathsOfPoison) { self.deathsOfDeadLetter = deathsOfDeadLetter }
 
     /// Records do not begin by themselves.
     var isRestricted: Bool { isActive || isHeldBack }
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// One record is at work, and a death would be counted against it.
-    var hasSuspectAtWork: Bool { partitions.values.contains { $0.history.suspect?.isAtWork == true } }
+    /// The record that is at work, and that a death would be counted against.
+    var suspectAtWork: CrashHistory.Suspect? {
+        for partition in partitions.values {
+            if let suspect = partition.history.suspect, suspect.isAtWork { return suspect }
+        }
+        return nil
+    }
+
+    var hasSuspectAtWork: Bool { suspectAtWork != nil }
 
     /// One record is isolated, and only waits.
     var hasWaitingSuspect: Bool {
@@ -190,9 +202,8 @@ extension CrashIsolation {
                 continue
             }
             partition.idleSince = nil
-            if partition.history.isPoison(offset) {
-                return .deadLetter(offset, of: candidate.partition, deaths: partition.history.suspect?.deaths ?? 0)
-            }
+            let deaths = partition.history.deaths(of: offset)
+            if deaths >= deathsOfDeadLetter { return .deadLetter(offset, of: candidate.partition, deaths: deaths) }
             // Without its offset in Kafka it is not begun.
             state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
             var history = partition.history

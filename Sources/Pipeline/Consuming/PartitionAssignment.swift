@@ -9,7 +9,7 @@ import Timestamps
 final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
-    var isolation = CrashIsolation()
+    var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
     /// Why the group is to be left and joined again.
     private(set) var restartReason: String?
     private var count: UInt64 = 0

@@ -80,11 +80,12 @@ struct RecordIntake {
         CrashPoint.passed(decoded)
         CrashPoint.decoded.reached()
         let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }
+        let suspect = assignment.isolation.suspectAtWork
         let admitted = AdmittedRecord(
             record: record, isSubmission: decoded.submission != nil, ticket: ticket, assignment: partition.assignment,
             epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
-            isIsolated: assignment.isolation.hasSuspectAtWork)
+            isIsolated: suspect != nil, isSetAside: suspect?.isPoison ?? false)
         let item = SubmissionInHand(admitted, at: position, decoded: decoded)
         partition.admit(item)
         if let unread { partition.stepOver(to: unread.last) }

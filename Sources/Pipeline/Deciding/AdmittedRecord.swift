@@ -18,11 +18,14 @@ final class AdmittedRecord: Sendable {
     let isDecidedAgain: Bool
     /// Nothing else is in flight, and a death of the process counts against it.
     let isIsolated: Bool
+    /// Its workers died of it in isolation: it is read, and parked untried.
+    let isSetAside: Bool
 
     /// - Parameter isSubmission: its value was decoded as one. What becomes a dead letter keeps it.
     init(
         record: ConsumerRecord, isSubmission: Bool, ticket: PlayerLanes.Ticket? = nil, assignment: UInt64,
-        epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false
+        epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false,
+        isSetAside: Bool = false
     ) {
         byteCount = record.byteCount
         self.record = isSubmission ? record.withoutValue : record
@@ -32,5 +35,6 @@ final class AdmittedRecord: Sendable {
         self.mayBeRedelivered = mayBeRedelivered
         self.isDecidedAgain = isDecidedAgain
         self.isIsolated = isIsolated
+        self.isSetAside = isSetAside
     }
 }

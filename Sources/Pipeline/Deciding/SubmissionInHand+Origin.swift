@@ -43,6 +43,11 @@ extension SubmissionInHand {
         if case .record(let admitted) = origin { admitted.isIsolated } else { false }
     }
 
+    /// A record that its workers died of in isolation.
+    var isSetAside: Bool {
+        if case .record(let admitted) = origin { admitted.isSetAside } else { false }
+    }
+
     /// Whether this very record may have been answered before.
     var mayBeRedelivered: Bool {
         switch origin {

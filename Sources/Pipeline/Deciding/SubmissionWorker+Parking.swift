@@ -11,7 +11,7 @@ extension SubmissionWorker {
     }
 
     /// Parks what is not even tried: it needs credentials that the app lacks, or (`blockage` is nil) its player has
-    /// too many submissions in memory.
+    /// too many submissions in memory, or its workers died of it.
     func parkUntried(
         _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
     ) async throws(Abandoned) {
@@ -24,7 +24,20 @@ extension SubmissionWorker {
             case .provenBefore, .nothing: break
             }
         }
+        if item.isSetAside { noteSetAside(item) }
         try await park(screened, planUntried(screened, blockedBy: blockage))
+    }
+
+    /// Its sender is not told: who has paid shall not be told no for a fault of ours.
+    private func noteSetAside(_ item: SubmissionInHand) {
+        metrics.all.incidents.note(.crashed, of: "a record")
+        logger.error(
+            "a record kills the process: it is parked, and tried once more by itself",
+            item.traced([
+                .topic: "\(item.position.topic)", .partition: .stringConvertible(item.position.partition),
+                .offset: .stringConvertible(item.position.offset),
+                .delaySeconds: .stringConvertible(ParkingPolicy.lastTrySeconds),
+            ]))
     }
 
     private func planUntried(
@@ -33,7 +46,9 @@ extension SubmissionWorker {
         var history = screened.item.parked?.history ?? WaitingHistory()
         history.noteTaken(now: WallClock.now)
         var plan: ParkingPlan
-        if let blockage {
+        if screened.item.isSetAside {
+            plan = .lastTry(history)
+        } else if let blockage {
             let judgement = Judgement.blocked(blockage)
             history.note(judgement, now: WallClock.now)
             let seconds = parking.policy.delayWhileBlocked(history, jitter: Double.random(in: 0..<1))

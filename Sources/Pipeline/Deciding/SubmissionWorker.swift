@@ -92,7 +92,7 @@ public final class SubmissionWorker: Sendable {
 
     private func carryOut(_ screened: ScreenedSubmission) async throws(Abandoned) {
         let item = screened.item
-        if item.isBeyondShare { return try await parkUntried(screened, blockedBy: nil) }
+        if item.isBeyondShare || item.isSetAside { return try await parkUntried(screened, blockedBy: nil) }
         var clock = StageClock(of: item, in: metrics)
         if let ticket = item.ticket, !lanes.isFirst(ticket) { try await waitForTurn(ticket, of: item) }
         clock.mark(.turn)

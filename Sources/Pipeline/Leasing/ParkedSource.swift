@@ -66,7 +66,9 @@ struct ParkedSource: LeaseSource {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")
         logger.error(
-            "a parked submission kills the process: it is set aside",
+            submission.isTriedAgain
+                ? "a parked submission kills the process: it is set aside, and tried once more by itself"
+                : "a parked submission kills the process: it waits for an operator",
             [
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
                 .count: .stringConvertible(submission.deaths),

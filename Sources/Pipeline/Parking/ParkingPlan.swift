@@ -3,7 +3,7 @@ import Fulfillment
 /// Why a submission is parked, and until when.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
-    /// One word for the operator; holds no secret.
+    /// A word or a sentence for the operator; holds no secret.
     let detail: String?
     var history: WaitingHistory
     /// Until its next try, from the moment at which it is parked.
@@ -11,10 +11,21 @@ struct ParkingPlan: Sendable {
 
     /// - Parameter judgement: of the last try, nil where there was none.
     init(_ reason: ParkingReason, after judgement: Judgement?, _ history: WaitingHistory, dueAfterSeconds: Double) {
+        self.init(reason, detail: judgement?.parkingDetail, history, dueAfterSeconds: dueAfterSeconds)
+    }
+
+    private init(_ reason: ParkingReason, detail: String?, _ history: WaitingHistory, dueAfterSeconds: Double) {
         self.reason = reason
-        detail = judgement?.parkingDetail
+        self.detail = detail
         self.history = history
         self.dueAfterSeconds = dueAfterSeconds
+    }
+
+    /// A record that its workers died of in isolation.
+    static func lastTry(_ history: WaitingHistory) -> ParkingPlan {
+        ParkingPlan(
+            .crashed, detail: "the process died \(CrashHistory.deathsOfPoison) times while only this one was in flight",
+            history, dueAfterSeconds: ParkingPolicy.lastTrySeconds)
     }
 }
 

@@ -11,6 +11,8 @@ struct ParkedSubmissionsConformance {
         let store: any ParkedSubmissions
         /// As if all workers had died long ago.
         let endLeases: () async throws -> Void
+        /// As if so much time had passed that all are due, but what an operator decides.
+        let makeDue: () async throws -> Void
 
         func dueOffsets(limit: Int = 10) async throws -> [Int64] {
             try await store.leaseDue(limit: limit).map(\.position.offset)
@@ -25,15 +27,19 @@ struct ParkedSubmissionsConformance {
         switch implementation {
         case .inMemory:
             let store = InMemoryParking()
-            try await body(Subject(store: store, endLeases: store.endLeases))
+            try await body(Subject(store: store, endLeases: store.endLeases, makeDue: store.makeDue))
         case .postgres:
             let database = try await LedgerDatabase()
             let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
             try await body(
-                Subject(store: store) {
-                    try await database.run(
-                        "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
-                })
+                Subject(
+                    store: store,
+                    endLeases: {
+                        try await database.run(
+                            "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL"
+                        )
+                    },
+                    makeDue: { try await database.run("UPDATE parked SET due_at = now() WHERE due_at IS NOT NULL") }))
             await store.close()
         }
     }
@@ -191,9 +197,60 @@ struct ParkedSubmissionsConformance {
                 Issue.record("it is not set aside")
                 return
             }
-            #expect(submission == SetAsideSubmission(submissionID: "s-1", bundleID: Sample.bundle.text, deaths: 3))
+            #expect(submission == setAside(deaths: 3, isTriedAgain: true))
             #expect(try await subject.store.hasSuspect() == false)
             #expect(try await subject.dueOffsets().isEmpty)
+            try await killLastTries(of: subject)
         }
+    }
+
+    @Test(
+        "what is parked for the deaths of its workers has one try more, in isolation, and a death ends it",
+        arguments: Implementation.allCases)
+    func lastTry(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1, reason: .crashed, dueAfter: ParkingPolicy.lastTrySeconds))
+            #expect(try await subject.store.hasSuspect() == false)
+            try await killLastTries(of: subject)
+        }
+    }
+
+    @Test("a last try that ends clears it of all suspicion", arguments: Implementation.allCases)
+    func lastTryEnds(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await subject.store.park(submission(1, reason: .crashed))
+            let last = try #require(try await subject.takeIsolated())
+            #expect(last.reason == .crashed)
+            try await subject.store.reschedule(
+                last, reason: .appleTrouble, detail: nil, history: last.history, dueAfterSeconds: 0)
+            #expect(try await subject.store.hasSuspect() == false)
+            #expect(try await subject.dueOffsets() == [1])
+        }
+    }
+
+    private func setAside(deaths: Int, isTriedAgain: Bool) -> SetAsideSubmission {
+        SetAsideSubmission(
+            submissionID: "s-1", bundleID: Sample.bundle.text, deaths: deaths, isTriedAgain: isTriedAgain)
+    }
+
+    /// Deaths while it waits do not end it, one at work does.
+    private func killLastTries(of subject: Subject) async throws {
+        try await subject.makeDue()
+        for _ in 0..<3 {
+            #expect(try await subject.dueOffsets().isEmpty)
+            let waiting = try #require(try await subject.takeIsolated())
+            try await subject.store.clearSuspicion(of: waiting)
+            try await subject.endLeases()
+        }
+        #expect(try await subject.takeIsolated() != nil)
+        try await subject.endLeases()
+        guard case .setAside(let submission) = try await subject.store.leaseSuspect() else {
+            Issue.record("it is not left to an operator")
+            return
+        }
+        #expect(submission == setAside(deaths: 4, isTriedAgain: false))
+        try await subject.makeDue()
+        #expect(try await subject.store.hasSuspect() == false)
+        #expect(try await subject.dueOffsets().isEmpty)
     }
 }

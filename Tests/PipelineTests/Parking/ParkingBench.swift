@@ -120,14 +120,14 @@ final class ParkingBench: Sendable {
 
     func item(
         _ submission: Submission, offset: Int64 = 1, hasTicket: Bool = true, mayBeRedelivered: Bool = false,
-        isIsolated: Bool = false
+        isIsolated: Bool = false, isSetAside: Bool = false
     ) -> SubmissionInHand {
         SubmissionInHand(
             AdmittedRecord(
                 record: ConsumerRecord(
                     topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
                 isSubmission: true, ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
-                mayBeRedelivered: mayBeRedelivered, isIsolated: isIsolated),
+                mayBeRedelivered: mayBeRedelivered, isIsolated: isIsolated, isSetAside: isSetAside),
             at: Self.position(offset), decoded: .submission(submission))
     }
 

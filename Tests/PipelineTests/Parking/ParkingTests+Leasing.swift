@@ -64,7 +64,7 @@ extension ParkingTests {
                 accusedWhenAsked.update { $0.append(store.content.accusations.last?.isAtWork) }
             }
             bench.store.addSuspects(
-                .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3)),
+                .setAside(SetAsideSubmission(submissionID: "poison", bundleID: "b", deaths: 3, isTriedAgain: true)),
                 .isolated(ParkingBench.leased(suspect, offset: 1)))
             bench.store.add(
                 ParkingBench.leased(ParkingBench.submission("one"), offset: 2),

@@ -138,6 +138,25 @@ struct ParkingTests {
         }
     }
 
+    @Test("a record that its workers died of is parked untried, due once more in an hour, and blocked or not")
+    func setAside() async throws {
+        try await with(ParkingBench()) { bench in
+            bench.apple.answer(ParkingBench.genuine)
+            let blocked = Submission(
+                submissionID: "b", playerID: "p", bundleID: ParkingBench.bundle, proof: .transactionID("7"))
+            for (offset, submission) in [(1, ParkingBench.submission("a")), (2, blocked)] {
+                try await bench.work(
+                    on: bench.item(submission, offset: Int64(offset), isIsolated: true, isSetAside: true))
+            }
+            let parked = bench.store.content.parked
+            #expect(parked.map(\.reason) == [.crashed, .crashed])
+            #expect(parked.allSatisfy { $0.dueAfterSeconds == ParkingPolicy.lastTrySeconds })
+            #expect(parked.first?.detail?.contains("died 3 times") == true)
+            #expect(bench.apple.asked.count == 0 && bench.ledger.decisions.isEmpty)
+            #expect(bench.metrics.incidents.take().contains { $0.kind == .crashed && $0.count == 2 })
+        }
+    }
+
     @Test("one that may not be parked is answered and stored, whether it was tried or found no place in memory")
     func tooManyWaiting() async throws {
         try await with(ParkingBench()) { bench in

@@ -41,7 +41,7 @@ struct CrashHistoryTests {
         for _ in 0..<4 { history = next(history) }
         history.isolate(57)
         history = next(history)
-        #expect(!history.isPoison(57) && history.suspect?.deaths == 1)
+        #expect(history.deaths(of: 57) == 1)
         // Died of others, before it was isolated again.
         history = next(history)
         #expect(history.suspect?.deaths == 1)
@@ -49,13 +49,14 @@ struct CrashHistoryTests {
         history = next(history)
         history.isolate(57)
         history = next(history)
-        #expect(!history.isPoison(57) && history.suspect?.deaths == 2)
+        #expect(history.deaths(of: 57) == 2)
         while history.suspect?.deaths ?? 0 < CrashHistory.deathsOfPoison {
-            #expect(!history.isPoison(57))
+            #expect(history.suspect?.isPoison == false)
             history.isolate(57)
             history = next(history)
         }
-        #expect(history.isPoison(57) && !history.isPoison(56) && !history.isPoison(58))
+        #expect(history.suspect?.isPoison == true)
+        #expect([56, 57, 58].map { history.deaths(of: $0) } == [0, CrashHistory.deathsOfPoison, 0])
     }
 
     @Test("a death beside a record that only waited, or passed, is not its own")
@@ -86,12 +87,12 @@ struct CrashHistoryTests {
             history.isolate(13)
             history.begin(departures: nil)
         }
-        #expect(history.isPoison(13))
+        #expect(history.suspect?.isPoison == true)
         var before = history
         before.acquit(before: 13)
         #expect(before == history)
         history.acquit(before: 14)
-        #expect(!history.isPoison(13))
+        #expect(history.suspect == nil)
         #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
     }
 

@@ -81,6 +81,29 @@ struct CrashIsolationTests {
         }
     }
 
+    @Test("a submission is read once more at three deaths, to be parked, and is a dead letter where that kills, too")
+    func lastReading() {
+        func owner(after metadata: String) -> CrashIsolation {
+            var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
+            isolation.assigned(first, metadata: metadata, departures: 0)
+            _ = isolation.update()
+            return isolation
+        }
+        var third = owner(after: #"{"v":1,"starts":5,"left":40,"alone":7,"deaths":2}"#)
+        guard case .isolate(7, of: first, let metadata)? = third.next(among: [candidate(7)], now: 0) else {
+            Issue.record("it is not isolated")
+            return
+        }
+        third.isolated(7, of: first)
+        #expect(third.suspectAtWork?.isPoison == true)
+        var fourth = owner(after: metadata)
+        #expect(fourth.next(among: [candidate(7)], now: 0) == .deadLetter(7, of: first, deaths: 4))
+        // The one beside it is taken as ever.
+        _ = fourth.next(among: [candidate(8)], now: 0)
+        fourth.isolated(8, of: first)
+        #expect(fourth.suspectAtWork?.isPoison == false)
+    }
+
     @Test("a record that waits is not accused while Kafka says so, and is accused again once it goes on")
     func waiting() {
         var isolation = isolating()

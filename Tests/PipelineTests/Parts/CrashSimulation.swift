@@ -24,7 +24,7 @@ struct CrashSimulation {
     }
 
     private struct Process {
-        var isolation = CrashIsolation()
+        var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
         var gate: IntakeGate
         var progress: [TopicPartition: PartitionProgress] = [:]
         var next: [TopicPartition: Int64] = [:]
@@ -75,8 +75,8 @@ struct CrashSimulation {
             guard quietSteps < 100_000 else {
                 throw Fault(description: "\(ended.count) of \(logs.values.reduce(0, +)) records ended")
             }
-            // Three starts side by side, and three deaths in isolation, beside one whose commit was lost.
-            if let worst = fruitlessDeaths.first(where: { $0.value > 8 }) {
+            // Three starts side by side, and four deaths in isolation, beside one whose commit was lost.
+            if let worst = fruitlessDeaths.first(where: { $0.value > 9 }) {
                 throw Fault(description: "\(worst.value) deaths of one record of \(worst.key)")
             }
         }
@@ -237,8 +237,8 @@ struct CrashSimulation {
             if let record = process.gate.admitIsolated(of: partition) { try begin(record, isIsolated: true) }
         case .deadLetter(let offset, let partition, let deaths):
             let place = Place(partition: partition, offset: offset)
-            guard deaths >= CrashHistory.deathsOfPoison, isolatedDeaths[place] ?? 0 >= CrashHistory.deathsOfPoison
-            else {
+            let enough = CrashHistory.deathsOfUnreadable
+            guard deaths >= enough, isolatedDeaths[place] ?? 0 >= enough else {
                 throw Fault(
                     description: "\(place) is set aside after \(isolatedDeaths[place] ?? 0) deaths in isolation")
             }

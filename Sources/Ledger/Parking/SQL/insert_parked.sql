@@ -1,4 +1,5 @@
 -- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
+-- What is parked as crashed has killed its workers already: it is a suspect that has its last try before it.
 -- Returns those that are not parked: not proven, and of a player who has enough such proofs parked, or beyond what may be
 -- parked of such in all.
 -- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
@@ -47,9 +48,11 @@ WITH given AS (
 ), fresh AS (
     INSERT INTO parked (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
-        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven, due_at)
+        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven, takes,
+        deaths_alone, due_at)
     SELECT id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
         player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven,
+        CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END, CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END,
         CASE
             WHEN reason = 'player_share' THEN
                 greatest(now(), (

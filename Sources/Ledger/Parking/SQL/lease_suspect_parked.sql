@@ -1,8 +1,9 @@
 -- Leases one that was taken three times without an end, to be tried in isolation; or sets it aside where its workers
--- died of it often enough meanwhile. What it holds is not returned then. $1 seconds; $2 deaths
+-- died of it often enough meanwhile: until its last try, and behind that for an operator. What it holds is not returned then.
+-- $1 seconds; $2 deaths; $3 seconds until its last try
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH suspect AS (
-    SELECT id, deaths_alone + is_alone::integer AS deaths
+    SELECT id, deaths_alone + is_alone::integer AS deaths, NOT is_alone OR deaths_alone + 1 < $2 AS is_tried
     FROM parked
     WHERE due_at <= now() AND takes >= 3 AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY due_at
@@ -10,12 +11,12 @@ WITH suspect AS (
     FOR UPDATE SKIP LOCKED
 ), changed AS (
     UPDATE parked
-    SET deaths_alone = deaths, takes = takes + 1, is_alone = deaths < $2,
-        leased_until = CASE WHEN deaths < $2 THEN now() + make_interval(secs => $1) END,
-        reason = CASE WHEN deaths < $2 THEN reason ELSE 'crashed' END,
-        detail = CASE WHEN deaths < $2 THEN detail
+    SET deaths_alone = deaths, takes = takes + 1, is_alone = is_tried,
+        leased_until = CASE WHEN is_tried THEN now() + make_interval(secs => $1) END,
+        reason = CASE WHEN is_tried THEN reason ELSE 'crashed' END,
+        detail = CASE WHEN is_tried THEN detail
             ELSE format('the process died %s times while this one was tried in isolation', deaths) END,
-        due_at = CASE WHEN deaths < $2 THEN due_at END
+        due_at = CASE WHEN is_tried THEN due_at WHEN deaths <= $2 THEN now() + make_interval(secs => $3) END
     FROM suspect
     WHERE parked.id = suspect.id
     RETURNING parked.*
@@ -23,6 +24,7 @@ WITH suspect AS (
 SELECT changed.id, source_topic, source_partition, source_offset, source_timestamp,
     CASE WHEN is_alone THEN content END AS content, proof, traceparent, CASE WHEN is_alone THEN submission END AS submission, reason, failures,
     doubts, first_failure_at, parkings, true AS is_due, leased_until, tries, is_alone, submission_id, bundle_id, deaths_alone,
+    due_at IS NOT NULL AS is_tried_again,
     EXISTS (
         SELECT FROM offsets_decided_again AS lost
         WHERE lost.topic = changed.source_topic AND lost.partition = changed.source_partition
