@@ -81,7 +81,7 @@ CREATE TABLE IF NOT EXISTS claims (
     claimed_at timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT claims_freed_holds_no_grant CHECK (player_id IS NOT NULL OR granted_transaction_id IS NULL)
 );
-COMMENT ON TABLE claims IS 'One row for each original transaction under which anything was granted, held or refunded. A writer inserts or locks it, ids sorted, before it changes anything under it. player_id is null once a refused hold freed the claim, and where only a refund made it. granted_transaction_id is the non-consumable that is granted under it. A period of an auto-renewable subscription has a row, too, whatever transactions and originals tell of it: its id begins with "period ", and granted_transaction_id is the transaction by which the period is held or was granted, even if it was revoked since.';
+COMMENT ON TABLE claims IS 'One row for each original transaction under which anything was granted, held or refunded. A writer inserts or locks it, ids sorted, before it changes anything under it. player_id is null once a refused hold freed the claim, and where only a refund made it. granted_transaction_id is the non-consumable that is granted under it; after the database was put back to an earlier state also what was published as granted under its own id. A period of an auto-renewable subscription has a row, too, whatever transactions and originals tell of it: its id begins with "period ", and granted_transaction_id is the transaction by which the period is held or was granted, even if it was revoked since.';
 
 CREATE OR REPLACE FUNCTION claim_for_outside_grant() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -517,11 +517,13 @@ CREATE TABLE IF NOT EXISTS offsets_decided_again (
     group_id text COLLATE "C" NOT NULL, topic text COLLATE "C" NOT NULL, partition integer NOT NULL,
     below_offset bigint NOT NULL, fell_back_at timestamptz NOT NULL DEFAULT now(),
     revisions_above integer NOT NULL DEFAULT extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer,
+    claims_from timestamptz,
     PRIMARY KEY (topic, partition, group_id)
 );
 CREATE INDEX IF NOT EXISTS offsets_decided_again_times ON offsets_decided_again (fell_back_at);
 COMMENT ON TABLE offsets_decided_again IS 'Where the database was put back to an earlier state: records before below_offset may have been decided and told of in the state that is lost. A purchase of such a record that was refunded meanwhile is granted and revoked at once, for its grant may be in the game.';
 COMMENT ON COLUMN offsets_decided_again.fell_back_at IS 'The last time.';
+COMMENT ON COLUMN offsets_decided_again.claims_from IS 'A time of the state that the database was put back to, or an earlier one: what was published as granted since then is to be entered into claims before anything is decided again. NULL once that is done.';
 COMMENT ON COLUMN offsets_decided_again.revisions_above IS 'Revisions of grants and subscriptions go on above it: the lost state may have told of some. It counts the seconds since 2026. Nothing changes once a second, so it is above all that was told of before, however often the database was put back.';
 
 CREATE TABLE IF NOT EXISTS database_lives (

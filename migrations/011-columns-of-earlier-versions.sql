@@ -59,7 +59,8 @@ ALTER TABLE IF EXISTS outcomes ADD COLUMN IF NOT EXISTS story text COLLATE "C";
 ALTER TABLE IF EXISTS durable_offsets
     ADD COLUMN IF NOT EXISTS departures bigint NOT NULL DEFAULT 0 CHECK (departures >= 0);
 ALTER TABLE IF EXISTS offsets_decided_again ADD COLUMN IF NOT EXISTS revisions_above integer NOT NULL
-    DEFAULT extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer;
+    DEFAULT extract(epoch FROM now() - timestamptz '2026-01-01 00:00:00+00')::integer,
+    ADD COLUMN IF NOT EXISTS claims_from timestamptz;
 
 -- What was parked before version 4 counts for nobody's share: it is taken for proven.
 ALTER TABLE IF EXISTS parked

@@ -169,8 +169,8 @@ public struct Pipeline: Sendable {
         await withCheckedContinuation { continuation in
             let thread = Thread { [settings, worker, stores, turn, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, unpublished: stores.outbox, checkpoints: stores.checkpoints,
-                    turn: turn, inbox: inbox, health: health, logger: logger)
+                    settings: settings, worker: worker, stores: stores, turn: turn, inbox: inbox, health: health,
+                    logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"

@@ -125,6 +125,14 @@ enum PipelineLimits {
     static let historyPages = 50
     /// Receipts that were refused here and are put to Apple, at the same time.
     static let refusalChecksAtOnce = 4
+    /// After the database fell back: claims entered in one statement, and those of published events in memory at a time.
+    static let claimsBatch = 1_000
+    static let claimsInMemory = 200_000
+    /// How long Kafka may bring nothing of the published events that are to be read.
+    static let publishedSilenceSeconds = 30.0
+    static let claimsRetrySeconds = 1.0
+    /// Events read of the end of each partition whose broker does not tell where a time begins.
+    static let publishedTail: Int64 = 10_000
     /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
     static let wakeSeconds = 300.0
 }

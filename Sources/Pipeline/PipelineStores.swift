@@ -8,6 +8,7 @@ public struct PipelineStores: Sendable {
     let holds: any HeldPurchases
     let subscriptions: any FollowedSubscriptions
     let checkpoints: any OffsetCheckpoints
+    let claims: any PublishedClaims
     let announced: any AnnouncedPurchases
     let finishes: any OwedFinishes
     let refundRequests: any OpenRefundRequests
@@ -16,6 +17,7 @@ public struct PipelineStores: Sendable {
     public init(
         ledger: any PurchaseLedger, outbox: any UnpublishedEvents, parked: any ParkedSubmissions,
         holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, checkpoints: any OffsetCheckpoints,
+        claims: any PublishedClaims,
         announced: any AnnouncedPurchases, finishes: any OwedFinishes, refundRequests: any OpenRefundRequests
     ) {
         self.ledger = ledger
@@ -24,6 +26,7 @@ public struct PipelineStores: Sendable {
         self.holds = holds
         self.subscriptions = subscriptions
         self.checkpoints = checkpoints
+        self.claims = claims
         self.announced = announced
         self.finishes = finishes
         self.refundRequests = refundRequests

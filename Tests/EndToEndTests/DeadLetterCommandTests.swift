@@ -6,6 +6,7 @@ import Ledger
 import Postgres
 import TestSupport
 import Testing
+import Timestamps
 
 @testable import Administration
 @testable import Demo
@@ -196,7 +197,7 @@ extension EndToEnd {
             #expect(stored.decidedAgain.isEmpty, "nothing was lost")
             try await OffsetRewind(
                 topic: topic, consumerProperties: properties, checkpoints: checkpoints, log: { _ in }
-            ).apply(moves, isDatabaseRestored: true)
+            ).apply(moves, restoredSince: Timestamp(milliseconds: 0))
             let restored = try await checkpoints.read(topic: topic, partitions: moves.map(\.partition.partition))
             #expect(restored.decidedAgain.count == moves.count)
             #expect(restored.decidedAgain.values.allSatisfy { $0.belowOffset == 9 })

@@ -1,5 +1,6 @@
 import Clocks
 import Fulfillment
+import Timestamps
 
 /// Checkpoints without a database, which fall back or go away when told to.
 public final class InMemoryCheckpoints: OffsetCheckpoints {
@@ -8,6 +9,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var rows: [String: [Int32: OffsetCheckpoint]] = [:]
         var departures: [String: [Int32: Int64]] = [:]
         var decidedAgain: [String: [Int32: LostDecisions]] = [:]
+        var lostClaims: LostClaims?
         var isAway = false
         /// Reads, and writes, that are left to fail.
         var failingReads = 0
@@ -80,7 +82,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         }
     }
 
-    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
+    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws {
         try state.update { state in
             if topic == submissions, state.failingKeeps > 0 || state.isAway {
                 state.failingKeeps -= state.isAway ? 0 : 1
@@ -92,7 +94,15 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
                 both.merge(new)
                 return both
             }
+            let from = since ?? Timestamp(milliseconds: 0)
+            state.lostClaims = LostClaims(since: min(state.lostClaims?.since ?? from, from), noticedAt: WallClock.now)
         }
+    }
+
+    public func lostClaims() async throws -> LostClaims? { state.read(\.lostClaims) }
+
+    public func entered(_ claims: LostClaims) async throws {
+        state.update { if $0.lostClaims == claims { $0.lostClaims = nil } }
     }
 
     public func write(

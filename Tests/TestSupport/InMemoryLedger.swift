@@ -83,6 +83,18 @@ public final class InMemoryLedger: PurchaseLedger {
     public var pendingEvents: [OutcomeEvent] { state.read { $0.outbox.map(\.event) } }
 }
 
+extension InMemoryLedger: PublishedClaims {
+    public func enter(_ claims: [PublishedClaim]) async throws {
+        state.update { state in
+            for claim in claims where state.view.claims[claim.originalTransactionID]?.player == nil {
+                state.view.claims[claim.originalTransactionID] = LedgerView.Claim(
+                    player: claim.playerID, grantedTransaction: claim.grantedTransactionID)
+                state.view.freeRevoked(claim.originalTransactionID)
+            }
+        }
+    }
+}
+
 extension InMemoryLedger.State {
     mutating func record(_ decision: PendingDecision) -> RecordedOutcome {
         let position = decision.position

@@ -42,7 +42,8 @@ reads() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Read "
 writes() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Write "${named[@]}"; }
 
 # receiptd run. It asks how the topics are set, to warn of what compacts where it must not.
-reads "$worker" "$submissions" "$notifications" "$accounts" "$consumption"
+# After PostgreSQL was put back it reads from its own events whose purchases were published.
+reads "$worker" "$submissions" "$outcomes" "$notifications" "$accounts" "$consumption"
 writes "$worker" "$outcomes" "$dead_letters"
 mapfile -t all_topics < <(topics "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption")
 groups=(--group "$group" --group "$group-notifications" --group "$group-accounts" --group "$group-consumption")

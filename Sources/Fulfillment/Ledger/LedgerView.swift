@@ -8,6 +8,8 @@ public struct LedgerView: Sendable {
         /// The non-consumable granted under it, and not revoked since. Of a period's claim the transaction by which it is granted,
         /// revoked since or not, or held.
         public var grantedTransaction: StoreTransactionID?
+        /// Published as granted to the player, and not in the ledger: the state of the database that knew it is lost.
+        public var lostTransaction: StoreTransactionID?
         /// The non-consumable granted under it was taken back then, by an operator's decision only.
         public var operatorRevokedAt: Timestamp?
 
@@ -113,6 +115,7 @@ public struct LedgerView: Sendable {
         let grant = grants[granted]
         guard grant?.isRevoked ?? true else { return }
         claims[original]?.grantedTransaction = nil
+        if grant == nil { claims[original]?.lostTransaction = granted }
         claims[original]?.operatorRevokedAt = grant?.operatorRevokedAt
     }
 }

@@ -120,6 +120,21 @@ public protocol OffsetCheckpoints: Sendable {
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
     /// Keeps that records before these offsets may have been decided, and told of, in a state of the database that is lost.
-    /// An offset that is kept already is never lowered. Throws where the database is out of reach.
-    func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws
+    /// An offset that is kept already is never lowered. From then on `lostClaims` tells of the fall. Throws where the database is
+    /// out of reach.
+    /// - Parameter since: a time of the state that is left, or an earlier one; nil: when these partitions were last checkpointed.
+    func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
+
+    /// What the group has not entered again yet, whatever topic told of it; nil where there is none. Throws where the database is
+    /// out of reach.
+    func lostClaims() async throws -> LostClaims?
+
+    /// They are entered: what was noticed later is not meant. Throws where the database is out of reach.
+    func entered(_ claims: LostClaims) async throws
+}
+
+extension OffsetCheckpoints {
+    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
+        try await keepDecidedAgain(ends, topic: topic, since: nil)
+    }
 }

@@ -75,6 +75,11 @@ extension PendingDecision {
             // A hold for a dispute claims nothing: the purchase stays free for its owner.
             if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
         }
+        if let claim = view.claims[purchase.originalTransactionID], claim.lostTransaction == purchase.transactionID,
+            let owner = claim.player, owner != player
+        {
+            return .reject(.ownedByOtherPlayer)
+        }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))

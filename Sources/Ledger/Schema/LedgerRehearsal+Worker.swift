@@ -71,6 +71,8 @@ extension LedgerRehearsal {
                 PackageResources.increment_departures_sql,
                 PackageResources.find_offsets_decided_again_sql,
                 PackageResources.upsert_offsets_decided_again_sql,
+                PackageResources.find_lost_claims_sql, PackageResources.update_lost_claims_sql,
+                PackageResources.insert_published_claims_sql,
             ]),
         Work(
             "park submissions",

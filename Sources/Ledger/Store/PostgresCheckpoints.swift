@@ -12,6 +12,8 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let writing = LedgerSQL.statement(PackageResources.upsert_offset_checkpoints_sql)
     private static let findingDecidedAgain = LedgerSQL.statement(PackageResources.find_offsets_decided_again_sql)
     private static let keepingDecidedAgain = LedgerSQL.statement(PackageResources.upsert_offsets_decided_again_sql)
+    private static let findingLostClaims = LedgerSQL.statement(PackageResources.find_lost_claims_sql)
+    private static let endingLostClaims = LedgerSQL.statement(PackageResources.update_lost_claims_sql)
     private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
     /// For this transaction, and with it for all that were committed before.
     private static let waitingForDisk = PostgresStatement(
@@ -46,7 +48,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     }
 
     /// Throws a `PostgresError`.
-    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String) async throws {
+    public func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws {
         let partitions = ends.keys.sorted()
         try await pool.run { [group] session in
             _ = try session.execute(
@@ -54,6 +56,32 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
                 [
                     .text(group), .text(topic), .int4Array(partitions),
                     .int8Array(partitions.compactMap { ends[$0] }),
+                    .timestamptz(unixMicroseconds: since.map { $0.milliseconds * 1000 }),
+                ])
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func lostClaims() async throws -> LostClaims? {
+        try await pool.run { [group] session in
+            let rows = try session.execute(Self.findingLostClaims, [.text(group)])
+            let (since, noticed) = (try rows.column("since"), try rows.column("noticed_at"))
+            guard rows.count == 1, let from = rows.timestampMicroseconds(0, since),
+                let noticedAt = rows.timestampMicroseconds(0, noticed)
+            else { return nil }
+            return LostClaims(
+                since: Timestamp(milliseconds: from / 1000), noticedAt: Timestamp(milliseconds: noticedAt / 1000))
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func entered(_ claims: LostClaims) async throws {
+        try await pool.run { [group] session in
+            _ = try session.execute(
+                Self.endingLostClaims,
+                [
+                    .text(group), .timestamptz(unixMicroseconds: claims.since.milliseconds * 1000),
+                    .timestamptz(unixMicroseconds: claims.noticedAt.milliseconds * 1000),
                 ])
         }
     }

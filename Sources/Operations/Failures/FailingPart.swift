@@ -10,6 +10,8 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case decisions, recall, acknowledgements, parking
     // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
+    /// Owners of published purchases, which a database that fell back has lost.
+    case claims
     case counts, maintenance, subscriptions, finishes, consumption
     case refundRequests = "refund_requests"
     case history = "notification_history"
@@ -47,6 +49,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .refundRequests: "refund requests cannot be taken"
         case .consumption: "the game's reports of consumption cannot be taken"
         case .catalog: "the newest catalog cannot be taken"
+        case .claims: "owners of published purchases cannot be entered again after PostgreSQL fell back"
         case .counts: "the fleet's backlog cannot be counted"
         case .maintenance: "the tables cannot be maintained"
         case .appleBudget: "the shared budget of requests to Apple cannot be used"
@@ -60,7 +63,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     /// Where it fails the process is not ready. The others are only listed in `/readyz`.
     public var isNeeded: Bool {
         switch self {
-        case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher: true
+        case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher, .claims: true
         case .optionalTopics, .acknowledgements, .parked, .holds, .outbox, .commits, .consumer, .notifications,
             .accounts, .announced,
             .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests, .consumption, .history,
@@ -75,7 +78,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         case .postgresql, .kafka, .clocks: nil
         case .decisions, .recall, .acknowledgements, .parking, .parked, .holds, .outbox, .offsets, .notifications,
             .accounts, .announced, .subscriptions, .catalog, .counts, .maintenance, .finishes, .refundRequests,
-            .consumption, .history, .appleBudget, .traffic, .incidents, .console:
+            .consumption, .history, .appleBudget, .traffic, .incidents, .console, .claims:
             .postgresql
         case .topics, .optionalTopics, .commits, .consumer, .publisher: .kafka
         }

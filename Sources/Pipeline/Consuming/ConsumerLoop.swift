@@ -32,8 +32,8 @@ final class ConsumerLoop {
     private var said = RepeatedWords()
 
     init(
-        settings: PipelineSettings, worker: SubmissionWorker, unpublished: any UnpublishedEvents,
-        checkpoints: any OffsetCheckpoints, turn: IsolationTurn, inbox: Inbox, health: Health, logger: Logger
+        settings: PipelineSettings, worker: SubmissionWorker,
+        stores: PipelineStores, turn: IsolationTurn, inbox: Inbox, health: Health, logger: Logger
     ) {
         (self.settings, self.inbox, self.health, self.logger) = (settings, inbox, health, logger)
         metrics = worker.metrics.all
@@ -43,7 +43,7 @@ final class ConsumerLoop {
             assignment: assignment, worker: worker, signingKeys: settings.signingKeys, inbox: inbox, logger: logger)
         fetching = FetchControl(assignment: assignment, intake: intake, paused: metrics.paused, logger: logger)
         let checkpointer = OffsetCheckpointer(
-            store: checkpoints, topic: settings.submissionsTopic, failures: health.failures)
+            store: stores.checkpoints, topic: settings.submissionsTopic, failures: health.failures)
         offsets = OffsetCommitter(
             assignment: assignment, intake: intake, checkpointer: checkpointer, inbox: inbox, logger: logger)
         isolated = IsolatedIntake(
@@ -52,7 +52,13 @@ final class ConsumerLoop {
         handover = PartitionHandover(
             assignment: assignment, offsets: offsets, isolated: isolated,
             preparation: PartitionPreparation(
-                unpublished: unpublished, worker: worker, checkpointer: checkpointer, inbox: inbox, logger: logger),
+                unpublished: stores.outbox, worker: worker, checkpointer: checkpointer,
+                claims: ClaimRestoration(
+                    published: PublishedGrants(
+                        topic: settings.outcomesTopic, properties: settings.consumerProperties,
+                        log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)),
+                    checkpoints: stores.checkpoints, claims: stores.claims, failures: health.failures, logger: logger),
+                inbox: inbox, logger: logger),
             health: health, metrics: metrics, graceSeconds: settings.shutdownGraceSeconds, logger: logger)
         unreadable = UnreadableBatchWatch(
             consumerProperties: settings.consumerProperties, voice: settings.kafkaVoice, logger: logger)
@@ -146,6 +152,7 @@ final class ConsumerLoop {
             case .stop: isStopping = true
             case .prepared(let partition, let number, let highestDecided, let stored):
                 handover.prepared(partition, assignment: number, highestDecided: highestDecided, stored)
+            case .claimsAreEntered(let takeover): handover.claimsAreEntered(takeover: takeover)
             case .checkpointed(let batch, let result): offsets.checkpointed(batch, result)
             case .looked(let look, let found): offsets.looked(look, found)
             case .accusation(let request): isolated.asked(request)

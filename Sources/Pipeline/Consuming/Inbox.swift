@@ -11,6 +11,8 @@ final class Inbox: @unchecked Sendable {
         case ended(SubmissionInHand, isDone: Bool)
         /// The partition's outbox is swept, and its checkpoint is read: its records may be dispatched.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
+        /// The database has the owners of all that was published before it fell back, if it did.
+        case claimsAreEntered(takeover: Int)
         /// Nil: the database did not answer.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)

@@ -82,21 +82,21 @@ public struct OffsetRewind: Sendable {
     /// Kafka first, which refuses it while the group has members; a worker starts at the lower of the two offsets, so
     /// that it is done by then.
     ///
-    /// - Parameter isDatabaseRestored: decisions on what is taken again may have been told of and lost. What was refunded
-    ///   since is then granted and revoked at once.
+    /// - Parameter restoredSince: decisions on what is taken again, which is what came since then, may have been told of and lost.
+    ///   What was refunded since is then granted and revoked at once, and what was published as granted stays its player's.
     ///
     /// Throws a `Refusal` where workers of the group run.
-    public func apply(_ moves: [Move], isDatabaseRestored: Bool = false) async throws {
+    public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
-        if isDatabaseRestored {
+        if let restoredSince {
             // First: once Kafka's offset is back, a second run of the command has nothing to move.
             let before = Dictionary(
                 uniqueKeysWithValues: moves.compactMap { move in
                     move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil
                 })
-            try await checkpoints.keepDecidedAgain(before, topic: topic)
+            try await checkpoints.keepDecidedAgain(before, topic: topic, since: restoredSince)
         }
         try await blocking { [marks, consumerProperties, log] in
             let consumer = try KafkaConsumer(properties: consumerProperties, log: log)

@@ -17,6 +17,10 @@ final class PartitionHandover {
     /// Where partitions are to start that were found to have started too high.
     private var lowerStarts: [TopicPartition: Int64] = [:]
 
+    /// Counts assignments, and each time that all were given up.
+    private var takeovers = 0
+    private var awaitingClaims: Task<Void, Never>?
+
     /// - Parameter graceSeconds: for finishing what is in flight when the process stops.
     init(
         assignment: PartitionAssignment, offsets: OffsetCommitter, isolated: IsolatedIntake,
@@ -81,23 +85,37 @@ extension PartitionHandover {
                 lost[partition] = mark.offset
                 warnOfFallback(partition, from: mark.offset, to: start)
             }
-            let state = assignment.add(
+            _ = assignment.add(
                 partition,
                 progress: PartitionProgress(
                     start: start ?? marks?.low, committed: mark, row: row, writer: .random(in: 1...(.max))))
             assignment.isolation.assigned(
                 partition, metadata: mark?.metadata ?? "",
                 departures: stored.map { $0.departures[partition.partition] ?? 0 })
-            state.preparing = preparation.start(partition, assignment: state.assignment)
         }
         isolated.update()
         guard keep(lost) else {
             assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
             return starts
         }
-        if stored != nil || assigned.isEmpty { assignment.lossesAreKnown() }
+        // Only now does the database tell whether claims are lost.
+        for partition in assigned {
+            guard let state = assignment[partition] else { continue }
+            state.preparing = preparation.start(partition, assignment: state.assignment)
+        }
+        if stored != nil || assigned.isEmpty { awaitClaims() }
         offsets.commitStarts(of: assigned, consumer)
         return starts
+    }
+
+    private func awaitClaims() {
+        takeovers += 1
+        awaitingClaims?.cancel()
+        awaitingClaims = preparation.awaitClaims(takeover: takeovers)
+    }
+
+    func claimsAreEntered(takeover: Int) {
+        if takeover == takeovers { assignment.lossesAreKnown() }
     }
 
     /// Before Kafka's offset goes down: the next owner would not see what was lost.
@@ -212,6 +230,10 @@ extension PartitionHandover {
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
+        if gone.count == assignment.all.count {
+            takeovers += 1
+            awaitingClaims?.cancel()
+        }
         SubmissionInHand.abandon(assignment.inFlight(of: gone), immediately: true)
         for partition in gone {
             if let state = assignment[partition] { PlantedCommits.revoked(partition, end: state.progress.end) }

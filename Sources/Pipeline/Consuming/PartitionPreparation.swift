@@ -7,6 +7,7 @@ struct PartitionPreparation: Sendable {
     let unpublished: any UnpublishedEvents
     let worker: SubmissionWorker
     let checkpointer: OffsetCheckpointer
+    let claims: ClaimRestoration
     let inbox: Inbox
     let logger: Logger
 
@@ -16,7 +17,8 @@ struct PartitionPreparation: Sendable {
         let relay = OutboxRelay(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, metrics: worker.metrics,
             logger: logger)
-        return Task { [inbox, checkpointer] in
+        return Task { [inbox, checkpointer, claims] in
+            await claims.finish()
             guard let highest = await relay.publishAll(of: partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
             while !Task.isCancelled {
@@ -29,6 +31,14 @@ struct PartitionPreparation: Sendable {
                 }
                 await BlockingWork.pause(seconds: PipelineLimits.publishRetrySeconds)
             }
+        }
+    }
+
+    /// What is leased may be of purchases whose owners are lost. Nothing of it begins before they are entered again.
+    func awaitClaims(takeover: Int) -> Task<Void, Never> {
+        Task { [inbox, claims] in
+            await claims.finish()
+            if !Task.isCancelled { inbox.post(.claimsAreEntered(takeover: takeover)) }
         }
     }
 }

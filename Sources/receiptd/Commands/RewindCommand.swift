@@ -50,7 +50,7 @@ struct RewindCommand: DatabaseCommand {
             let moves = try await rewind.plan(to: time)
             if dryRun { return print(moves.plan + "\nnothing was done") }
             // What was not done is not told as if it were.
-            try await rewind.apply(moves, isDatabaseRestored: databaseRestored)
+            try await rewind.apply(moves, restoredSince: databaseRestored ? time : nil)
             print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {
             throw CommandFailure(kafka: error, recorder)

@@ -128,6 +128,7 @@ struct WorkerService: Service {
                 parked: parking, holds: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
                 subscriptions: PostgresSubscriptions(pool: pool),
                 checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID),
+                claims: PostgresClaims(pool: pool),
                 announced: PostgresAnnouncements(
                     pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds,
                     observer: .reporting(to: metrics, health, logger)),

@@ -81,4 +81,23 @@ struct OffsetCheckpointsConformance {
         #expect(read.checkpoints.isEmpty)
         #expect(try await checkpoints.read(topic: "another", partitions: [0, 1]).decidedAgain.isEmpty)
     }
+
+    @Test(
+        "claims of a lost state are told until they are entered, from the earliest time on",
+        arguments: Implementation.allCases)
+    func lostClaims(implementation: Implementation) async throws {
+        let checkpoints = try await checkpoints(implementation)
+        #expect(try await checkpoints.lostClaims() == nil)
+        try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic, since: Sample.noon)
+        let first = try #require(try await checkpoints.lostClaims())
+        #expect(first.since == Sample.noon)
+        // Nothing tells what that state had: all may be lost.
+        try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic)
+        let both = try #require(try await checkpoints.lostClaims())
+        #expect(both.since == Timestamp(milliseconds: 0))
+        try await checkpoints.entered(first)
+        #expect(try await checkpoints.lostClaims() == both)
+        try await checkpoints.entered(both)
+        #expect(try await checkpoints.lostClaims() == nil)
+    }
 }

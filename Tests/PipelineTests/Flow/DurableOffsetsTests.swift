@@ -92,6 +92,32 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("whose a purchase was published to be it stays, though another player's record is decided first this time")
+    func publishedOwner() async throws {
+        let bench = try PipelineBench()
+        let checkpoints = bench.checkpoints
+        let running = try bench.start()
+        try await bench.submit("s", player: "a", partition: 0)
+        try await bench.untilAnswered("a", count: 1)
+        try await bench.submit("s", player: "b", partition: 1, id: "of b")
+        try await bench.untilAnswered("b", count: 1)
+        for partition: Int32 in 0...1 { try await bench.untilCommitted(1, of: partition) }
+        bench.ledger.database.forgetEverything()
+        // The first player's record is not read again.
+        var rows = checkpoints.rows
+        rows[1] = OffsetCheckpoint(nextOffset: 0, writer: 1, version: 1)
+        checkpoints.fallBack(to: rows)
+        try await bench.untilAnswered("b", count: 2)
+        #expect(bench.answers("b").allSatisfy { $0.hasPrefix("rejected") })
+        #expect(try await checkpoints.lostClaims() == nil)
+        // To its owner it is granted again.
+        try await bench.submit("s", player: "a", partition: 0)
+        try await bench.untilAnswered("a", count: 2)
+        #expect(bench.answers("a") == ["granted s", "granted s"])
+        try await running.stop()
+        try await bench.close()
+    }
+
     @Test("where it cannot be stored which decisions are lost, none is taken before it is")
     func notStored() async throws {
         let bench = try PipelineBench()

@@ -104,7 +104,8 @@ final class PipelineBench: Sendable {
                 parser: proofs, verifier: verifier, queries: InMemoryStoreQueries(), apple: outage),
             stores: PipelineStores(
                 ledger: ledger, outbox: ledger, parked: parked, holds: ledger.database,
-                subscriptions: ledger.database, checkpoints: checkpoints, announced: ledger.database,
+                subscriptions: ledger.database, checkpoints: checkpoints, claims: ledger.database,
+                announced: ledger.database,
                 finishes: ledger.database, refundRequests: ledger.database),
             notifications: try NoNotifications.source(ledger.database),
             accounts: try NoNotifications.accounts(ledger.database),

@@ -1,4 +1,5 @@
--- $1 group; $2 topic; $3 partitions, sorted; $4 offsets
+-- $1 group; $2 topic; $3 partitions, sorted; $4 offsets; $5 a time of the state that is left, or null
+-- Null: the rows of lost partitions are as that state had them. Without one, everything that was published may be lost.
 -- What Apple told of and took back may have been refused before anyone noticed that the database had fallen back: it is due again.
 -- Ten minutes: a worker that runs notices within seconds.
 WITH refused AS (
@@ -13,9 +14,12 @@ WITH refused AS (
         is_alone = false, deaths_alone = 0
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM refused))
 )
-INSERT INTO offsets_decided_again AS known (group_id, topic, partition, below_offset)
-SELECT $1, $2, partition, below_offset
+INSERT INTO offsets_decided_again AS known (group_id, topic, partition, below_offset, claims_from)
+SELECT $1, $2, partition, below_offset, coalesce($5::timestamptz, (
+        SELECT max(written_at) FROM offset_checkpoints
+        WHERE group_id = $1 AND topic = $2 AND partition = ANY ($3::int4[])), 'epoch')
 FROM unnest($3::int4[], $4::int8[]) AS lost (partition, below_offset)
 ON CONFLICT (group_id, topic, partition) DO UPDATE
     SET below_offset = greatest(known.below_offset, excluded.below_offset), fell_back_at = excluded.fell_back_at,
+        claims_from = least(known.claims_from, excluded.claims_from),
         revisions_above = greatest(known.revisions_above, excluded.revisions_above);

@@ -1,0 +1,26 @@
+import Fulfillment
+import Identifiers
+import Postgres
+
+/// Claims in PostgreSQL, as published events tell of them.
+public struct PostgresClaims: PublishedClaims {
+    private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) { self.pool = pool }
+
+    /// Throws a `PostgresError`.
+    public func enter(_ claims: [PublishedClaim]) async throws {
+        guard !claims.isEmpty else { return }
+        try await pool.run { session in
+            _ = try session.execute(
+                Self.inserting,
+                [
+                    .identifiers(claims.lazy.map(\.originalTransactionID)), .identifiers(claims.lazy.map(\.playerID)),
+                    .identifiers(claims.lazy.map(\.bundleID)),
+                    .textArray(claims.map { $0.grantedTransactionID?.text }),
+                ])
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Fulfillment
+import Kafka
+import Logging
+import Operations
+import Synchronization
+import Timestamps
+
+/// After the database fell back to an earlier state: enters into its claims who was published as the owner of what it lost, before
+/// anything is decided again. Otherwise a purchase could be published for another player, whose record is read first this time.
+actor ClaimRestoration {
+    private let published: PublishedGrants
+    private let checkpoints: any OffsetCheckpoints
+    private let claims: any PublishedClaims
+    private let failures: Failures
+    private let logger: Logger
+    /// One at a time: whoever comes next finds it done.
+    private var last: Task<Void, Never>?
+
+    init(
+        published: PublishedGrants, checkpoints: any OffsetCheckpoints, claims: any PublishedClaims,
+        failures: Failures, logger: Logger
+    ) {
+        self.published = published
+        self.checkpoints = checkpoints
+        self.claims = claims
+        self.failures = failures
+        self.logger = logger
+    }
+
+    /// Returns when nothing is left to enter, or when the task is cancelled. Every worker may do it: entering twice changes nothing.
+    func finish() async {
+        let before = last
+        let task = Task {
+            await before?.value
+            await enterAll()
+        }
+        last = task
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private nonisolated func enterAll() async {
+        while !Task.isCancelled {
+            do {
+                guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
+                let count = try await enter(lost)
+                try await checkpoints.entered(lost)
+                logger.notice(
+                    "the owners of published purchases are entered again: the database had lost them",
+                    [.count: .stringConvertible(count)])
+            } catch is CancellationError {
+                return
+            } catch {
+                failures.report(error, of: .claims)
+                await BlockingWork.pause(seconds: PipelineLimits.claimsRetrySeconds)
+            }
+        }
+    }
+
+    private nonisolated func enter(_ lost: LostClaims) async throws -> Int {
+        let isCancelled = CancellationFlag()
+        // Clocks differ.
+        let since = lost.since.adding(milliseconds: -LostDecisions.clockMargin)
+        return try await withTaskCancellationHandler {
+            try await blocking { [published, claims] in
+                var count = 0
+                try published.read(since: since, isCancelled: { isCancelled.isRaised }) { owners in
+                    for start in stride(from: 0, to: owners.count, by: PipelineLimits.claimsBatch) {
+                        let batch = Array(owners[start..<min(owners.count, start + PipelineLimits.claimsBatch)])
+                        try Self.wait { try await claims.enter(batch) }
+                        count += batch.count
+                    }
+                }
+                return count
+            }
+        } onCancel: {
+            isCancelled.raise()
+        }
+    }
+
+    private static func wait(_ body: @escaping @Sendable () async throws -> Void) throws {
+        let seconds = PipelineLimits.publishedSilenceSeconds
+        var failure: any Error = BlockingWork.TimedOut(seconds: seconds)
+        if BlockingWork.wait(seconds: seconds, failed: { failure = $0 }, body) == nil { throw failure }
+    }
+}
+
+private final class CancellationFlag: Sendable {
+    private let state = Mutex(false)
+
+    var isRaised: Bool { state.withLock { $0 } }
+    func raise() { state.withLock { $0 = true } }
+}
