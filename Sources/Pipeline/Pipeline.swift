@@ -13,7 +13,7 @@ public struct Pipeline: Sendable {
     /// Topics beside the submissions.
     private let topics: [BatchedTopicLoop]
     private let history: NotificationHistoryPoll?
-    private let dueWork: [(part: EndlessPart, loop: any LeasingLoop)]
+    private let leasing: [LeasingPart]
     private let health: Health
     private let logger: Logger
     private let inbox = Inbox()
@@ -64,35 +64,9 @@ public struct Pipeline: Sendable {
         topics = workers.map { [turn] in
             BatchedTopicLoop(worker: $0, checkpoints: stores.checkpoints, turn: turn, health: health, logger: logger)
         }
-        let isAppleDown: @Sendable () -> Bool = { [apple = verification.apple] in apple.isDown }
-        dueWork = [
-            (
-                .finishLoop,
-                DueWorkLoop(
-                    FinishSource(
-                        store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics,
-                        logger: logger, retry: settings.retry),
-                    health: health, isAppleDown: isAppleDown)
-            ),
-            (
-                .refundRequestLoop,
-                DueWorkLoop(
-                    RefundRequestSource(
-                        store: stores.refundRequests, queries: verification.queries, catalog: catalog,
-                        waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger,
-                        retry: settings.retry),
-                    health: health, isAppleDown: isAppleDown)
-            ),
-            (
-                .subscriptionLoop,
-                DueWorkLoop(
-                    SubscriptionChecks(
-                        store: stores.subscriptions, verification: verification, catalog: catalog,
-                        publication: SubscriptionPublication(
-                            publisher: publisher, ledger: stores.ledger, metrics: pipelineMetrics)),
-                    health: health, isAppleDown: isAppleDown)
-            ),
-        ]
+        leasing = Self.leasingLoops(
+            worker: worker, settings: settings, catalog: catalog, verification: verification, stores: stores,
+            metrics: metrics, health: health, logger: logger)
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
@@ -113,18 +87,7 @@ public struct Pipeline: Sendable {
             }
         }
         let topicWatch = Task { await supervise(.topicWatch) { await watchTopics() } }
-        let parked = LeaseLoop(
-            ParkedSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
-        parked.start { await supervise(.parkedLoop, $0) }
-        let held = LeaseLoop(
-            HeldSource(worker: worker, failures: health.failures, logger: logger), worker: worker, health: health)
-        held.start { await supervise(.heldLoop, $0) }
-        for (part, loop) in dueWork { loop.start { await supervise(part, $0) } }
-        let announced = Task {
-            await supervise(.announcedLoop) {
-                await AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger).run()
-            }
-        }
+        for (part, loop) in leasing { loop.start { await supervise(part, $0) } }
         async let read: Void = readTopics()
         await supervise(.consumerLoop) {
             let ending = await consume()
@@ -133,15 +96,13 @@ public struct Pipeline: Sendable {
         }
         for topic in topics { topic.stop() }
         await read
-        announced.cancel()
         orphans.cancel()
         broker.cancel()
         topicWatch.cancel()
         historyPoll.cancel()
         // All at once: each waits a while for what is in the database.
-        let leasing: [any LeasingLoop] = [parked, held] + dueWork.map(\.loop)
-        for loop in leasing { loop.cancel() }
-        for loop in leasing { await loop.stop() }
+        for (_, loop) in leasing { loop.cancel() }
+        for (_, loop) in leasing { await loop.stop() }
         await worker.refusals.stop()
         await withCheckedContinuation { continuation in
             BlockingWork.run { [publisher] in

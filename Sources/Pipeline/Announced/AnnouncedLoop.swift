@@ -7,41 +7,25 @@ import Operations
 ///
 /// Behind each batch it delivers one that may have killed its workers, by itself. What is counted against it is in its row
 /// before anyone looks into it.
-struct AnnouncedLoop: Sendable {
+struct AnnouncedLoop: LeasingLoop {
+    let part = Health.Part.announcedLoop
+    let failingPart = FailingPart.announced
     let worker: SubmissionWorker
     let announced: any AnnouncedPurchases
     let health: Health
     let logger: Logger
+    let state = LeasingState()
 
-    /// Until its task is cancelled.
-    func run() async {
-        while !Task.isCancelled {
-            health.beat(.announcedLoop)
-            let isFull = await look()
-            if isFull { continue }
-            let seconds = PipelineLimits.leaseSeconds * Double.random(in: 0.5..<1.5)
-            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { break }
-        }
-        health.retire(.announcedLoop)
-    }
-
-    /// True where there may be more that is due.
-    private func look() async -> Bool {
-        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return false }
-        // How long the database takes is not this loop's doing, nor is the broker's time.
-        health.retire(.announcedLoop)
-        do {
+    /// Delivers in the turn itself: a delivery is one SQL transaction, and nothing of it is cut when the process stops.
+    func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
+        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return PipelineLimits.leaseSeconds }
+        let isMoreDue = await lease {
             let leased = try await announced.leaseDue(under: catalog, limit: PipelineLimits.announcedBatch)
             try await deliver(leased, under: catalog)
             let hadSuspect = try await deliverSuspect(under: catalog)
-            health.failures.recovered(.announced)
             return leased.count == PipelineLimits.announcedBatch || hadSuspect
-        } catch is Abandoned {
-            return false
-        } catch {
-            health.failures.report(error, of: .announced)
-            return false
         }
+        return isMoreDue == true ? nil : PipelineLimits.leaseSeconds
     }
 
     private func deliver(_ leased: [LeasedAnnouncement], under catalog: Catalog) async throws {

@@ -21,6 +21,9 @@ struct AnnouncedLoopTests {
             var delivered: [[Identifier]] = []
             var forgiven: [[Identifier]] = []
             var refusesDeliveries = false
+            /// A delivery ends no earlier than the process is to stop.
+            var lastsUntilStop = false
+            var began = 0
             var refusedForgiving = 0
         }
 
@@ -57,6 +60,8 @@ struct AnnouncedLoopTests {
         func deliver(
             _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
         ) async throws -> [AnnouncedOutcome] {
+            state.update { $0.began += 1 }
+            if content.lastsUntilStop { try? await untilCancelled() }
             try state.update { state throws(Refused) in
                 if state.refusesDeliveries { throw Refused() }
                 state.delivered.append(leased.map(\.purchase.purchase.transactionID))
@@ -65,16 +70,25 @@ struct AnnouncedLoopTests {
         }
     }
 
-    private func leased(_ id: Identifier) throws -> LeasedAnnouncement {
+    static func purchase(_ id: Identifier) throws -> AnnouncedPurchase {
         let time = Timestamp(milliseconds: 1_795_167_000_000)
         let purchase = StorePurchase(
             transactionID: id, originalTransactionID: id, productID: "gold", purchasedAt: time)
-        let told = try #require(
+        return try #require(
             AnnouncedPurchase(
                 evidence: GenuineReceipt(
                     bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase]),
                 source: .history, name: id, toldAt: time, isRenewal: false))
-        return LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 1)
+    }
+
+    static func loop(_ bench: ParkingBench, _ store: any AnnouncedPurchases) -> AnnouncedLoop {
+        AnnouncedLoop(
+            worker: bench.worker, announced: store, health: Health(),
+            logger: Logger(label: "announced") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    private func leased(_ id: Identifier) throws -> LeasedAnnouncement {
+        LeasedAnnouncement(purchase: try Self.purchase(id), timesHeld: 0, lease: 1)
     }
 
     private func run(
@@ -83,13 +97,10 @@ struct AnnouncedLoopTests {
         let bench = try ParkingBench()
         defer { bench.close() }
         let store = Store(content)
-        let loop = AnnouncedLoop(
-            worker: bench.worker, announced: store, health: Health(),
-            logger: Logger(label: "announced") { _ in SwiftLogNoOpLogHandler() })
-        let task = Task { await loop.run() }
+        let loop = Self.loop(bench, store)
+        loop.start()
         try await store.until(what, isDone)
-        task.cancel()
-        await task.value
+        await loop.stop()
         return (store, bench.metrics.registry.render())
     }
 
@@ -121,5 +132,15 @@ struct AnnouncedLoopTests {
         let (store, _) = try await run(content, until: "both are forgiven") { $0.forgiven.count == 3 }
         #expect(store.content.forgiven == [["1", "2"], ["3"], ["3"]])
         #expect(store.content.delivered.isEmpty)
+    }
+
+    @Test("a delivery that is under way when the process stops ends first, and no other begins")
+    func stops() async throws {
+        var content = Store.Content()
+        content.lastsUntilStop = true
+        content.due = [try leased("1"), try leased("2")]
+        let (store, _) = try await run(content, until: "it began") { $0.began == 1 }
+        #expect(store.content.delivered == [["1", "2"]])
+        #expect(store.content.began == 1)
     }
 }

@@ -1,4 +1,5 @@
 import Fulfillment
+import Identifiers
 import Operations
 import TestSupport
 import Testing
@@ -11,6 +12,10 @@ struct LeasingLoopConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case leases
         case dueWork
+        case announced
+
+        /// What a try waits for may last: it is cut when the process stops.
+        static let asking = [leases, dueWork]
     }
 
     /// Two rows are due.
@@ -57,6 +62,22 @@ struct LeasingLoopConformance {
                         table.endLeases()
                         return try await table.leaseDue(limit: 10).count
                     }, due: { try await table.leaseDue(limit: 10).count }))
+        case .announced:
+            let ledger = InMemoryLedger()
+            let bench = try ParkingBench(database: ledger)
+            defer { bench.close() }
+            let purchases = try ["1", "2"].map { try AnnouncedLoopTests.purchase($0) }
+            ledger.announce(purchases)
+            ledger.endPatience()
+            let due = { try await ledger.leaseDue(under: bench.catalog.value, limit: 10).count }
+            try await body(
+                Subject(
+                    loop: AnnouncedLoopTests.loop(bench, ledger),
+                    tries: { purchases.count { ledger.isUnclaimed($0.purchase.transactionID) } },
+                    remaining: {
+                        ledger.endAnnouncementLeases()
+                        return try await due()
+                    }, due: due))
         }
     }
 
@@ -74,7 +95,7 @@ struct LeasingLoopConformance {
 
     @Test(
         "when it stops, what is under way is released, due at once, and nothing is leased any more",
-        arguments: Implementation.allCases)
+        arguments: Implementation.asking)
     func stops(implementation: Implementation) async throws {
         try await with(implementation, isSilent: true) { subject in
             subject.loop.start()

@@ -1,0 +1,40 @@
+import Fulfillment
+import Logging
+import Operations
+
+extension Pipeline {
+    typealias LeasingPart = (part: EndlessPart, loop: any LeasingLoop)
+
+    /// A loop for each table of what comes due.
+    static func leasingLoops(
+        worker: SubmissionWorker, settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?,
+        verification: PipelineVerification, stores: PipelineStores, metrics: ReceiptdMetrics, health: Health,
+        logger: Logger
+    ) -> [LeasingPart] {
+        func leases(_ source: any LeaseSource) -> LeaseLoop { LeaseLoop(source, worker: worker, health: health) }
+        func dueWork(_ source: some DueWork) -> any LeasingLoop {
+            DueWorkLoop(source, health: health, isAppleDown: { [apple = verification.apple] in apple.isDown })
+        }
+        let finishes = FinishSource(
+            store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics, logger: logger,
+            retry: settings.retry)
+        let refundRequests = RefundRequestSource(
+            store: stores.refundRequests, queries: verification.queries, catalog: catalog,
+            waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger, retry: settings.retry)
+        let subscriptions = SubscriptionChecks(
+            store: stores.subscriptions, verification: verification, catalog: catalog,
+            publication: SubscriptionPublication(
+                publisher: worker.publisher, ledger: stores.ledger, metrics: worker.metrics))
+        return [
+            (.parkedLoop, leases(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
+            (.heldLoop, leases(HeldSource(worker: worker, failures: health.failures, logger: logger))),
+            (
+                .announcedLoop,
+                AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger)
+            ),
+            (.finishLoop, dueWork(finishes)),
+            (.refundRequestLoop, dueWork(refundRequests)),
+            (.subscriptionLoop, dueWork(subscriptions)),
+        ]
+    }
+}
