@@ -15,6 +15,7 @@ public final class Health: Sendable {
         case heldLoop = "loop of held transactions"
         case announcedLoop = "loop of announced purchases"
         case notificationLoop = "notification loop"
+        case historyLoop = "loop of notification history"
         case subscriptionLoop = "loop of subscriptions"
         case accountLoop = "loop of players' accounts"
         case finishLoop = "loop of deliveries to report to Apple"
@@ -25,8 +26,8 @@ public final class Health: Sendable {
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
-            case .outcomePublisher, .parkedLoop, .heldLoop, .announcedLoop, .notificationLoop, .subscriptionLoop,
-                .accountLoop, .finishLoop, .refundRequestLoop, .consumptionLoop:
+            case .outcomePublisher, .parkedLoop, .heldLoop, .announcedLoop, .notificationLoop, .historyLoop,
+                .subscriptionLoop, .accountLoop, .finishLoop, .refundRequestLoop, .consumptionLoop:
                 .seconds(120)
             }
         }

@@ -12,7 +12,6 @@ public struct Pipeline: Sendable {
     private let publisher: OutcomePublisher
     /// Topics beside the submissions.
     private let topics: [BatchedTopicLoop]
-    private let history: NotificationHistoryPoll?
     private let leasing: [LeasingPart]
     private let health: Health
     private let logger: Logger
@@ -46,9 +45,8 @@ public struct Pipeline: Sendable {
         let notificationWorker = NotificationWorker(
             source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
             queries: verification.queries, metrics: pipelineMetrics, logger: logger)
-        history = notifications.history.map { [turn] in
-            NotificationHistoryPoll(
-                source: $0, worker: notificationWorker, turn: turn, failures: health.failures)
+        let history = notifications.history.map { [turn] in
+            NotificationHistoryPoll(source: $0, worker: notificationWorker, turn: turn, failures: health.failures)
         }
         let workers: [any BatchedTopicWorker] = [
             notificationWorker,
@@ -65,18 +63,14 @@ public struct Pipeline: Sendable {
             BatchedTopicLoop(worker: $0, checkpoints: stores.checkpoints, turn: turn, health: health, logger: logger)
         }
         leasing = Self.leasingLoops(
-            worker: worker, settings: settings, catalog: catalog, verification: verification, stores: stores,
-            metrics: metrics, health: health, logger: logger)
+            worker: worker, history: history, settings: settings, catalog: catalog, verification: verification,
+            stores: stores, metrics: metrics, health: health, logger: logger)
     }
 
     /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
     /// committed and the group is left. Throws where librdkafka does not take the settings.
     public func run() async throws {
         let orphans = Task { await supervise(.outboxSweep) { await publishOrphans() } }
-        let historyPoll = Task { [history] in
-            guard let history else { return }
-            await supervise(.notificationHistory) { await history.run() }
-        }
         let broker = Task { [publisher, health] in
             await supervise(.brokerWatch) {
                 await BrokerWatch(
@@ -99,7 +93,6 @@ public struct Pipeline: Sendable {
         orphans.cancel()
         broker.cancel()
         topicWatch.cancel()
-        historyPoll.cancel()
         // All at once: each waits a while for what is in the database.
         for (_, loop) in leasing { loop.cancel() }
         for (_, loop) in leasing { await loop.stop() }

@@ -1,56 +1,108 @@
+import Clocks
 import Fulfillment
 import Operations
 
-/// Leases what is due from one table and tries it.
-struct DueWorkLoop<Source: DueWork>: LeasingLoop {
-    private let source: Source
+/// Leases what is due from one table and tries it, beside everything else that the process does.
+struct DueWorkLoop<Work: DueWork>: LeasingLoop {
+    private let work: Work
     private let isAppleDown: @Sendable () -> Bool
     let health: Health
     let state = LeasingState()
 
-    var part: Health.Part { source.part }
-    var failingPart: FailingPart { source.failingPart }
+    var part: Health.Part { work.part }
+    var failingPart: FailingPart { work.failingPart }
+    var isWellOnceLeased: Bool { work.isWellOnceLeased }
+    private var slots: WorkSlots? { work.places.slots }
 
     /// - Parameter isAppleDown: then one at a time finds out when it is back.
-    init(_ source: Source, health: Health, isAppleDown: @escaping @Sendable () -> Bool = { false }) {
-        self.source = source
+    init(_ work: Work, health: Health, isAppleDown: @escaping @Sendable () -> Bool = { false }) {
+        self.work = work
         self.health = health
         self.isAppleDown = isAppleDown
     }
 
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
-        let most = isAppleDown() ? 1 : source.concurrency
-        let room = most - state.underWay
+        // How long the database takes is not this loop's doing.
+        health.retire(part)
+        switch await work.nextTurn() {
+        case .nothing: return work.lookSeconds
+        case .isolated(let item):
+            await isolate(item, &group)
+            return work.lookSeconds
+        case .due: break
+        }
+        var room = work.places.room(beside: state.underWay)
+        if isAppleDown() { room = min(room, 1 - state.underWay) }
         guard room > 0 else { return DueWorkLimits.busySeconds }
-        guard source.isWanted else { return DueWorkLimits.lookSeconds }
-        let leased = await lease { try await source.leaseDue(limit: room) } ?? []
-        state.began(leased.count)
-        for item in leased { group.addTask { await work(on: item) } }
-        return leased.count == room ? DueWorkLimits.busySeconds : DueWorkLimits.lookSeconds
+        let batch = await leaseDue(limit: room)
+        for items in batch.groups {
+            group.addTask { for item in items { await tryOnce(item) } }
+        }
+        return batch.isFull ? nil : work.lookSeconds
     }
 
-    private func work(on item: Source.Item) async {
-        defer { state.ended() }
+    private func leaseDue(limit: Int) async -> DueBatch<Work.Item> {
+        guard slots?.beginLeasing() ?? true else { return DueBatch() }
+        defer { slots?.endLeasing() }
+        let batch = await lease { try await work.leaseDue(limit: limit) } ?? DueBatch()
+        slots?.leasesBegan(batch.count)
+        state.began(batch.count)
+        return batch
+    }
+
+    /// Returns when its try is over, or has lasted as long as its lease: then others may be leased beside it, and nothing counts
+    /// against it any more.
+    private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
+        state.began(1)
+        let (over, end) = AsyncStream<Never>.makeStream()
+        let deadline = WallClock.monotonicSeconds + PipelineLimits.isolatedSeconds
+        let accusation = Accusation { [work] isAtWork in
+            if isAtWork, WallClock.monotonicSeconds >= deadline { return true }
+            return (try? await work.accuse(item, isAtWork: isAtWork)) != nil
+        }
+        let timer = Task {
+            try? await Task.sleep(for: .seconds(PipelineLimits.isolatedSeconds))
+            end.finish()
+        }
+        group.addTask {
+            await Suspected.$work.withValue(accusation) { await tryOnce(item) }
+            // Also where the database did not take its end: it is leased still, and has killed nobody.
+            await accusation.waits()
+            timer.cancel()
+        }
+        for await _ in over {}
+        slots?.endIsolating()
+    }
+
+    private func tryOnce(_ item: Work.Item) async {
+        defer {
+            slots?.leaseEnded()
+            state.ended()
+        }
         do {
             do {
                 if Task.isCancelled { throw Abandoned() }
                 try await tryWithinItsTime(item)
             } catch is Abandoned {
-                if Task.isCancelled { try await source.release(item) } else { try await source.putOff(item) }
+                try await Suspected.waiting {
+                    if Task.isCancelled { try await work.release(item) } else { try await work.putOff(item) }
+                }
             }
         } catch {
+            // Its lease is left to end.
             health.failures.report(error, of: failingPart)
         }
     }
 
-    private func tryWithinItsTime(_ item: Source.Item) async throws {
+    private func tryWithinItsTime(_ item: Work.Item) async throws {
+        guard let seconds = work.trySeconds else { return try await work.work(on: item) }
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
-                try await source.work(on: item)
+                try await work.work(on: item)
                 return true
             }
             tasks.addTask {
-                try? await Task.sleep(for: .seconds(DueWorkLimits.trySeconds))
+                try? await Task.sleep(for: .seconds(seconds))
                 return false
             }
             let hasEnded = try await tasks.next() ?? true

@@ -7,7 +7,7 @@ import Operations
 struct FinishSource: DueWork {
     let part = Health.Part.finishLoop
     let failingPart = FailingPart.finishes
-    let concurrency = PipelineLimits.finishConcurrency
+    let places = DuePlaces.own(PipelineLimits.finishConcurrency)
     let store: any OwedFinishes
     let queries: any StoreQueries
     let catalog: @Sendable () -> Catalog?
@@ -20,7 +20,9 @@ struct FinishSource: DueWork {
         catalog()?.apps.values.contains { $0.announcements.finishesGrants } ?? false
     }
 
-    func leaseDue(limit: Int) async throws -> [LeasedFinish] { try await store.leaseDueFinishes(limit: limit) }
+    func leaseDue(limit: Int) async throws -> DueBatch<LeasedFinish> {
+        DueBatch(try await store.leaseDueFinishes(limit: limit), limit: limit)
+    }
 
     func putOff(_ finish: LeasedFinish) async throws {
         try await store.putOff(finish, seconds: retry.seconds(afterGivingUp: finish.tries, now: WallClock.now))

@@ -8,10 +8,11 @@ import Operations
 struct HeldSource: LeaseSource {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
-    let batch = PipelineLimits.holdBatch
-    private let worker: SubmissionWorker
+    let worker: SubmissionWorker
     private let suspects: SuspectTurns
     private let logger: Logger
+
+    var places: DuePlaces { .shared(worker.parking.slots, batch: PipelineLimits.holdBatch) }
 
     init(worker: SubmissionWorker, failures: Failures, logger: Logger) {
         self.worker = worker
@@ -19,7 +20,7 @@ struct HeldSource: LeaseSource {
         suspects = SuspectTurns(parking: worker.parking, failures: failures, part: failingPart)
     }
 
-    func nextTurn() async -> LeaseTurn {
+    func nextTurn() async -> DueTurn<SubmissionInHand> {
         guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return .nothing }
         return await suspects.next(
             ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },
@@ -38,8 +39,8 @@ struct HeldSource: LeaseSource {
     }
 
     /// Those that the newest catalog cannot let go stay held, without a question to Apple.
-    func leaseDue(limit: Int) async throws -> LeasedBatch {
-        guard let catalog = worker.catalog() else { return LeasedBatch() }
+    func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
+        guard let catalog = worker.catalog() else { return DueBatch() }
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
         var staying: [(hold: LeasedHold, reason: Reason)] = []
         var open: [LeasedHold] = []
@@ -62,9 +63,9 @@ struct HeldSource: LeaseSource {
             }
         }
         // With few slots, only what took none of them calls for haste.
-        let isFull = leased.count == limit && (limit == batch || !staying.isEmpty)
+        let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
         // Holds of one submission have one proof.
-        return LeasedBatch(
+        return DueBatch(
             open, by: \.identity, isFull: isFull, inHand: SubmissionInHand.init(held:sharing:))
     }
 

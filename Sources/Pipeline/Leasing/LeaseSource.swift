@@ -1,50 +1,29 @@
 import Fulfillment
-import Operations
+import Synchronization
 
-/// A table of work that waits for its next try: parked submissions, or holds.
-protocol LeaseSource: Sendable {
-    /// What is watched, and what is reported to fail, while it is leased from.
-    var part: Health.Part { get }
-    var failingPart: FailingPart { get }
-    /// Leased at a time at most; those that come along with others do not count.
-    var batch: Int { get }
-
-    /// What the loop is to do next.
-    func nextTurn() async -> LeaseTurn
-
-    /// Leases up to `limit` that are due. Throws where the database is out of reach.
-    func leaseDue(limit: Int) async throws -> LeasedBatch
+/// Due work that is a submission in hand: parked ones, and holds. All sources of it share a smaller part of the slots, beside
+/// the fresh ones: what frees thousands at once asks Apple no more than that.
+protocol LeaseSource: DueWork where Item == SubmissionInHand {
+    var worker: SubmissionWorker { get }
 
     /// Its try ended: it has its outcome, or waits again. Throws where the database is out of reach.
     func end(_ item: SubmissionInHand) async throws
-
-    /// Its try was given up: as if it had never been leased. Throws where the database is out of reach.
-    func release(_ item: SubmissionInHand) async throws
-
-    /// Of one that is tried in isolation: whether a death of the process counts against it from now on, for it is at work, or
-    /// does not, for it only waits. Nothing happens where its lease is over. Throws where the database is out of reach.
-    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws
 }
 
-enum LeaseTurn: Sendable {
-    case nothing
-    /// Lease what is due.
-    case due
-    /// It may be what killed its workers: it is leased, and to be tried with nothing else leased beside it. Isolation has
-    /// begun.
-    case isolated(SubmissionInHand)
+extension LeaseSource {
+    /// A submission's own patience ends its try.
+    var trySeconds: Double? { nil }
+
+    func work(on item: SubmissionInHand) async throws {
+        CrashPoint.passed(item.decoded)
+        try await worker.work(on: item)
+        try await Suspected.waiting { try await end(item) }
+    }
+
+    func putOff(_ item: SubmissionInHand) async throws { try await release(item) }
 }
 
-struct LeasedBatch: Sendable {
-    /// Those of one proof in one list: they share one answer, and are tried one after the other.
-    var groups: [[SubmissionInHand]] = []
-    /// There may be more that is due.
-    var isFull = false
-
-    var count: Int { groups.reduce(0) { $0 + $1.count } }
-
-    init() {}
-
+extension DueBatch<SubmissionInHand> {
     /// - Parameters:
     ///   - proof: the same for those that one answer serves.
     ///   - inHand: a lease with its group's answer.
@@ -64,5 +43,17 @@ struct LeasedBatch: Sendable {
             }
             groups[place].append(inHand(lease, answers[place]))
         }
+    }
+}
+
+/// Apple's answer to the one proof of several that were leased together. They come one after the other, in one task.
+final class GroupAnswer: Sendable {
+    private let known = Mutex<AppleAnswer?>(nil)
+
+    func value(_ ask: () async -> AppleAnswer) async -> AppleAnswer {
+        if let answer = known.withLock({ $0 }) { return answer }
+        let answer = await ask()
+        known.withLock { $0 = answer }
+        return answer
     }
 }

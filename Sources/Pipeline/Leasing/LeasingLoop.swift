@@ -7,6 +7,7 @@ protocol LeasingLoop: Sendable {
     /// What is watched, and what is reported to fail, while it leases.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
+    var isWellOnceLeased: Bool { get }
     var health: Health { get }
     var state: LeasingState { get }
 
@@ -36,6 +37,8 @@ final class LeasingState: Sendable {
 }
 
 extension LeasingLoop {
+    var isWellOnceLeased: Bool { true }
+
     /// - Parameter supervise: runs what it is given, and hears of its end.
     func start(
         _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
@@ -62,7 +65,7 @@ extension LeasingLoop {
         health.retire(part)
         do {
             let leased = try await body()
-            health.failures.recovered(failingPart)
+            if isWellOnceLeased { health.failures.recovered(failingPart) }
             return leased
         } catch {
             health.failures.report(error, of: failingPart)

@@ -7,11 +7,11 @@ import Operations
 struct ParkedSource: LeaseSource {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
-    let batch = PipelineLimits.parkedBatch
-    private let worker: SubmissionWorker
+    let worker: SubmissionWorker
     private let suspects: SuspectTurns
     private let logger: Logger
 
+    var places: DuePlaces { .shared(parking.slots, batch: PipelineLimits.parkedBatch) }
     private var parking: ParkingContext { worker.parking }
 
     init(worker: SubmissionWorker, failures: Failures, logger: Logger) {
@@ -20,7 +20,7 @@ struct ParkedSource: LeaseSource {
         self.logger = logger
     }
 
-    func nextTurn() async -> LeaseTurn {
+    func nextTurn() async -> DueTurn<SubmissionInHand> {
         guard parking.leases.isOpen else { return .nothing }
         worker.noteNewCredentials()
         return await suspects.next(
@@ -28,12 +28,13 @@ struct ParkedSource: LeaseSource {
             inHand: { SubmissionInHand(parked: $0) }, setAside: countSetAside)
     }
 
-    func leaseDue(limit: Int) async throws -> LeasedBatch {
+    func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
         try await wakeTroubled()
         let leased = try await parking.store.leaseDue(limit: limit)
-        return LeasedBatch(
+        return DueBatch(
             leased, by: { SharedAnswers.Key(proof: $0.proof, bundleID: $0.submission.bundleID) },
-            isFull: leased.count { $0.isDue } == batch, inHand: SubmissionInHand.init(parked:sharing:))
+            isFull: leased.count { $0.isDue } == PipelineLimits.parkedBatch,
+            inHand: SubmissionInHand.init(parked:sharing:))
     }
 
     /// What waits for the end of Apple's trouble is due where others that had met it were answered.

@@ -7,13 +7,12 @@ extension Pipeline {
 
     /// A loop for each table of what comes due.
     static func leasingLoops(
-        worker: SubmissionWorker, settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?,
-        verification: PipelineVerification, stores: PipelineStores, metrics: ReceiptdMetrics, health: Health,
-        logger: Logger
+        worker: SubmissionWorker, history: NotificationHistoryPoll?, settings: PipelineSettings,
+        catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification, stores: PipelineStores,
+        metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) -> [LeasingPart] {
-        func leases(_ source: any LeaseSource) -> LeaseLoop { LeaseLoop(source, worker: worker, health: health) }
-        func dueWork(_ source: some DueWork) -> any LeasingLoop {
-            DueWorkLoop(source, health: health, isAppleDown: { [apple = verification.apple] in apple.isDown })
+        func loop(_ work: some DueWork) -> any LeasingLoop {
+            DueWorkLoop(work, health: health, isAppleDown: { [apple = verification.apple] in apple.isDown })
         }
         let finishes = FinishSource(
             store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics, logger: logger,
@@ -26,15 +25,15 @@ extension Pipeline {
             publication: SubscriptionPublication(
                 publisher: worker.publisher, ledger: stores.ledger, metrics: worker.metrics))
         return [
-            (.parkedLoop, leases(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
-            (.heldLoop, leases(HeldSource(worker: worker, failures: health.failures, logger: logger))),
+            (.parkedLoop, loop(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
+            (.heldLoop, loop(HeldSource(worker: worker, failures: health.failures, logger: logger))),
             (
                 .announcedLoop,
                 AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger)
             ),
-            (.finishLoop, dueWork(finishes)),
-            (.refundRequestLoop, dueWork(refundRequests)),
-            (.subscriptionLoop, dueWork(subscriptions)),
-        ]
+            (.finishLoop, loop(finishes)),
+            (.refundRequestLoop, loop(refundRequests)),
+            (.subscriptionLoop, loop(subscriptions)),
+        ] + (history.map { [(.notificationHistory, loop($0))] } ?? [])
     }
 }

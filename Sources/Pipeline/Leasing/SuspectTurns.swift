@@ -27,7 +27,7 @@ final class SuspectTurns: Sendable {
     func next<Leased, SetAside>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
         inHand: (Leased) -> SubmissionInHand, setAside: (SetAside) -> Void
-    ) async -> LeaseTurn {
+    ) async -> DueTurn<SubmissionInHand> {
         if WallClock.monotonicSeconds < nextCheck.withLock({ $0 }) { return .due }
         if await !isAnyDue(hasSuspect) {
             parking.slots.doNotIsolate(for: part)

@@ -25,13 +25,19 @@ public struct NotificationHistorySource: Sendable {
 ///
 /// The place moves behind what is durable, a page at a time, and only in the database that has it: a fail-over may lose the last
 /// effects, and with them nothing that was written before. A page that is asked for again changes nothing.
-struct NotificationHistoryPoll: Sendable {
-    /// Between two looks for histories that are due.
-    private static let lookSeconds = 5.0
+struct NotificationHistoryPoll: DueWork {
+    let part = Health.Part.historyLoop
+    let failingPart = FailingPart.history
+    let places = DuePlaces.own(.max)
+    let lookSeconds = 5.0
+    let trySeconds: Double? = nil
+    /// Only a round tells whether Apple answers.
+    let isWellOnceLeased = false
+
     /// A page's question and its effects take no longer.
     static let leaseSeconds = 120.0
     /// After trouble.
-    private static let retrySeconds = 60.0
+    private var retrySeconds: Double { min(60, source.seconds) }
     /// Pages of one window at most: Apple's tokens could lead in a circle.
     private static let maximumPages = 100_000
     /// Source: ServerNotificationUrlNotFound, App Store Server API.
@@ -54,22 +60,28 @@ struct NotificationHistoryPoll: Sendable {
         case trouble(String)
     }
 
-    /// Until it is cancelled.
-    func run() async {
-        await withDiscardingTaskGroup { group in
-            while !Task.isCancelled {
-                if source.seconds > 0, let catalog = worker.catalog() {
-                    for (context, scope) in histories(of: catalog) where rounds.begin(scope) {
-                        // Side by side: a history that is long, or that Apple is slow to tell, holds up no other.
-                        group.addTask {
-                            await round(context, scope)
-                            rounds.ended(scope)
-                        }
-                    }
+    var isWanted: Bool { source.seconds > 0 && worker.catalog() != nil }
+
+    /// Those that are due and that nobody has, each with its lease: a history that is long, or that Apple is slow to tell, holds
+    /// up no other.
+    func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
+        var batch = DueBatch<HistoryRound>()
+        guard let catalog = worker.catalog() else { return batch }
+        for (context, scope) in histories(of: catalog) where batch.count < limit && rounds.begin(scope) {
+            do {
+                if let place = try await source.places.lease(
+                    scope, survived: suspects.last(of: scope), seconds: Self.leaseSeconds)
+                {
+                    batch.groups.append([HistoryRound(context: context, place: place)])
+                } else {
+                    rounds.ended(scope)
                 }
-                guard (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil else { break }
+            } catch {
+                rounds.ended(scope)
+                failures.report(error, of: .history)
             }
         }
+        return batch
     }
 
     private func histories(of catalog: Catalog) -> [(context: StoreQueryContext, scope: HistoryScope)] {
@@ -85,32 +97,30 @@ struct NotificationHistoryPoll: Sendable {
         return histories
     }
 
-    /// Where it is due and nobody has it.
-    private func round(_ context: StoreQueryContext, _ scope: HistoryScope) async {
-        var leased: HistoryPlace?
+    func work(on round: HistoryRound) async throws {
+        var place = round.place
+        defer { rounds.ended(place.scope) }
         do {
-            guard
-                var place = try await source.places.lease(
-                    scope, survived: suspects.last(of: scope), seconds: Self.leaseSeconds)
-            else { return }
-            leased = place
-            defer { leased = place }
-            let ending = try await take(&place, context)
-            switch ending {
+            switch try await take(&place, round.context) {
             case .done:
                 failures.recovered(.history)
                 try await source.places.release(place, dueAfterSeconds: source.seconds)
             case .lost: break
             case .trouble(let words):
                 failures.failed(.history, words)
-                try await source.places.release(place, dueAfterSeconds: min(Self.retrySeconds, source.seconds))
+                try await source.places.release(place, dueAfterSeconds: retrySeconds)
             }
         } catch {
             failures.report(error, of: .history)
             // Where the database does not answer the lease ends by itself.
-            guard let leased else { return }
-            try? await source.places.release(leased, dueAfterSeconds: min(Self.retrySeconds, source.seconds))
+            try? await source.places.release(place, dueAfterSeconds: retrySeconds)
         }
+    }
+
+    /// Its try never began.
+    func release(_ round: HistoryRound) async throws {
+        rounds.ended(round.place.scope)
+        try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
     /// From where the place is to now, a window after the other.
@@ -207,6 +217,12 @@ struct NotificationHistoryPoll: Sendable {
         CrashPoint.reading(body)
         return if case .read = worker.source.parser.parse(notification: body) { false } else { true }
     }
+}
+
+/// A history that is leased: from where it is read on, and how Apple is asked.
+struct HistoryRound: Sendable {
+    let context: StoreQueryContext
+    let place: HistoryPlace
 }
 
 /// Histories that this process asks for at the moment.

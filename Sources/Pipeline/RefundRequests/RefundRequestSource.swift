@@ -8,7 +8,7 @@ import Timestamps
 struct RefundRequestSource: DueWork {
     let part = Health.Part.refundRequestLoop
     let failingPart = FailingPart.refundRequests
-    let concurrency = PipelineLimits.refundRequestConcurrency
+    let places = DuePlaces.own(PipelineLimits.refundRequestConcurrency)
     let store: any OpenRefundRequests
     let queries: any StoreQueries
     let catalog: @Sendable () -> Catalog?
@@ -22,8 +22,8 @@ struct RefundRequestSource: DueWork {
     /// Without a catalog nobody knows whether one is to be answered.
     var isWanted: Bool { catalog() != nil }
 
-    func leaseDue(limit: Int) async throws -> [LeasedRefundRequest] {
-        try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now())
+    func leaseDue(limit: Int) async throws -> DueBatch<LeasedRefundRequest> {
+        DueBatch(try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now()), limit: limit)
     }
 
     func putOff(_ request: LeasedRefundRequest) async throws {

@@ -10,7 +10,7 @@ import Synchronization
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
     let failingPart = FailingPart.subscriptions
-    let concurrency = PipelineLimits.subscriptionConcurrency
+    let places = DuePlaces.own(PipelineLimits.subscriptionConcurrency)
 
     private let store: any FollowedSubscriptions
     private let verification: PipelineVerification
@@ -42,8 +42,8 @@ final class SubscriptionChecks: DueWork {
 
     var isWanted: Bool { catalog()?.apps.values.contains(where: \.followsRenewals) ?? false }
 
-    func leaseDue(limit: Int) async throws -> [LeasedSubscription] {
-        guard let catalog = catalog() else { return [] }
+    func leaseDue(limit: Int) async throws -> DueBatch<LeasedSubscription> {
+        guard let catalog = catalog() else { return DueBatch() }
         // In another order each time: they take turns.
         let apps = catalog.apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
         let room = underWay.withLock { underWay in
@@ -51,7 +51,7 @@ final class SubscriptionChecks: DueWork {
         }
         let leased = try await store.leaseDue(room: room, limit: limit)
         underWay.withLock { for one in leased { $0[one.bundleID, default: []].insert(Lease(one)) } }
-        return leased
+        return DueBatch(leased, limit: limit)
     }
 
     func work(on leased: LeasedSubscription) async throws {

@@ -71,7 +71,7 @@ struct AppleToldTests {
         var source = finishes(ledger, queries, Self.catalog(), metrics)
         source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
         for _ in 0..<4 {
-            let leased = try await source.leaseDue(limit: 5)
+            let leased = try await source.leaseDue(limit: 5).items
             #expect(leased.count == 1)
             for finish in leased { try await source.work(on: finish) }
             ledger.endFinishLeases()
@@ -81,7 +81,7 @@ struct AppleToldTests {
         try #require(delays.count == 2)
         for (delay, longest) in zip(delays, [8.0, 12]) { #expect((0.01..<longest).contains(delay)) }
         #expect(ledger.finishResults == ["1000": .finished])
-        #expect(try await source.leaseDue(limit: 5).isEmpty)
+        #expect(try await source.leaseDue(limit: 5).items.isEmpty)
         #expect(queries.asked.map(\.question) == Array(repeating: .finish("1000"), count: 4))
         #expect(queries.asked.allSatisfy { $0.share == .background && $0.environment == .production })
         let text = metrics.registry.render()
@@ -118,7 +118,7 @@ struct AppleToldTests {
         let metrics = ReceiptdMetrics(version: "test")
         let source = requests(ledger, queries, Self.catalog(), metrics)
         for _ in 0..<2 {
-            for one in try await source.leaseDue(limit: 5) { try await source.work(on: one) }
+            for one in try await source.leaseDue(limit: 5).items { try await source.work(on: one) }
             ledger.endRefundRequestLeases()
         }
         let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
@@ -149,10 +149,10 @@ struct AppleToldTests {
         var source = requests(ledger, queries)
         source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
         // One that is given up after its time waits as well.
-        for one in try await source.leaseDue(limit: 5) { try await source.putOff(one) }
+        for one in try await source.leaseDue(limit: 5).items { try await source.putOff(one) }
         ledger.endRefundRequestLeases()
         for tries in 2...6 {
-            let leased = try await source.leaseDue(limit: 5)
+            let leased = try await source.leaseDue(limit: 5).items
             #expect(leased.map(\.tries) == [tries])
             for one in leased { try await source.work(on: one) }
             ledger.endRefundRequestLeases()
@@ -170,7 +170,7 @@ struct AppleToldTests {
         ledger.enter(Self.request("1000"), at: WallClock.now)
         let source = requests(ledger, queries)
         for _ in 0..<2 {
-            let leased = try await source.leaseDue(limit: 5)
+            let leased = try await source.leaseDue(limit: 5).items
             #expect(leased.map(\.tries) == [1])
             for one in leased { try await source.work(on: one) }
             ledger.endRefundRequestLeases()
@@ -179,7 +179,7 @@ struct AppleToldTests {
         #expect(delays.count == 2 && delays.allSatisfy { (1.5..<2.5).contains($0) })
         #expect(queries.asked.isEmpty)
         ledger.published(ledger.pendingEvents.map(\.eventID))
-        for one in try await source.leaseDue(limit: 5) { try await source.work(on: one) }
+        for one in try await source.leaseDue(limit: 5).items { try await source.work(on: one) }
         #expect(ledger.ending(of: "n-1000")?.answer?.delivery == .delivered)
     }
 

@@ -57,6 +57,17 @@ struct DueWorkLoopTests {
         }
     }
 
+    @Test("stays reported to fail while the database answers, where only a try tells that all is well")
+    func wellByTries() async throws {
+        let table = InMemoryDueWork([1], isWellOnceLeased: false) { _ in throw InMemoryDueWork.Fault.away }
+        try await run(table) { table, health in
+            try await table.until("it was tried, and the table was looked at twice behind it") {
+                $0.leases == [1] && $0.looks > 2
+            }
+            #expect(!health.notes.isEmpty)
+        }
+    }
+
     @Test("is tried one at a time while Apple is down, and not at all where nobody wants it")
     func throttled() async throws {
         try await run(InMemoryDueWork([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in

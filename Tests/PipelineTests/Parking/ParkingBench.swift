@@ -81,9 +81,13 @@ final class ParkingBench: Sendable {
     }
 
     /// Of the parked submissions.
-    func leaseLoop() -> LeaseLoop { LeaseLoop(parkedSource(), worker: worker, health: Health()) }
+    func leaseLoop() -> DueWorkLoop<ParkedSource> { loop(parkedSource()) }
 
-    func holdLoop() -> LeaseLoop { LeaseLoop(heldSource(), worker: worker, health: Health()) }
+    func holdLoop() -> DueWorkLoop<HeldSource> { loop(heldSource()) }
+
+    private func loop<Source>(_ source: Source) -> DueWorkLoop<Source> {
+        DueWorkLoop(source, health: Health(), isAppleDown: { [apple = parking.apple] in apple.isDown })
+    }
 
     func parkedSource() -> ParkedSource {
         ParkedSource(

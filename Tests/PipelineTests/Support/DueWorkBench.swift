@@ -22,7 +22,7 @@ struct AnyDueWork: Sendable {
     init(_ source: some DueWork) {
         isWanted = { source.isWanted }
         leaseDue = { limit in
-            try await source.leaseDue(limit: limit).map { item in
+            try await source.leaseDue(limit: limit).items.map { item in
                 Item(work: { try await source.work(on: item) }, release: { try await source.release(item) })
             }
         }
@@ -146,4 +146,8 @@ struct DueWorkBench: Sendable {
         }
         return (ledger, queries)
     }
+}
+
+extension DueBatch {
+    var items: [Item] { groups.flatMap(\.self) }
 }

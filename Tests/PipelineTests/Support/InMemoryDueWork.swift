@@ -22,7 +22,8 @@ final class InMemoryDueWork: DueWork {
 
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
-    let concurrency: Int
+    let places: DuePlaces
+    let isWellOnceLeased: Bool
     private let wanted: Bool
     /// Raised by the log too.
     let changes = ChangeSignal()
@@ -31,12 +32,13 @@ final class InMemoryDueWork: DueWork {
     private let body: @Sendable (Int) async throws -> Void
 
     init(
-        _ due: [Int], concurrency: Int = 4, isWanted: Bool = true,
+        _ due: [Int], concurrency: Int = 4, isWanted: Bool = true, isWellOnceLeased: Bool = true,
         _ body: @escaping @Sendable (Int) async throws -> Void = { _ in }
     ) {
         content = Shared(Content(due: due), changes)
-        self.concurrency = concurrency
+        places = .own(concurrency)
         wanted = isWanted
+        self.isWellOnceLeased = isWellOnceLeased
         self.body = body
     }
 
@@ -54,13 +56,13 @@ final class InMemoryDueWork: DueWork {
         try await content.until(what, file: file, line: line, condition)
     }
 
-    func leaseDue(limit: Int) async throws -> [Int] {
+    func leaseDue(limit: Int) async throws -> DueBatch<Int> {
         try content.update { content in
             if content.isAway { throw Fault.away }
             let leased = Array(content.due.prefix(limit))
             content.due.removeFirst(leased.count)
             content.leases += leased
-            return leased
+            return DueBatch(leased, limit: limit)
         }
     }
 
