@@ -123,6 +123,13 @@ let package = Package(
             name: "Operations",
             dependencies: [
                 "Clocks", "Fulfillment", "Timestamps",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "OperationsHTTP",
+            dependencies: [
+                "Fulfillment", "Operations",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -189,7 +196,7 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
+                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations", "OperationsHTTP",
                 "Postgres", "ReceiptdConfiguration", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -214,7 +221,7 @@ let package = Package(
             name: "receiptd",
             dependencies: [
                 "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Console", "Encodings",
-                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "Pipeline", "Postgres",
+                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "OperationsHTTP", "Pipeline", "Postgres",
                 "ReceiptdConfiguration", "Timestamps",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -330,7 +337,7 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations", "TestSupport", "Timestamps",
+                "Operations", "OperationsHTTP", "TestSupport", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

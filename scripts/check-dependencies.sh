@@ -20,15 +20,16 @@ allowed_modules() {
     AppStore) echo AppleProofs Clocks Encodings Fulfillment Identifiers PlantedFaults PooledHTTP Timestamps ;;
     Ledger) echo Clocks Encodings Fulfillment Identifiers PlantedFaults Postgres Timestamps ;;
     Operations) echo Clocks Encodings Fulfillment Timestamps ;;
+    OperationsHTTP) echo Fulfillment Operations ;;
     Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
     ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Identifiers Timestamps Kafka ;;
     Administration) echo AppleProofs AppStore CZlib Clocks Encodings Fulfillment Identifiers Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
     Monitoring) echo AppStore Clocks Fulfillment Identifiers Ledger Operations Postgres ReceiptdConfiguration Timestamps ;;
-    Console) echo Administration Clocks Encodings Fulfillment Identifiers Ledger Operations Postgres ReceiptdConfiguration Timestamps ;;
+    Console) echo Administration Clocks Encodings Fulfillment Identifiers Ledger Operations OperationsHTTP Postgres ReceiptdConfiguration Timestamps ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
     Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Identifiers Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Console Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Monitoring Operations Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Console Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Monitoring Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
     # Histories see the worker from outside, and what judges them knows nothing of it.
     HistoryModel) echo Encodings ;;
     Histories) echo AppStoreSimulation EmbeddedPostgres Encodings HistoryModel Kafka Postgres ;;
@@ -44,6 +45,8 @@ all_allowed_imports() {
     Encodings | Identifiers | Timestamps) echo none ;;
     HistoryModel) echo Encodings ;;
     Clocks) echo Darwin Glibc Timestamps ;;
+    # What the pipeline reports with: no HTTP.
+    Operations) echo Clocks Darwin Dispatch Encodings Foundation Fulfillment Glibc Logging Synchronization Timestamps ;;
     PooledHTTP) echo Darwin Glibc NIOCore NIOHTTP1 NIOPosix NIOSSL ;;
     esac
 }

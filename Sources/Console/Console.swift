@@ -6,6 +6,7 @@ import Identifiers
 import Ledger
 import Logging
 import Operations
+import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 

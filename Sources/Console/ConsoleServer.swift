@@ -5,6 +5,7 @@ import HummingbirdCore
 import Ledger
 import Logging
 import Operations
+import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle

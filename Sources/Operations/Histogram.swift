@@ -5,9 +5,9 @@ public final class Histogram: Metric {
     /// A moment's reading.
     public struct Reading: Sendable, Equatable {
         /// Observations at or below each upper bound and above the one before; the last is above all bounds.
-        public internal(set) var counts: [Int]
+        public package(set) var counts: [Int]
         /// Of all observations, in their unit.
-        public internal(set) var sum: Double
+        public package(set) var sum: Double
         package init(counts: [Int], sum: Double) {
             self.counts = counts
             self.sum = sum

@@ -1,6 +1,6 @@
 /// The Prometheus text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats).
-struct PrometheusText {
-    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+package struct PrometheusText {
+    package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     private(set) var string = ""
 

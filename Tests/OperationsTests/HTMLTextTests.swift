@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Operations
+@testable import OperationsHTTP
 
 @Suite("Text in pages")
 struct HTMLTextTests {

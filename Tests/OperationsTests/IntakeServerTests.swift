@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsHTTP
 
 @Suite("The HTTP server that takes notifications")
 struct IntakeServerTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import Operations
+@testable import OperationsHTTP
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

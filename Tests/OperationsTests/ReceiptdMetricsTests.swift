@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Operations
+@testable import OperationsHTTP
 
 @Suite("receiptd's metrics")
 struct ReceiptdMetricsTests {

@@ -3,6 +3,7 @@ import Fulfillment
 import Testing
 
 @testable import Operations
+@testable import OperationsHTTP
 
 @Suite("The worker's page")
 struct StatusPageTests {

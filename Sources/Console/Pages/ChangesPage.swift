@@ -1,5 +1,5 @@
 import Ledger
-import Operations
+import OperationsHTTP
 import Timestamps
 
 /// Who changed what, the newest first.

@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// Asks before anything is changed, and says of how many.
 struct ConfirmPage {

@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 import Timestamps
 
 /// A page of the console: one document without a script.

@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// `/style.css`.
 enum ConsoleStyle {

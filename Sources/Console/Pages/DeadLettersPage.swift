@@ -1,6 +1,6 @@
 import Fulfillment
 import Ledger
-import Operations
+import OperationsHTTP
 
 /// How many records could not be read, by reason. What they hold is in Kafka, which the console does not reach.
 struct DeadLettersPage {

@@ -1,7 +1,7 @@
 import Administration
 import Encodings
 import Ledger
-import Operations
+import OperationsHTTP
 
 enum SearchLimits {
     /// Characters of an id that is searched.

@@ -1,5 +1,5 @@
 import Ledger
-import Operations
+import OperationsHTTP
 
 /// One page of a list, with its filter and what can be done about it.
 struct ListPage {

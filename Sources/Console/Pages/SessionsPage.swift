@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// Who is signed in, for those who may end it.
 struct SessionsPage {

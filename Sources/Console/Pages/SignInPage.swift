@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// Who asks, and with which password.
 struct SignInPage {

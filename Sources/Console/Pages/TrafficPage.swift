@@ -2,6 +2,7 @@ import Clocks
 import Fulfillment
 import Ledger
 import Operations
+import OperationsHTTP
 import Timestamps
 
 /// The fleet's traffic of an hour, a day or a month.

@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// What one asks about a purchase besides its state, as a short list.
 enum Facts {

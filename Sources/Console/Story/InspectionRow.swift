@@ -1,6 +1,6 @@
 import Encodings
 import Ledger
-import Operations
+import OperationsHTTP
 import Timestamps
 
 extension Inspection {

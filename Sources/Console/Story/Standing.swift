@@ -1,4 +1,4 @@
-import Operations
+import OperationsHTTP
 
 /// What became of one purchase, submission or subscription: the answer to "where is it?".
 struct Standing {

@@ -1,7 +1,7 @@
 import Encodings
 import Fulfillment
 import Ledger
-import Operations
+import OperationsHTTP
 
 /// What an inspection found, thing by thing: what still waits comes first, then what was given, then what was refused.
 struct Standings {

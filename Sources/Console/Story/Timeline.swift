@@ -1,5 +1,5 @@
 import Ledger
-import Operations
+import OperationsHTTP
 import Timestamps
 
 /// What happened, oldest first, in words.

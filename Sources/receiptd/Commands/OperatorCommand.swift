@@ -3,6 +3,7 @@ import ArgumentParser
 import Foundation
 import Kafka
 import Operations
+import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 

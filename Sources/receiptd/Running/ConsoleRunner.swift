@@ -3,6 +3,7 @@ import Console
 import Ledger
 import Logging
 import Operations
+import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle

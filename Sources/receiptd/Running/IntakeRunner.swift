@@ -2,6 +2,7 @@ import AppleProofs
 import Logging
 import Monitoring
 import Operations
+import OperationsHTTP
 import Pipeline
 import ReceiptdConfiguration
 import ServiceLifecycle

@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import Operations
+import OperationsHTTP
 import ReceiptdConfiguration
 import ServiceLifecycle
 

@@ -1,4 +1,5 @@
 import Foundation
+import Operations
 
 /// What the worker's page shows, as `/status.json`. Totals since the start; the page makes rates of two of them.
 struct StatusReport: Encodable {

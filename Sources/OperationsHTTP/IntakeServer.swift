@@ -3,17 +3,8 @@ import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
+import Operations
 public import ServiceLifecycle
-
-/// What became of a notification that was posted to us.
-public enum IntakeAnswer: Sendable, Equatable {
-    /// It is on its topic.
-    case taken
-    /// It is none, or not for us. Apple need not send it again.
-    case refused(String)
-    /// Apple is to send it again.
-    case unavailable(String)
-}
 
 /// The HTTP server to which Apple posts notifications. Whoever can reach it may post: what is believed of a body is what
 /// Apple signed.

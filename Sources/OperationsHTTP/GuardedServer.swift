@@ -3,6 +3,7 @@ import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import Operations
 import Synchronization
 
 /// The frame of our HTTP servers: a bounded number of connections, of which the silent and the slow are closed.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Operations
 import Synchronization
 
 /// The last minutes of a process's counters, for the charts of its page. Bounded by time and size.

@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
+import Operations
 public import ServiceLifecycle
 
 /// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and the worker's page at `/`.

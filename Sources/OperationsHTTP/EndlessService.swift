@@ -1,3 +1,4 @@
+import Operations
 import ServiceLifecycle
 
 /// A service that is to run until the process shuts down: its end before that is an error.

@@ -1,4 +1,5 @@
 import Fulfillment
+import Operations
 
 /// The worker's page: whole as it is served, with what it shows in tables and charts. A script only serves it anew.
 struct StatusPage {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
+import Operations
 import Synchronization
 
 /// An HTTP server's connections: one that is silent or slow for too long is closed, and where there are too many the one
