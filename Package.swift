@@ -337,7 +337,7 @@ let package = Package(
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Operations", "OperationsHTTP", "TestSupport", "Timestamps",
+                "Fulfillment", "Operations", "OperationsHTTP", "TestSupport", "Timestamps",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

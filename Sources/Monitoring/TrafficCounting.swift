@@ -63,13 +63,7 @@ package struct TrafficCounting: Sendable {
     private func tellRefusals() async throws {
         let refused = metrics.localRefusals.take()
         do {
-            try await refusals.add(
-                refused.map {
-                    LocalRefusalStore.Refusal(
-                        eventID: $0.eventID, submissionID: $0.submissionID, playerID: $0.playerID,
-                        bundleID: $0.bundleID, reason: $0.reason, detailCode: $0.detailCode, detail: $0.detail,
-                        occurredAt: $0.occurredAt)
-                })
+            try await refusals.add(refused)
         } catch {
             metrics.localRefusals.putBack(refused)
             throw error

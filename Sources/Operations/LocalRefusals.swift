@@ -1,3 +1,4 @@
+import Fulfillment
 import Synchronization
 
 /// Rejections that this process decided without asking anyone, and that are in no table: a sample of each minute, for
@@ -5,36 +6,13 @@ import Synchronization
 ///
 /// Any thread.
 public final class LocalRefusals: Sendable {
-    /// One rejection, as its event tells it.
-    public struct Entry: Sendable, Equatable {
-        public let eventID: String
-        public let submissionID: String
-        public let playerID: String
-        /// Nil where the record names none.
-        public let bundleID: String?
-        public let reason: String
-        public let detailCode: String
-        public let detail: String
-        /// Of the event, RFC 3339.
-        public let occurredAt: String
-
-        public init(
-            eventID: String, submissionID: String, playerID: String, bundleID: String?, reason: String,
-            detailCode: String, detail: String, occurredAt: String
-        ) {
-            (self.eventID, self.submissionID, self.playerID) = (eventID, submissionID, playerID)
-            (self.bundleID, self.reason) = (bundleID, reason)
-            (self.detailCode, self.detail, self.occurredAt) = (detailCode, detail, occurredAt)
-        }
-    }
-
     /// Between two takings.
     public static let maximum = 200
     /// The same of one player.
     static let maximumOfPlayer = 4
 
     private struct State {
-        var byReason: [String: [Entry]] = [:]
+        var byReason: [String: [LocalRefusal]] = [:]
         var players: [String: Int] = [:]
         var count = 0
     }
@@ -44,7 +22,7 @@ public final class LocalRefusals: Sendable {
     public init() {}
 
     /// - Parameter entry: made only where it is kept.
-    public func note(reason: String, player: String, _ entry: () -> Entry) {
+    public func note(reason: String, player: String, _ entry: () -> LocalRefusal) {
         state.withLock { state in
             guard state.players[player, default: 0] < Self.maximumOfPlayer else { return }
             if state.count >= Self.maximum {
@@ -63,7 +41,7 @@ public final class LocalRefusals: Sendable {
     }
 
     /// What is to be kept; the next minute's begin anew.
-    public func take() -> [Entry] {
+    public func take() -> [LocalRefusal] {
         state.withLock { state in
             defer { state = State() }
             return state.byReason.values.flatMap(\.self)
@@ -71,7 +49,7 @@ public final class LocalRefusals: Sendable {
     }
 
     /// They could not be kept.
-    public func putBack(_ entries: [Entry]) {
+    public func putBack(_ entries: [LocalRefusal]) {
         for entry in entries { note(reason: entry.reason, player: entry.playerID) { entry } }
     }
 }

@@ -1,5 +1,6 @@
 import Encodings
 import Foundation
+import Fulfillment
 import Testing
 import Timestamps
 
@@ -8,9 +9,9 @@ import Timestamps
 @Suite("What is kept of local refusals")
 struct LocalRefusalStoreTests {
     private static func refusal(_ number: Int, player: String = "p", detail: String = "Another app's.")
-        -> LocalRefusalStore.Refusal
+        -> LocalRefusal
     {
-        LocalRefusalStore.Refusal(
+        LocalRefusal(
             eventID: "00000000-0000-5000-8000-00000000000\(number)", submissionID: "s-\(number)", playerID: player,
             bundleID: nil, reason: "foreign_app", detailCode: "foreign_app", detail: detail,
             occurredAt: "2026-11-27T04:52:16Z")

@@ -1,11 +1,12 @@
+import Fulfillment
 import Testing
 
 @testable import Operations
 
 @Suite("Local refusals that are kept")
 struct LocalRefusalsTests {
-    private func entry(_ number: Int, _ reason: String, player: String) -> LocalRefusals.Entry {
-        LocalRefusals.Entry(
+    private func entry(_ number: Int, _ reason: String, player: String) -> LocalRefusal {
+        LocalRefusal(
             eventID: "e\(number)", submissionID: "s\(number)", playerID: player, bundleID: nil, reason: reason,
             detailCode: reason, detail: "", occurredAt: "")
     }

@@ -90,7 +90,7 @@ final class TrafficWatch: Sendable {
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {
-            LocalRefusals.Entry(
+            LocalRefusal(
                 eventID: event.eventID.description, submissionID: submission.text, playerID: player,
                 bundleID: event.bundleID?.text, reason: reason, detailCode: refusal.cause.code,
                 detail: refusal.cause.sentence, occurredAt: event.occurredAt.rfc3339)
