@@ -85,6 +85,33 @@ public enum StoreQueryAnswer<Value: Sendable>: Sendable {
 
 extension StoreQueryAnswer: Equatable where Value: Equatable {}
 
+/// Why a question has no answer.
+public typealias StoreQueryFailure = StoreQueryAnswer<Never>
+
+extension StoreQueryAnswer: Error where Value == Never {}
+
+extension StoreQueryAnswer {
+    /// What Apple answered.
+    public func get() throws(StoreQueryFailure) -> Value {
+        switch self {
+        case .answered(let value): return value
+        case .notFound: throw .notFound
+        case .refused(let code): throw .refused(code: code)
+        case .trouble(let trouble): throw .trouble(trouble)
+        case .blocked(let blockage): throw .blocked(blockage)
+        }
+    }
+
+    /// What becomes of a submission that cannot be judged without the answer. Nil where Apple said all that it knows.
+    public var judgement: Judgement? {
+        switch self {
+        case .answered, .notFound, .refused: nil
+        case .trouble(let trouble): .undecided(trouble)
+        case .blocked(let blockage): .blocked(blockage)
+        }
+    }
+}
+
 public struct TransactionHistoryFilter: Sendable, Equatable {
     /// Of purchases, inclusive. Nil: all.
     public var from: Timestamp?

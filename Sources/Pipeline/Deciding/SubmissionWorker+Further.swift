@@ -124,8 +124,7 @@ extension SubmissionWorker {
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
-            case .trouble(let trouble): return .undecided(trouble)
-            case .blocked(let blockage): return .blocked(blockage)
+            case .trouble, .blocked: return answer.judgement
             }
             guard page == nil else { continue }
             retries.further.history = told
@@ -159,8 +158,7 @@ private struct LookUp: Sendable {
             else { return .undecided(AppleAnswer.Trouble(.unproven)) }
             note(transaction, told.purchase)
         case .notFound, .refused: note(transaction, nil)
-        case .trouble(let trouble): return .undecided(trouble)
-        case .blocked(let blockage): return .blocked(blockage)
+        case .trouble, .blocked: return answer.judgement
         }
         return nil
     }

@@ -24,8 +24,7 @@ extension SubmissionWorker {
             let facts = ours.compactMap(SubscriptionFact.init)
             retries.further.note(facts.filter { $0.originalTransactionID == original }, of: original)
         case .notFound, .refused: retries.further.note([], of: original)
-        case .trouble(let trouble): return .undecided(trouble)
-        case .blocked(let blockage): return .blocked(blockage)
+        case .trouble, .blocked: return answer.judgement
         }
         return nil
     }

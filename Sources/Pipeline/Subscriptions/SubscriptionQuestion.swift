@@ -42,24 +42,22 @@ public struct SubscriptionQuestion: Sendable {
     }
 
     private func askStatuses(_ context: StoreQueryContext, _ now: @Sendable () -> Timestamp) async -> Answer {
-        switch await queries.subscriptionStatuses(of: subscription.originalTransactionID, context) {
-        case .answered(let statuses):
-            var findings = SubscriptionFindings(statuses, of: subscription, under: app)
+        var findings = SubscriptionFindings()
+        do throws(StoreQueryFailure) {
+            let statuses = try await queries.subscriptionStatuses(of: subscription.originalTransactionID, context).get()
+            findings = SubscriptionFindings(statuses, of: subscription, under: app)
             guard let since = findings.missedSince else { return .found(findings) }
-            switch await missed(since: since, context) {
-            case .answered(let history):
-                findings.add(
-                    history: history.transactions, readUntil: history.readUntil, of: subscription, under: app,
-                    now: now())
-                return .found(findings)
+            let history = try await missed(since: since, context)
+            findings.add(
+                history: history.transactions, readUntil: history.readUntil, of: subscription, under: app, now: now())
+            return .found(findings)
+        } catch {
+            switch error {
             // What the statuses say counts. That the history is to be read stays with the row, which is due again for it.
             case .notFound, .refused: return .found(findings)
             case .trouble(let trouble): return Self.later(trouble, now())
             case .blocked(let blockage): return Self.blocked(blockage)
             }
-        case .notFound, .refused: return .found(SubscriptionFindings())
-        case .trouble(let trouble): return Self.later(trouble, now())
-        case .blocked(let blockage): return Self.blocked(blockage)
         }
     }
 
@@ -73,31 +71,25 @@ public struct SubscriptionQuestion: Sendable {
     /// one of those that were read: the next try goes on from there.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
-    ) async -> StoreQueryAnswer<History> {
+    ) async throws(StoreQueryFailure) -> History {
         var until: Timestamp?
         var read: [NotifiedTransaction] = []
         for _ in 0..<PipelineLimits.missedPeriodWindows {
-            switch await missed(since: since, until: until, context) {
-            case .answered(let page):
-                read += page.transactions
-                guard page.next != nil, !page.transactions.isEmpty else {
-                    return .answered(History(transactions: read, readUntil: until.map { .time($0) } ?? .end))
-                }
-                let bought = page.transactions.map(\.purchase.purchasedAt).sorted()
-                until = max(bought[bought.count / 2], since.adding(milliseconds: 1))
-            case .notFound: return .notFound
-            case .refused(let code): return .refused(code: code)
-            case .trouble(let trouble): return .trouble(trouble)
-            case .blocked(let blockage): return .blocked(blockage)
+            let page = try await missed(since: since, until: until, context)
+            read += page.transactions
+            guard page.next != nil, !page.transactions.isEmpty else {
+                return History(transactions: read, readUntil: until.map { .time($0) } ?? .end)
             }
+            let bought = page.transactions.map(\.purchase.purchasedAt).sorted()
+            until = max(bought[bought.count / 2], since.adding(milliseconds: 1))
         }
-        return .answered(History(transactions: read, readUntil: .nowhere))
+        return History(transactions: read, readUntil: .nowhere)
     }
 
     /// The periods bought in that time, page by page, as one page; with a next one where there are too many.
     private func missed(
         since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
-    ) async -> StoreQueryAnswer<TransactionHistoryPage> {
+    ) async throws(StoreQueryFailure) -> TransactionHistoryPage {
         var filter = TransactionHistoryFilter()
         filter.from = since
         filter.until = until
@@ -106,20 +98,14 @@ public struct SubscriptionQuestion: Sendable {
         var transactions: [NotifiedTransaction] = []
         var page: String?
         for _ in 0..<PipelineLimits.missedPeriodPages {
-            switch await queries.transactionHistory(
-                of: subscription.originalTransactionID, filter, page: page, context)
-            {
-            case .answered(let answer):
-                transactions += answer.transactions
-                page = answer.next
-                if page == nil { return .answered(TransactionHistoryPage(transactions: transactions, next: nil)) }
-            case .notFound: return .notFound
-            case .refused(let code): return .refused(code: code)
-            case .trouble(let trouble): return .trouble(trouble)
-            case .blocked(let blockage): return .blocked(blockage)
-            }
+            let answer = try await queries.transactionHistory(
+                of: subscription.originalTransactionID, filter, page: page, context
+            ).get()
+            transactions += answer.transactions
+            page = answer.next
+            if page == nil { break }
         }
-        return .answered(TransactionHistoryPage(transactions: transactions, next: page))
+        return TransactionHistoryPage(transactions: transactions, next: page)
     }
 
     private func ask(_ receipt: String, _ now: @Sendable () -> Timestamp) async -> Answer {
