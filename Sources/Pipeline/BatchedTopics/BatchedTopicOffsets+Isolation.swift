@@ -110,13 +110,10 @@ extension BatchedTopicOffsets {
 
     /// Of the partition's position, which Kafka has or gets with it.
     private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
-        guard !mustRejoin, let progress = partitions[partition]?.progress, let position = progress.position,
-            progress.committable == position
-        else { return false }
-        let mark = CommitMark(offset: position, metadata: metadata)
+        guard !mustRejoin else { return false }
         do throws(KafkaError) {
-            try partitions.commit([partition: mark], by: consumer, seconds: BatchedTopicLimits.commitSeconds)
-            return true
+            return try partitions.commitPosition(
+                of: partition, metadata: metadata, by: consumer, seconds: BatchedTopicLimits.commitSeconds)
         } catch {
             checkpointer.failures.report(error, of: .commits)
             return false
@@ -143,13 +140,7 @@ extension BatchedTopicOffsets {
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)
     }
 
-    /// The owner leaves in order. Kafka may not take its commit, as while a group rebalances: the database counts it too.
     func leave(_ leaving: [TopicPartition]) {
-        let told = leaving.filter { partitions[$0]?.progress.hasMetadata ?? false }
-        guard !told.isEmpty else { return }
-        let counted = checkpointer.wait(seconds: PipelineLimits.finalCheckpointSeconds) { [checkpointer] in
-            try await checkpointer.store.countDepartures(told.map(\.partition), topic: checkpointer.topic)
-        }
-        for partition in told { isolation.leave(partition, departures: counted?[partition.partition]) }
+        checkpointer.leave(leaving, of: partitions, &isolation, seconds: PipelineLimits.finalCheckpointSeconds)
     }
 }

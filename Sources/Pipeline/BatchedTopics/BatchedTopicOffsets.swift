@@ -3,7 +3,6 @@ import Fulfillment
 import Kafka
 import Logging
 import Operations
-import Timestamps
 
 /// A partition of a batched topic while it is assigned.
 final class BatchedTopicPartition: ProgressOwner {
@@ -213,12 +212,7 @@ extension BatchedTopicOffsets {
         if let restart = checkpointer.writeNow(owners, seconds: PipelineLimits.finalCheckpointSeconds) {
             return rejoin(restart)
         }
-        var due: [TopicPartition: CommitMark] = [:]
-        for (partition, owner) in owners {
-            due[partition] = owner.progress.commitDue { [isolation] hasMoved in
-                isolation.metadata(of: partition, hasMoved: hasMoved)
-            }
-        }
+        let due = owners.commitsDue(of: candidates, isolation)
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
             try owners.commit(due, by: consumer, seconds: BatchedTopicLimits.commitSeconds)
@@ -230,13 +224,5 @@ extension BatchedTopicOffsets {
         }
     }
 
-    func reportLag(_ consumer: KafkaConsumer) {
-        for (partition, state) in partitions {
-            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = state.reached ?? max(marks.low, 0)
-            gauges.set(
-                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
-                now: WallClock.now.milliseconds)
-        }
-    }
+    func reportLag(_ consumer: KafkaConsumer) { partitions.reportLag(consumer, gauges) { $1.reached } }
 }

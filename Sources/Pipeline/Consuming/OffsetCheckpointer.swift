@@ -2,6 +2,7 @@ import Clocks
 import Fulfillment
 import Kafka
 import Operations
+import Timestamps
 
 /// Whoever keeps a partition's progress while it is assigned. Confined to its consumer's thread.
 protocol ProgressOwner: AnyObject {
@@ -16,6 +17,40 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         guard !due.isEmpty else { return }
         try consumer.commit(due, timeoutMilliseconds: Int32(seconds * 1000))
         for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
+    }
+
+    /// What Kafka has not, of those partitions, with what the next owners are to know.
+    func commitsDue(of candidates: [TopicPartition], _ isolation: CrashIsolation) -> [TopicPartition: CommitMark] {
+        var due: [TopicPartition: CommitMark] = [:]
+        for partition in candidates {
+            due[partition] = self[partition]?.progress.commitDue { hasMoved in
+                isolation.metadata(of: partition, hasMoved: hasMoved)
+            }
+        }
+        return due
+    }
+
+    /// Commits the partition's position, with metadata for its next owner. False where the database has not all of it.
+    func commitPosition(
+        of partition: TopicPartition, metadata: String, by consumer: KafkaConsumer, seconds: Double
+    ) throws(KafkaError) -> Bool {
+        guard let progress = self[partition]?.progress, let position = progress.position,
+            progress.committable == position
+        else { return false }
+        try commit([partition: CommitMark(offset: position, metadata: metadata)], by: consumer, seconds: seconds)
+        return true
+    }
+
+    /// - Parameter next: how far a partition's log is done with, nil where that is not known.
+    func reportLag(
+        _ consumer: KafkaConsumer, _ gauges: PartitionGauges, next: (TopicPartition, Value) -> Int64?
+    ) {
+        for (partition, owner) in self {
+            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
+            gauges.set(
+                lag: marks.high - (next(partition, owner) ?? Swift.max(marks.low, 0)), end: marks.high,
+                topic: partition.topic, partition: partition.partition, now: WallClock.now.milliseconds)
+        }
     }
 }
 
@@ -118,6 +153,23 @@ struct OffsetCheckpointer: Sendable {
             restart = end(batch, result, owners) ?? restart
         }
         return restart
+    }
+
+    /// Owners that leave in order tell the database too: Kafka refuses commits while a group rebalances, and what it holds then
+    /// looks as if they had died. Where Kafka has nothing of theirs to misread nothing is done.
+    func leave(
+        _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
+        seconds: Double
+    ) {
+        let told = leaving.filter { owners[$0]?.progress.hasMetadata ?? false }
+        var departures: [Int32: Int64] = [:]
+        if !told.isEmpty {
+            let counted = wait(seconds: seconds) { [store, topic] in
+                try await store.countDepartures(told.map(\.partition), topic: topic)
+            }
+            departures = counted ?? [:]
+        }
+        for partition in leaving { isolation.leave(partition, departures: departures[partition.partition]) }
     }
 
     /// Nil where there is nothing to look at.

@@ -175,27 +175,12 @@ extension OffsetCommitter {
         of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Bool {
         checkpointNow([partition], seconds: PipelineLimits.finalCheckpointSeconds)
-        guard assignment.restartReason == nil, let progress = assignment[partition]?.progress,
-            let position = progress.position, progress.committable == position
-        else { return false }
-        let mark = CommitMark(offset: position, metadata: metadata)
-        try assignment.partitions.commit([partition: mark], by: consumer, seconds: PipelineLimits.finalCommitSeconds)
-        return true
+        guard assignment.restartReason == nil else { return false }
+        return try assignment.partitions.commitPosition(
+            of: partition, metadata: metadata, by: consumer, seconds: PipelineLimits.finalCommitSeconds)
     }
 
-    /// Owners that leave in order tell the database too: Kafka refuses commits while a group rebalances, and what it holds
-    /// then looks as if we had died. Where Kafka has nothing of ours to misread nothing is done.
     func countDepartures(of leaving: [TopicPartition], seconds: Double) {
-        let told = leaving.filter { assignment[$0]?.progress.hasMetadata ?? false }
-        var departures: [Int32: Int64] = [:]
-        if !told.isEmpty {
-            let counted = checkpointer.wait(seconds: seconds) { [checkpointer] in
-                try await checkpointer.store.countDepartures(told.map(\.partition), topic: checkpointer.topic)
-            }
-            departures = counted ?? [:]
-        }
-        for partition in leaving {
-            assignment.isolation.leave(partition, departures: departures[partition.partition])
-        }
+        checkpointer.leave(leaving, of: assignment.partitions, &assignment.isolation, seconds: seconds)
     }
 }

@@ -2,7 +2,6 @@ import Clocks
 import Fulfillment
 import Kafka
 import Operations
-import Timestamps
 
 /// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
 /// it; one thread's.
@@ -91,13 +90,7 @@ final class PartitionAssignment {
     }
 
     func commitsDue(of candidates: [TopicPartition]) -> [TopicPartition: CommitMark] {
-        var due: [TopicPartition: CommitMark] = [:]
-        for partition in candidates {
-            due[partition] = partitions[partition]?.progress.commitDue { [isolation] hasMoved in
-                isolation.metadata(of: partition, hasMoved: hasMoved)
-            }
-        }
-        return due
+        partitions.commitsDue(of: candidates, isolation)
     }
 
     /// What keeps coming, as far as this worker knows.
@@ -113,13 +106,7 @@ final class PartitionAssignment {
     // MARK: - Metrics
 
     func reportLag(_ consumer: KafkaConsumer) {
-        for (partition, state) in partitions {
-            guard let marks = consumer.cachedWatermarks(partition), marks.high >= 0 else { continue }
-            let next = reached(in: partition) ?? state.progress.committed?.offset ?? max(marks.low, 0)
-            gauges.set(
-                lag: marks.high - next, end: marks.high, topic: partition.topic, partition: partition.partition,
-                now: WallClock.now.milliseconds)
-        }
+        partitions.reportLag(consumer, gauges) { reached(in: $0) ?? $1.progress.committed?.offset }
     }
 
     func reportInFlight(_ metrics: ReceiptdMetrics) {
