@@ -196,7 +196,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations", "OperationsHTTP",
+                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
+                "OperationsHTTP",
                 "Postgres", "ReceiptdConfiguration", "Timestamps",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -221,7 +222,8 @@ let package = Package(
             name: "receiptd",
             dependencies: [
                 "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Console", "Encodings",
-                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "OperationsHTTP", "Pipeline", "Postgres",
+                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "OperationsHTTP",
+                "Pipeline", "Postgres",
                 "ReceiptdConfiguration", "Timestamps",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

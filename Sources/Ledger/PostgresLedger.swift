@@ -14,13 +14,13 @@ public final class PostgresLedger: PurchaseLedger {
         /// than one, and a backlog keeps both writers busy.
         public var backlog = 400
         /// Submissions in a batch.
-        public var maximumBatch = 400
+        var maximumBatch = 400
         /// Bytes in a batch, roughly.
-        public var maximumBatchBytes = 4 << 20
+        var maximumBatchBytes = 4 << 20
         /// Behind a group of this size comes a short wait, so that the next one is larger: a transaction costs the
         /// database as much as dozens of its rows. The larger the group, the longer; a worker with little to do never waits.
         public var busyGroup = 8
-        public var gatheringDelay = Duration.milliseconds(4)
+        var gatheringDelay = Duration.milliseconds(4)
         /// Behind any group at most; behind a smaller one where at least one more is likely to come meanwhile.
         public var longestGatheringDelay = Duration.milliseconds(10)
         /// What that wait may be now, where it is less.

@@ -1,7 +1,7 @@
 /// How far this process's clock is from others', in seconds that it is ahead.
 public struct ClockDifferences: Sendable, Equatable {
     /// Beyond it clocks disagree.
-    public static let toleranceSeconds = 60.0
+    static let toleranceSeconds = 60.0
     /// For which what a record, or something that Apple signed, told is believed while no other tells anything.
     public static let recordSeconds = 600.0
 

@@ -13,7 +13,7 @@ public final class MetricFamily<Child: Metric>: Sendable {
     public static var maximumChildren: Int { 1_000 }
 
     public let name: String
-    public let labelNames: [String]
+    let labelNames: [String]
     let help: String
     let kind: MetricKind
     private let makeChild: @Sendable () -> Child

@@ -23,7 +23,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     /// A counter that someone else counts (the kernel, a library) and that is only copied: set it in `onScrape`.
-    public func copiedCounter(_ name: String, help: String, labels: [String] = []) -> GaugeFamily {
+    func copiedCounter(_ name: String, help: String, labels: [String] = []) -> GaugeFamily {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .counter) { Gauge() })
     }
 

@@ -14,7 +14,7 @@ public struct StoreAnswerReader: Sendable {
     public static let maximumBytes = 4 << 20
     /// Of a page. Apple's have 20.
     public static let maximumPageItems = 100
-    public static let maximumStatuses = 1000
+    static let maximumStatuses = 1000
 
     public enum Fault: Error, Sendable {
         case notJSON

@@ -16,7 +16,7 @@ public struct AnnouncedTerms: Sendable, Equatable {
     }
 
     /// By what such a renewal is not judged.
-    public static let waivedForRenewals: Set<Reason> = [
+    static let waivedForRenewals: Set<Reason> = [
         .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
         .dailyLimit,
     ]

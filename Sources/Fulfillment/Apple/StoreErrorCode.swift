@@ -6,9 +6,9 @@ public enum StoreErrorCode {
     public static let invalidTransactionID: Int64 = 4_000_006
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
-    public static let paginationTokenExpired: Int64 = 4_000_017
+    static let paginationTokenExpired: Int64 = 4_000_017
     /// The transaction is of a kind that this cannot be asked of.
-    public static let transactionTypeNotSupported: Int64 = 4_000_047
+    static let transactionTypeNotSupported: Int64 = 4_000_047
     /// The app has no address for version 2 notifications, so that Apple sends none and has no history of any.
     public static let noNotificationURL: Int64 = 4_040_007
 

@@ -65,7 +65,7 @@ extension PendingDecision {
         submission.deviceID.map { RiskFacts.Device(bundleID: submission.bundleID, id: $0) }
     }
 
-    public var playerOfApp: RiskFacts.PlayerOfApp {
+    var playerOfApp: RiskFacts.PlayerOfApp {
         RiskFacts.PlayerOfApp(bundleID: submission.bundleID, player: submission.playerID)
     }
 

@@ -22,7 +22,7 @@ public struct CircuitBreaker: Sendable {
         let isNew: Bool
         /// Whether the newest request takes it instead of the oldest: those that have piled up may all fail for one
         /// reason that new ones do not share.
-        public let isForNewest: Bool
+        let isForNewest: Bool
     }
 
     /// The least number of first tries that may probe at once. Where Apple answered few before, there are more: so many
@@ -100,7 +100,7 @@ public struct CircuitBreaker: Sendable {
     }
 
     /// Apple answered somebody who speaks for these requests, too: what they fail at is their own.
-    public mutating func othersAnswered(now: Double) {
+    mutating func othersAnswered(now: Double) {
         tries.endRow()
         if isOpen { close(now: now) }
     }

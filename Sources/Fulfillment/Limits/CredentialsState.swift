@@ -8,11 +8,11 @@ public struct CredentialsState: Sendable {
     /// Players, each with a receipt of their own, that it takes where this replica never saw an answer for the app.
     public static let playersWithoutSuccess = 3
     /// The same, where it did: the credentials were right a while ago.
-    public static let playersAfterSuccess = 5
+    static let playersAfterSuccess = 5
     /// Of the credentials themselves, in a row: a single one may be a passing fault.
     public static let certainRefusalsNeeded = 2
     /// Refusals older than this are forgotten.
-    public static let windowSeconds = 600.0
+    static let windowSeconds = 600.0
     /// Between two requests of an app whose credentials are wrong, with a proof that is proven; and the same for others.
     public static let probeSeconds = 5.0
 

@@ -8,7 +8,7 @@ public struct ProofCircuits: Sendable {
 
     /// Of proven proofs, and of what receiptd asks by itself.
     public private(set) var ofProven = CircuitBreaker()
-    public private(set) var ofUnproven = CircuitBreaker()
+    private(set) var ofUnproven = CircuitBreaker()
     /// Monotonic seconds at which a submission of the kind last came or waited.
     private var provenCameAt = -Double.infinity
     private var unprovenCameAt = -Double.infinity
@@ -35,7 +35,7 @@ public struct ProofCircuits: Sendable {
     public func isOpen(now: Double) -> Bool { self[isProven: !areOnlyUnproven(now: now)].isOpen }
 
     /// Whether what this kind meets says anything of Apple.
-    public func speaksOfApple(_ kind: RequestKind, now: Double) -> Bool { kind.isProven || areOnlyUnproven(now: now) }
+    func speaksOfApple(_ kind: RequestKind, now: Double) -> Bool { kind.isProven || areOnlyUnproven(now: now) }
 
     mutating func succeeded(_ pass: CircuitBreaker.Pass, of kind: RequestKind, now: Double) {
         self[kind].succeeded(pass, now: now)

@@ -2,7 +2,7 @@
 /// forgeries costs no more of Apple's budget than one of them. Pure; seconds are monotonic.
 public struct RefusalSampling: Sendable {
     /// Between two checks of one player's receipts: whoever sends forgeries shall not take all of them.
-    public static let secondsOfPlayer = 60.0
+    static let secondsOfPlayer = 60.0
 
     /// Nil where nothing is checked.
     private let spacing: Double?

@@ -4,7 +4,7 @@
 /// so that no burst follows a pause; and a replica leases no more than it is about to send, so that little is lost.
 public struct RequestBudget: Sendable {
     /// A lease is at most so many seconds of the rate, and at least one request.
-    public static let chunkSeconds = 0.2
+    static let chunkSeconds = 0.2
     /// What is left of a lease may be sent so long after its end. With `chunkSeconds` this bounds by how much any
     /// window of time can be above the rate.
     public static let graceSeconds = 0.1
@@ -21,7 +21,7 @@ public struct RequestBudget: Sendable {
 
     /// One request out of a lease.
     public struct Token: Sendable {
-        public let validUntil: Double
+        let validUntil: Double
     }
 
     public let perSecond: Double

@@ -15,16 +15,16 @@ public struct RequestQueue<Element> {
     public private(set) var count = 0
     public var isEmpty: Bool { kinds.isEmpty }
     /// Of submissions.
-    public var hasFresh: Bool { kinds.overlaps(.fresh) }
+    var hasFresh: Bool { kinds.overlaps(.fresh) }
     /// Of submissions.
     public var hasProven: Bool { kinds.overlaps(.proven) }
     /// What receiptd asks by itself counts as proven.
-    public func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
+    func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
     /// Anything that has not failed before.
-    public func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
-    public var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
+    func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
+    var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
     /// What receiptd asks by itself.
-    public var ownCount: Int {
+    var ownCount: Int {
         kinds.overlaps(.own) ? lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } : 0
     }
 

@@ -4,7 +4,7 @@
 /// whom Apple answers at once.
 public struct RequestsUnderWay: Sendable {
     /// A request that has been under way for longer does not count against the limit. Seconds.
-    public static let slowSeconds = 1.0
+    static let slowSeconds = 1.0
 
     private struct Entry {
         let number: UInt64

@@ -31,7 +31,7 @@ public struct RetryBudget: Sendable {
     }
 
     /// When the next retry may go at the latest.
-    public func nextToken(now: Double) -> Double { now + max(0, 1 - tokens) / Self.reservePerSecond }
+    func nextToken(now: Double) -> Double { now + max(0, 1 - tokens) / Self.reservePerSecond }
 
     private mutating func fill(_ now: Double) {
         let elapsed = max(0, now - (filledAt ?? now))

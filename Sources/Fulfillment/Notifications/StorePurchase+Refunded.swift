@@ -23,5 +23,5 @@ extension StorePurchase {
 }
 
 extension GrantRevocations.Revocation {
-    public func leavesUnits(of quantity: Int32) -> Bool { units(of: quantity) < quantity }
+    func leavesUnits(of quantity: Int32) -> Bool { units(of: quantity) < quantity }
 }

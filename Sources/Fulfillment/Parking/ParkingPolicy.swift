@@ -5,7 +5,7 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// Between two tries of a parked submission that Apple itself keeps failing, at most. Seconds.
     public static let longestSeconds = 6.0 * 3600
     /// And no more than so many times the longest delay in memory, which by default is just that.
-    public static let longestInMemory = 72.0
+    static let longestInMemory = 72.0
     /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
     public static let minimumDelay = 0.01
     /// Tries before a blocked submission is parked: a passing fault must not look like wrong credentials.

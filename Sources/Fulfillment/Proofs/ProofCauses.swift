@@ -8,35 +8,35 @@ extension Cause {
         code: "truncated",
         sentence:
             "The proof ends before its own length says: send all of it, and check for a column or buffer that cuts it.")
-    public static let googlePlay = Cause(
+    static let googlePlay = Cause(
         code: "google_play", sentence: "The proof is a Google Play purchase: only purchases of the App Store are taken."
     )
-    public static let otherStore = Cause(
+    static let otherStore = Cause(
         code: "envelope_store",
         sentence: "Unity's envelope names another store: send envelopes of AppleAppStore or MacAppStore.")
-    public static let envelopeMismatch = Cause(
+    static let envelopeMismatch = Cause(
         code: "envelope_mismatch",
         sentence:
             "The TransactionID of Unity's envelope is none of the proof's transactions: send both of one purchase.")
-    public static let jsonText = Cause(
+    static let jsonText = Cause(
         code: "json_text",
         sentence: "The proof is JSON: send the receipt or the JWS itself, or Unity's envelope with its Payload.")
-    public static let dataURL = Cause(
+    static let dataURL = Cause(
         code: "data_url", sentence: "The proof is a data: URL: send only the base64 behind the comma.")
     public static let hex = Cause(
         code: "hex", sentence: "The proof is written in hexadecimal digits: send the receipt's bytes as base64.")
-    public static let percentEncoded = Cause(
+    static let percentEncoded = Cause(
         code: "percent_encoded",
         sentence: "The proof is percent-encoded, as in a form or URL: decode it before you send it.")
-    public static let escapedLineEnds = Cause(
+    static let escapedLineEnds = Cause(
         code: "escaped_line_ends",
         sentence: "The proof has escaped line ends (a backslash and a letter): remove them before you send it.")
-    public static let blanksForPlus = Cause(
+    static let blanksForPlus = Cause(
         code: "blanks_for_plus",
         sentence: "The proof has blanks where base64 has '+': encode '+' as %2B where the client posts a form.")
-    public static let base64Twice = Cause(
+    static let base64Twice = Cause(
         code: "base64_twice", sentence: "The proof is base64 of base64: encode the receipt's bytes once.")
-    public static let jwsParts = Cause(
+    static let jwsParts = Cause(
         code: "jws_parts",
         sentence: "The proof begins as a JWS and does not have its three parts: send jwsRepresentation whole.")
     public static let notATransaction = Cause(
@@ -79,35 +79,35 @@ extension Cause {
 
 /// Whose proof it is, and what Apple said of it.
 extension Cause {
-    public static let otherBundle = Cause(
+    static let otherBundle = Cause(
         code: "other_bundle_id",
         sentence: "The receipt was issued for another app: its bundle id is not the submission's bundle_id.")
     public static let otherApp = Cause(
         code: "other_app_apple_id",
         sentence: "The receipt was issued for another app: Apple's number of the app is not the catalog's app_apple_id."
     )
-    public static let malformedAtApple = Cause(
+    static let malformedAtApple = Cause(
         code: "apple_cannot_read",
         sentence:
             "Apple answered three times that it cannot read the receipt (21002): send the receipt as the device has it."
     )
-    public static let unauthenticAtApple = Cause(
+    static let unauthenticAtApple = Cause(
         code: "apple_cannot_authenticate", sentence: "Apple answered that it cannot authenticate the receipt (21003).")
 }
 
 /// How a proof was repaired: its event says so, and the game mends its client.
 extension Cause {
-    public static let repairedBlanks = Cause(
+    static let repairedBlanks = Cause(
         code: "repaired_blanks",
         sentence:
             "The proof had blanks in place of '+' and was repaired: encode '+' as %2B where the client posts a form.")
-    public static let repairedPercentEncoding = Cause(
+    static let repairedPercentEncoding = Cause(
         code: "repaired_percent_encoding",
         sentence: "The proof was percent-encoded and was repaired: decode it before you send it.")
-    public static let repairedLineEnds = Cause(
+    static let repairedLineEnds = Cause(
         code: "repaired_line_ends",
         sentence: "The proof had escaped line ends and was repaired: remove them before you send it.")
-    public static let repairedBase64Twice = Cause(
+    static let repairedBase64Twice = Cause(
         code: "repaired_base64_twice",
         sentence: "The proof was base64 of base64 and was repaired: encode the receipt's bytes once.")
 

@@ -24,7 +24,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 
     /// All that was bought is used up.
-    public static let wholeInMilliPercent: Int32 = 100_000
+    static let wholeInMilliPercent: Int32 = 100_000
     /// For how long one is kept that comes before Apple's question.
     public static let keptDays: Int32 = 30
 

@@ -4,7 +4,7 @@ import Timestamps
 /// A purchase that Apple vouches for and that the player who paid did not get: a rule refused it, or its submission is parked.
 public struct UndeliveredPurchase: Sendable, Equatable {
     /// Of a submission; a receipt may tell of hundreds.
-    public static let mostOfSubmission = 20
+    static let mostOfSubmission = 20
     /// For so long they are kept: Apple asks about a refund within weeks.
     public static let keptDays: Int32 = 180
     /// In place of a reason, of one whose submission is parked.

@@ -4,10 +4,10 @@ import Timestamps
 /// What a receipt does not tell, and the App Store Server API does.
 extension Judge {
     /// A younger purchase is granted without a look: a refund takes Apple longer. An hour.
-    public static let lookUpAgeMilliseconds: Int64 = 3_600_000
+    static let lookUpAgeMilliseconds: Int64 = 3_600_000
     /// So long before or after the receipt was made a purchase was bought that counts as if it were in the receipt. The
     /// client may have kept the one or the other for a while. An hour.
-    public static let earlyFinishMilliseconds: Int64 = 3_600_000
+    static let earlyFinishMilliseconds: Int64 = 3_600_000
 
     /// Nil where nothing can be asked: then no purchase of the product counts but those in the receipt.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {

@@ -26,7 +26,7 @@ public struct RecordTime: Sendable, Equatable {
     }
 
     /// By which it is judged that Apple told of by itself: then the time is Apple's.
-    public var ofNotice: Timestamp { told ?? now }
+    var ofNotice: Timestamp { told ?? now }
 }
 
 extension Judge {

@@ -38,12 +38,12 @@ public struct RetryDelay: Sendable, Equatable {
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
 
     /// Over which a transaction that neither environment knows is asked for, in seconds.
-    public static let unknownTransactionSeconds = 86_400.0
+    static let unknownTransactionSeconds = 86_400.0
 
     /// Seconds before a transaction that neither environment knows is asked for again. Each wait is four times the one
     /// before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
     /// - Parameter doubts: how often it was unknown so far, at least 1.
-    public static func whileUnknown(doubts: Int) -> Double {
+    static func whileUnknown(doubts: Int) -> Double {
         let waits = Judge.triesForUnknownTransaction - 1
         let unit = unknownTransactionSeconds / Double(((1 << (2 * waits)) - 1) / 3)
         return unit * Double(1 << (2 * (min(max(doubts, 1), waits) - 1)))

@@ -21,7 +21,7 @@ public struct ParkedRejection: Sendable {
     public struct Ending: CustomStringConvertible, Sendable {
         public var rejected = 0
         /// A worker was first.
-        public var answeredBefore = 0
+        var answeredBefore = 0
         /// The database refuses their data, and so it does their answer.
         public var refused = 0
         /// A worker still has them.

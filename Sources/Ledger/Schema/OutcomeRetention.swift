@@ -13,7 +13,7 @@ public struct OutcomeRetention: Sendable {
     /// Days dropped in one look at most: a clock that is wrong for a moment must not forget a month.
     static let droppedAtATime = 2
     /// Between the worker's clock and PostgreSQL's, before neither is believed. Seconds.
-    public static let clockTolerance = 86_400.0
+    static let clockTolerance = 86_400.0
     /// Between two turns, of whichever replica. Seconds.
     public static let turnSeconds = 45.0
 

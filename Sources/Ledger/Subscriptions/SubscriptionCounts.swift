@@ -4,7 +4,7 @@ import Postgres
 /// The fleet's subscriptions, for metrics.
 public struct SubscriptionCounts: Sendable, Equatable {
     /// What is due for so long was not asked about in time. Seconds.
-    public static let overdueSeconds = 3600.0
+    static let overdueSeconds = 3600.0
 
     /// Every state, also one that no subscription is in, up to `LedgerCounts.maximum` each; empty where they were not
     /// counted.
