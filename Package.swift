@@ -65,9 +65,7 @@ let package = Package(
 
         // What is our own and knows no word of the domain (docs/decisions/0034-own-parts-behind-fences.md).
         .target(name: "Encodings", swiftSettings: fuzzed),
-        .target(name: "Identifiers", swiftSettings: fuzzed),
-        .target(name: "Timestamps", swiftSettings: fuzzed),
-        .target(name: "Clocks", dependencies: ["Timestamps"], swiftSettings: strict),
+        .target(name: "NamesAndTimes", swiftSettings: fuzzed),
         .target(
             name: "PooledHTTP",
             dependencies: [
@@ -82,14 +80,15 @@ let package = Package(
         .target(
             name: "Fulfillment",
             dependencies: [
-                "Encodings", "Identifiers", "Timestamps", .product(name: "Crypto", package: "swift-crypto"),
+                "Encodings", "NamesAndTimes",
+                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: fuzzed),
 
         .target(
             name: "AppleProofs",
             dependencies: [
-                "Encodings", "Fulfillment", "Identifiers", "Timestamps",
+                "Encodings", "Fulfillment", "NamesAndTimes",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -101,7 +100,7 @@ let package = Package(
         .target(
             name: "AppStore",
             dependencies: [
-                "Clocks", "Encodings", "Fulfillment", "Identifiers", "PlantedFaults", "PooledHTTP", "Timestamps",
+                "Encodings", "Fulfillment", "NamesAndTimes", "PlantedFaults", "PooledHTTP",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -109,7 +108,7 @@ let package = Package(
         .target(
             name: "Ledger",
             dependencies: [
-                "Clocks", "Encodings", "Fulfillment", "Identifiers", "PlantedFaults", "Postgres", "Timestamps",
+                "Encodings", "Fulfillment", "NamesAndTimes", "PlantedFaults", "Postgres",
             ],
             // A statement's file is named by its verb and table, and is beside the Swift that runs it.
             resources: [
@@ -122,7 +121,7 @@ let package = Package(
         .target(
             name: "Operations",
             dependencies: [
-                "Clocks", "Fulfillment", "Timestamps",
+                "Fulfillment", "NamesAndTimes",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -142,8 +141,7 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "Clocks", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Operations", "PlantedFaults",
-                "Timestamps",
+                "Encodings", "Fulfillment", "Kafka", "NamesAndTimes", "Operations", "PlantedFaults",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -152,7 +150,7 @@ let package = Package(
         .target(
             name: "AppStoreSimulation",
             dependencies: [
-                "Encodings", "Timestamps",
+                "Encodings", "NamesAndTimes",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -173,7 +171,7 @@ let package = Package(
         .target(
             name: "ReceiptdConfiguration",
             dependencies: [
-                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Timestamps",
+                "AppleProofs", "Encodings", "Fulfillment", "Kafka", "NamesAndTimes",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -181,24 +179,22 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "AppleProofs", "AppStore", "Clocks", "CZlib", "Encodings", "Fulfillment", "Identifiers", "Kafka",
-                "Ledger", "Pipeline", "Postgres", "ReceiptdConfiguration", "Timestamps",
+                "AppleProofs", "AppStore", "CZlib", "Encodings", "Fulfillment", "Kafka", "Ledger", "NamesAndTimes",
+                "Pipeline", "Postgres", "ReceiptdConfiguration",
             ],
             swiftSettings: strict),
         .target(
             name: "Monitoring",
             dependencies: [
-                "AppStore", "Clocks", "Fulfillment", "Identifiers", "Ledger", "Operations", "Postgres",
-                "ReceiptdConfiguration", "Timestamps",
+                "AppStore", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "Postgres", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .target(
             name: "Console",
             dependencies: [
-                "Administration", "Clocks", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Operations",
-                "OperationsHTTP",
-                "Postgres", "ReceiptdConfiguration", "Timestamps",
+                "Administration", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "OperationsHTTP",
+                "Postgres", "ReceiptdConfiguration",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -212,8 +208,8 @@ let package = Package(
         .target(
             name: "Demo",
             dependencies: [
-                "AppStoreSimulation", "Clocks", "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Kafka",
-                "Ledger", "Pipeline", "Postgres", "ReceiptdConfiguration",
+                "AppStoreSimulation", "EmbeddedPostgres", "Encodings", "Fulfillment", "Kafka", "Ledger",
+                "NamesAndTimes", "Pipeline", "Postgres", "ReceiptdConfiguration",
             ],
             swiftSettings: strict,
             plugins: ["BundleSeeds"]),
@@ -221,10 +217,9 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "Administration", "AppleProofs", "AppStore", "CCommit", "Clocks", "CMalloc", "Console", "Encodings",
-                "Fulfillment", "Identifiers", "Kafka", "Ledger", "Monitoring", "Operations", "OperationsHTTP",
-                "Pipeline", "Postgres",
-                "ReceiptdConfiguration", "Timestamps",
+                "Administration", "AppleProofs", "AppStore", "CCommit", "CMalloc", "Console", "Encodings",
+                "Fulfillment", "Kafka", "Ledger", "Monitoring", "NamesAndTimes", "Operations", "OperationsHTTP",
+                "Pipeline", "Postgres", "ReceiptdConfiguration",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -245,8 +240,7 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "AppleProofs", "AppStore", "Encodings", "Fulfillment", "Identifiers", "ReceiptdConfiguration",
-                "Timestamps",
+                "AppleProofs", "AppStore", "Encodings", "Fulfillment", "NamesAndTimes", "ReceiptdConfiguration",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
@@ -265,7 +259,7 @@ let package = Package(
         // What tests use in the place of a database, held to the same conformance suites; and how they wait.
         .target(
             name: "TestSupport",
-            dependencies: ["Clocks", "Encodings", "Fulfillment", "Identifiers", "Timestamps"],
+            dependencies: ["Encodings", "Fulfillment", "NamesAndTimes"],
             path: "Tests/TestSupport", swiftSettings: strict),
         // Judges histories by the contract; knows nothing of the worker.
         .target(
@@ -284,7 +278,7 @@ let package = Package(
         .testTarget(
             name: "FulfillmentTests",
             dependencies: [
-                "Encodings", "Fulfillment", "Identifiers", "TestSupport", "Timestamps",
+                "Encodings", "Fulfillment", "NamesAndTimes", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: strict),
@@ -299,7 +293,7 @@ let package = Package(
         .testTarget(
             name: "AppleProofsTests",
             dependencies: [
-                "AppleProofs", "Encodings", "Fulfillment", "Identifiers", "TestSupport", "Timestamps",
+                "AppleProofs", "Encodings", "Fulfillment", "NamesAndTimes", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -319,8 +313,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppleProofs", "AppStore", "AppStoreSimulation", "Encodings", "Fulfillment", "Identifiers",
-                "PooledHTTP", "TestSupport", "Timestamps",
+                "AppleProofs", "AppStore", "AppStoreSimulation", "Encodings", "Fulfillment", "NamesAndTimes",
+                "PooledHTTP", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -331,15 +325,14 @@ let package = Package(
         .testTarget(
             name: "LedgerTests",
             dependencies: [
-                "Console", "EmbeddedPostgres", "Encodings", "Fulfillment", "Identifiers", "Ledger", "Postgres",
+                "Console", "EmbeddedPostgres", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Postgres",
                 "TestSupport",
-                "Timestamps",
             ],
             exclude: ["OlderSchemas"], swiftSettings: strict),
         .testTarget(
             name: "OperationsTests",
             dependencies: [
-                "Fulfillment", "Operations", "OperationsHTTP", "TestSupport", "Timestamps",
+                "Fulfillment", "NamesAndTimes", "Operations", "OperationsHTTP", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -358,8 +351,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Clocks", "CThreadShim", "Encodings", "Fulfillment", "Identifiers", "Kafka", "Operations", "Pipeline",
-                "TestSupport", "Timestamps",
+                "CThreadShim", "Encodings", "Fulfillment", "Kafka", "NamesAndTimes", "Operations", "Pipeline",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -367,8 +360,8 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "Administration", "AppleProofs", "Console", "Demo", "Encodings", "Fulfillment", "Identifiers", "Kafka",
-                "Ledger", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration", "Timestamps",
+                "Administration", "AppleProofs", "Console", "Demo", "Encodings", "Fulfillment", "Kafka", "Ledger",
+                "NamesAndTimes", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),

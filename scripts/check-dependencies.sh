@@ -9,27 +9,26 @@ allowed_modules() {
     case $1 in
     CRDKafka | CLibPQ | CZlib | CCommit | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
     # Parts of our own that know no word of the domain (decision 0034).
-    Encodings | Identifiers | PooledHTTP | Timestamps) ;;
-    Clocks) echo Timestamps ;;
-    Fulfillment) echo Encodings Identifiers Timestamps ;;
-    AppStoreSimulation) echo Encodings Timestamps ;;
+    Encodings | NamesAndTimes | PooledHTTP) ;;
+    Fulfillment) echo Encodings NamesAndTimes ;;
+    AppStoreSimulation) echo Encodings NamesAndTimes ;;
     EmbeddedPostgres) echo CSpawn ;;
     Kafka) echo CRDKafka CUnpackingLimit ;;
     Postgres) echo CLibPQ ;;
-    AppleProofs) echo Encodings Fulfillment Identifiers Timestamps ;;
-    AppStore) echo AppleProofs Clocks Encodings Fulfillment Identifiers PlantedFaults PooledHTTP Timestamps ;;
-    Ledger) echo Clocks Encodings Fulfillment Identifiers PlantedFaults Postgres Timestamps ;;
-    Operations) echo Clocks Encodings Fulfillment Timestamps ;;
+    AppleProofs) echo Encodings Fulfillment NamesAndTimes ;;
+    AppStore) echo AppleProofs Encodings Fulfillment NamesAndTimes PlantedFaults PooledHTTP ;;
+    Ledger) echo Encodings Fulfillment NamesAndTimes PlantedFaults Postgres ;;
+    Operations) echo Encodings Fulfillment NamesAndTimes ;;
     OperationsHTTP) echo Fulfillment Operations ;;
-    Pipeline) echo Clocks Encodings Fulfillment Identifiers Kafka Operations PlantedFaults Timestamps ;;
+    Pipeline) echo Encodings Fulfillment Kafka NamesAndTimes Operations PlantedFaults ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
-    ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Identifiers Timestamps Kafka ;;
-    Administration) echo AppleProofs AppStore CZlib Clocks Encodings Fulfillment Identifiers Timestamps Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    Monitoring) echo AppStore Clocks Fulfillment Identifiers Ledger Operations Postgres ReceiptdConfiguration Timestamps ;;
-    Console) echo Administration Clocks Encodings Fulfillment Identifiers Ledger Operations OperationsHTTP Postgres ReceiptdConfiguration Timestamps ;;
+    ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Kafka NamesAndTimes ;;
+    Administration) echo AppleProofs AppStore CZlib Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
+    Monitoring) echo AppStore Fulfillment Ledger NamesAndTimes Operations Postgres ReceiptdConfiguration ;;
+    Console) echo Administration Encodings Fulfillment Ledger NamesAndTimes Operations OperationsHTTP Postgres ReceiptdConfiguration ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
-    Demo) echo AppStoreSimulation Clocks EmbeddedPostgres Encodings Identifiers Timestamps Fulfillment Kafka Ledger Pipeline Postgres ReceiptdConfiguration ;;
-    receiptd) echo Administration AppleProofs AppStore CCommit Clocks CMalloc Console Demo Encodings Identifiers Timestamps Fulfillment Kafka Ledger Monitoring Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
+    Demo) echo AppStoreSimulation EmbeddedPostgres Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore CCommit CMalloc Console Demo Encodings Fulfillment Kafka Ledger Monitoring NamesAndTimes Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
     # Histories see the worker from outside, and what judges them knows nothing of it.
     HistoryModel) echo Encodings ;;
     Histories) echo AppStoreSimulation EmbeddedPostgres Encodings HistoryModel Kafka Postgres ;;
@@ -41,12 +40,12 @@ allowed_modules() {
 # No Foundation in the domain, nor in what it is made of: so no clock, no file and no socket.
 all_allowed_imports() {
     case $1 in
-    Fulfillment) echo Crypto Encodings Identifiers Timestamps ;;
-    Encodings | Identifiers | Timestamps) echo none ;;
+    Fulfillment) echo Crypto Encodings NamesAndTimes ;;
+    Encodings) echo none ;;
     HistoryModel) echo Encodings ;;
-    Clocks) echo Darwin Glibc Timestamps ;;
+    NamesAndTimes) echo Darwin Glibc ;;
     # What the pipeline reports with: no HTTP.
-    Operations) echo Clocks Darwin Dispatch Encodings Foundation Fulfillment Glibc Logging Synchronization Timestamps ;;
+    Operations) echo Darwin Dispatch Encodings Foundation Fulfillment Glibc Logging NamesAndTimes Synchronization ;;
     PooledHTTP) echo Darwin Glibc NIOCore NIOHTTP1 NIOPosix NIOSSL ;;
     esac
 }
@@ -86,7 +85,12 @@ for folder in Sources/*/ Tests/HistoryModel/ Tests/Histories/; do
     done < <(imports "$folder")
 done
 
+# What decides takes the time as an argument.
+while IFS=: read -r file line _; do
+    fault "$file:$line" "names WallClock: here time is an argument"
+done < <(grep -rn WallClock Sources/Fulfillment Sources/AppleProofs Sources/ReceiptdConfiguration Sources/AppStoreSimulation || true)
+
 if [[ $faults -gt 0 ]]; then
-    printf 'check-dependencies: %d forbidden imports\n' "$faults" >&2
+    printf 'check-dependencies: %d faults\n' "$faults" >&2
     exit 1
 fi

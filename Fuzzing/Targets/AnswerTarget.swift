@@ -1,6 +1,6 @@
 import AppStore
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 extension FuzzTarget {
     /// The body of a 200 from `verifyReceipt`: Apple is trusted, what stands between us and Apple need not be whole.

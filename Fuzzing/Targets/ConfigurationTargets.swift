@@ -1,7 +1,7 @@
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import ReceiptdConfiguration
 
 extension FuzzTarget {

@@ -1,6 +1,6 @@
 import AppStore
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension FuzzTarget {
     /// `Retry-After`, and behind a line break the answer's `Date`.

@@ -1,7 +1,7 @@
 import AppStore
 import AppleProofs
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 extension FuzzTarget {
     /// What the App Store Server API answers to what receiptd asks by itself. `T` in an input is a transaction that is signed.

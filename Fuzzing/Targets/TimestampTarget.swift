@@ -1,6 +1,6 @@
 import Foundation
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension FuzzTarget {
     /// `submitted_at`, the dates of receipts and the catalog's `cutover`.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// Whether Apple's addresses answer at all, each for itself: what a page shows, and what a log says once when one goes, once a
 /// minute while it lasts, and once when it is back.

@@ -1,7 +1,6 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// One `AppleReach` for the process, with its clocks. Run `follow` beside it.
 public final class AppleReachWatch: Sendable {

@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension GenuineReceipt {
     /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). What cannot be read

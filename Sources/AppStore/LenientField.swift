@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Apple's values as they come: numbers as text, text as numbers, booleans as either.
 ///

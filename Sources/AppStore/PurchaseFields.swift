@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// One transaction as one place of Apple's answer has it. The same transaction can be in several places, each
 /// with something that the others leave out.

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
 public enum RetryAfter {

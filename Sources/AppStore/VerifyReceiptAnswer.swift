@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// What the body of a 200 from `verifyReceipt` says.
 ///

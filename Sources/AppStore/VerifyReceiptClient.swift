@@ -1,7 +1,6 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import PooledHTTP
-import Timestamps
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
 ///

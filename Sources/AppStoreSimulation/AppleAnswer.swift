@@ -1,5 +1,5 @@
 import NIOCore
-import Timestamps
+import NamesAndTimes
 
 /// The body of an answer of status 0 (or 21006) in the shape of Apple's real ones.
 struct AppleAnswer {

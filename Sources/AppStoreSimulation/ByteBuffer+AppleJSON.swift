@@ -1,5 +1,5 @@
 import NIOCore
-import Timestamps
+import NamesAndTimes
 
 /// Pieces of Apple's JSON, written straight into the network buffer. Keys come with their quotes and colon; every piece
 /// that a comma follows writes it.

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// America/Los_Angeles, which Apple's `_pst` dates are in.
 enum PacificTime {

@@ -1,5 +1,5 @@
+import NamesAndTimes
 import SwiftASN1
-import Timestamps
 
 /// Writing receipts.
 extension DER.Serializer {

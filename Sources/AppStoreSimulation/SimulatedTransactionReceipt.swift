@@ -1,5 +1,5 @@
 import Encodings
-import Timestamps
+import NamesAndTimes
 
 /// An iOS 6 style receipt of one transaction: base64 of a NeXTSTEP-style property list that holds, again as base64,
 /// a second one with the purchase. It describes itself, like `SimulatedReceipt`.

@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What a text from anywhere is and says, for a person who asks. It decides nothing.
 public struct ExaminedProof: Sendable {

@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// App Store Server Notifications, version 2: a JWS around what happened, with the transaction in a JWS of its own
 /// (source: Apple's `responseBodyV2DecodedPayload`).

@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension ProofReader: SignedDataParser {
     static func unreadable(_ field: String) -> String { "its \(field) cannot be read" }

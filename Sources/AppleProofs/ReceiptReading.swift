@@ -1,5 +1,5 @@
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// A receipt as far as it can be read without asking anyone.
 public enum ReceiptReading: Sendable, Equatable {

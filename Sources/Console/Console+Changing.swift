@@ -1,8 +1,8 @@
 import Fulfillment
 import HTTPTypes
-import Identifiers
 import Ledger
 import Logging
+import NamesAndTimes
 import Operations
 import ReceiptdConfiguration
 

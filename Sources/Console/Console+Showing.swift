@@ -1,8 +1,8 @@
 import Administration
 import HTTPTypes
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// The pages that only show.
 extension Console {

@@ -2,9 +2,9 @@ import Administration
 import Dispatch
 import Fulfillment
 import HTTPTypes
-import Identifiers
 import Ledger
 import Logging
+import NamesAndTimes
 import Operations
 import OperationsHTTP
 import Postgres

@@ -1,9 +1,9 @@
-import Clocks
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Ledger
 import Logging
+import NamesAndTimes
 import Operations
 import OperationsHTTP
 import Postgres

@@ -1,8 +1,7 @@
-import Clocks
 import Encodings
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 
 /// What an operator says of a held or granted transaction: a record that is sent nowhere.

@@ -1,7 +1,7 @@
 import AppStore
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Counts and times requests to Apple.

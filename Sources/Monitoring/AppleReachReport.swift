@@ -1,8 +1,8 @@
 import AppStore
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 extension AppleReachWatch {
     /// Tells an operator which of Apple's addresses do not answer, and why: in the log, on the page and as a metric.

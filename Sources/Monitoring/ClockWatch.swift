@@ -1,9 +1,9 @@
 import Foundation
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import Operations
 import Postgres
-import Timestamps
 
 /// Compares this process's clock with PostgreSQL's, with the timestamps of records and with what Apple signs, at the start and each minute.
 package struct ClockWatch: Sendable {

@@ -1,7 +1,7 @@
 import Fulfillment
-import Identifiers
 import Ledger
 import Logging
+import NamesAndTimes
 import Operations
 import Postgres
 

@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Ledger
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Looks after the outcomes' partitions beside everything else: nothing waits for it, and its failure is told and is

@@ -1,10 +1,9 @@
-import Clocks
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import Operations
 import Postgres
 import Synchronization
-import Timestamps
 
 /// Adds what this worker has counted to the fleet's counts in PostgreSQL, right after each minute, for the console's
 /// charts. What could not be told is told with the next minute; a process that is killed takes its last minute with it.

@@ -1,6 +1,5 @@
-import Clocks
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// What happened once and must not be overlooked, although the process that saw it may have ended before anybody looked: a
 /// counter that a new process begins with is no increase to Prometheus. A worker keeps it in PostgreSQL, and every worker tells

@@ -1,5 +1,5 @@
 import Logging
-import Timestamps
+import NamesAndTimes
 
 /// How a log line looks: `LOG_FORMAT`.
 public enum LogFormat: String, CaseIterable, Sendable {

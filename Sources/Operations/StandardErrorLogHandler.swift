@@ -1,6 +1,5 @@
-import Clocks
 public import Logging
-import Timestamps
+import NamesAndTimes
 
 /// Writes log lines to standard error, one `write(2)` each.
 public struct StandardErrorLogHandler: LogHandler {

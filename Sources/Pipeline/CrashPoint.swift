@@ -1,6 +1,6 @@
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 
 /// The instants after which the tests kill the process: right behind each step of a submission's life.

@@ -1,7 +1,7 @@
-import Clocks
 import Foundation
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 

@@ -1,5 +1,5 @@
-import Clocks
 import Kafka
+import NamesAndTimes
 import Operations
 
 /// A topic that is read or written.

@@ -1,8 +1,7 @@
 import AppStore
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("The purchases of an answer")
 struct AnswerPurchaseTests {

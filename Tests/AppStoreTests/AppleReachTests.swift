@@ -1,9 +1,8 @@
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 import Testing
-import Timestamps
 
 @testable import AppStore
 

@@ -1,7 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 import TestSupport
 import Testing

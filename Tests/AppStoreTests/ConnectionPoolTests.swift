@@ -1,8 +1,8 @@
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
 import NIOCore
 import NIOPosix
+import NamesAndTimes
 import Testing
 
 @testable import AppStore

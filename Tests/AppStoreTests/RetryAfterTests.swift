@@ -1,7 +1,7 @@
 import AppStore
 import Fulfillment
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("Retry-After")
 struct RetryAfterTests {

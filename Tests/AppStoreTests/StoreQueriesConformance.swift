@@ -2,10 +2,9 @@ import AppStore
 import AppStoreSimulation
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every `StoreQueries` promises, the one without Apple included.
 @Suite("Every asker of the App Store Server API")

@@ -1,9 +1,9 @@
 import AppStore
 import Foundation
 import Fulfillment
-import Identifiers
 import NIOCore
 import NIOPosix
+import NamesAndTimes
 import Testing
 
 @Suite("Connections under TLS")

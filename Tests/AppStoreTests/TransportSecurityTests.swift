@@ -1,7 +1,7 @@
 import AppStore
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @Suite("TLS to Apple")

@@ -1,10 +1,9 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 import Testing
-import Timestamps
 
 @Suite("Asking Apple")
 struct VerifyReceiptClientTests {

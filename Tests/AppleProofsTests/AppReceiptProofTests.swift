@@ -1,6 +1,6 @@
 import Crypto
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @testable import AppleProofs

@@ -1,6 +1,6 @@
 import Crypto
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import AppleProofs
 

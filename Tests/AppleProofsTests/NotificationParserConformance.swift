@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
 

@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import AppleProofs
 

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import AppleProofs
 

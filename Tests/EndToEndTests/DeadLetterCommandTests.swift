@@ -3,10 +3,10 @@ import Foundation
 import Fulfillment
 import Kafka
 import Ledger
+import NamesAndTimes
 import Postgres
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Administration
 @testable import Demo

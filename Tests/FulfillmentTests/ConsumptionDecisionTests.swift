@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("What Apple is told about a refund request")
 struct ConsumptionDecisionTests {

@@ -1,5 +1,5 @@
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Fulfillment
 

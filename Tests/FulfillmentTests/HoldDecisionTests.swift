@@ -1,5 +1,5 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @testable import Fulfillment

@@ -1,5 +1,5 @@
 import Crypto
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @testable import Fulfillment

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("Where a submission without a verdict waits")
 struct ParkingPolicyTests {

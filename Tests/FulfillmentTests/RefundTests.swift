@@ -1,7 +1,6 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Fulfillment
 

@@ -1,6 +1,5 @@
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Fulfillment
 

@@ -1,5 +1,5 @@
 import Foundation
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A plain purchase, submission and app, which each test bends where it looks.
 enum Sample {

@@ -1,9 +1,8 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 @Suite("A subscription")
 struct SubscriptionTests {

@@ -1,9 +1,8 @@
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Fulfillment
-@testable import Timestamps
+@testable import NamesAndTimes
 
 @Suite("Reading RFC 3339")
 struct TimestampParsingTests {

@@ -1,10 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Fulfillment
-@testable import Timestamps
+@testable import NamesAndTimes
 
 @Suite("Timestamps")
 struct TimestampTests {

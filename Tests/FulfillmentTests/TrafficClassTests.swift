@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @testable import Fulfillment

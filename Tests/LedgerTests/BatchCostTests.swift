@@ -1,6 +1,6 @@
 import EmbeddedPostgres
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import Synchronization
 import TestSupport

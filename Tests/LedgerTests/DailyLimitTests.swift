@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @Suite("Daily limits in PostgreSQL")
 struct DailyLimitTests {

@@ -1,8 +1,8 @@
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @Suite("A database that is not UTF-8", .timeLimit(.minutes(2)))
 struct EncodingTests {

@@ -1,9 +1,8 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @testable import Ledger
 

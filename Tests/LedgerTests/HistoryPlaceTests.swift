@@ -1,7 +1,7 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @testable import Ledger
 

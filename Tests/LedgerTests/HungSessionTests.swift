@@ -1,7 +1,7 @@
 import Foundation
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
 

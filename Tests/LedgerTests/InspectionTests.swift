@@ -1,10 +1,9 @@
 import Encodings
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Synchronization
 import Testing
-import Timestamps
 
 @Suite("Inspecting")
 struct InspectionTests {

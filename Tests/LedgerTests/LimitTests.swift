@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
 

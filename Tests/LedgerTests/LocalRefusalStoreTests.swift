@@ -1,8 +1,8 @@
 import Encodings
 import Foundation
 import Fulfillment
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Ledger
 

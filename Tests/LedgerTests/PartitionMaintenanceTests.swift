@@ -1,8 +1,8 @@
 import Foundation
 import Fulfillment
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @testable import Ledger
 

@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Ledger
 

@@ -1,10 +1,9 @@
 import Encodings
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @Suite("Data that the database refuses")
 struct RefusedDataTests {

@@ -1,11 +1,10 @@
 import Encodings
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import TestSupport
 import Testing
-import Timestamps
 
 @Suite("Risk signals in PostgreSQL")
 struct RiskTests {

@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @Suite("Claims of subscriptions that Apple is asked about")
 struct SubscriptionClaimTests {

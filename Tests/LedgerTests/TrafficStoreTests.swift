@@ -1,7 +1,7 @@
 import Foundation
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @testable import Ledger
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import Testing
 

@@ -1,10 +1,9 @@
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 @testable import Ledger
 

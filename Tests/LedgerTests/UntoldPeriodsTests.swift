@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 /// Periods that something tells of which does not grant them, before their own notification does or in its place.
 @Suite("Periods of subscriptions that are told of and not granted")

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
+import NamesAndTimes
 import Synchronization
 import Testing
-import Timestamps
 
 @testable import Operations
 

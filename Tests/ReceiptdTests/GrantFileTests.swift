@@ -1,9 +1,8 @@
 import Foundation
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Administration
 

@@ -1,7 +1,7 @@
 import Encodings
 import Fulfillment
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Administration
 @testable import Ledger

@@ -1,6 +1,5 @@
-import Clocks
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// Checkpoints without a database, which fall back or go away when told to.
 public final class InMemoryCheckpoints: OffsetCheckpoints {

@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 struct AnnouncedRow {
     enum State: Equatable {

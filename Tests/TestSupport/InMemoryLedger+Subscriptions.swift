@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 struct SubscriptionRow {
     var subscription: Subscription

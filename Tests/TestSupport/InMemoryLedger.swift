@@ -1,7 +1,6 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// The database without a database: the same settlements on the same rows, gone with the process.
 public final class InMemoryLedger: PurchaseLedger {

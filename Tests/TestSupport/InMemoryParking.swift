@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// Parked submissions without a database. Its clock is the process's.
 public final class InMemoryParking: ParkedSubmissions {

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// The App Store Server API without Apple: it knows what it is given, and remembers what it was asked.
 public final class InMemoryStoreQueries: StoreQueries {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// The ledger in memory, with a record of what was asked of it.
 public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {

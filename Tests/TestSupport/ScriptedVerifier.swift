@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// A verifier without a network: gives each proof the answers that it was told to give, one after the other, the last one
 /// for good, and holds back those that it is told to hold back. What it was told nothing of is refused as malformed, as

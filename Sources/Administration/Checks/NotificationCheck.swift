@@ -1,10 +1,9 @@
 import AppStore
 import AppleProofs
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Asks Apple for a test notification of each app, and waits for it on the topic of notifications: address, intake and topic
 /// from end to end.

@@ -1,7 +1,7 @@
 import AppleProofs
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import ReceiptdConfiguration
 
 /// A `TEST` of Apple's, as far as it can be told from another.

@@ -1,10 +1,8 @@
 import AppStore
 import AppleProofs
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Whether the App Store Server API takes the credentials of each app that has some.
 package enum ServerAPICheck {

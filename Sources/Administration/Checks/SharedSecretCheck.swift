@@ -1,8 +1,8 @@
 import AppStore
 import Encodings
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Whether the shared secret that the catalog names for an app is set, and whether verifyReceipt takes it.

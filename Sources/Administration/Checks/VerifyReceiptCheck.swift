@@ -1,6 +1,6 @@
 import AppStore
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Whether Apple answers at both addresses of verifyReceipt.

@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Pipeline
 
 /// Which dead letters an operator means. Nil means any.

@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Ledger
+import NamesAndTimes
 
 /// The release of one purchase that cannot be read. It lets nothing pass: a worker asks Apple again, and where Apple tells it no
 /// better the purchase stays held, which whoever released it is to hear.

@@ -1,8 +1,7 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// A row of the file, as text by column, on its way to a grant. A fault says what is wrong in a few words.
 struct GrantFields {

@@ -1,8 +1,8 @@
 import Encodings
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// The rows of a file: JSON lines where its first line is an object, otherwise CSV with a header.
 package struct GrantFile {

@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Apps of a file that the catalog does not have: a slip of the pen, or an app that is no longer sold. Their rows are entered

@@ -1,11 +1,10 @@
 import AppStore
 import AppleProofs
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
-import Timestamps
 
 /// Asks Apple which transactions belong to an order number, as a customer reads it in Apple's mail (Look Up Order ID).
 package struct AppleOrder: Sendable {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Since when Apple has answered nothing, by what all workers have counted in PostgreSQL.
 enum AppleTrouble {

@@ -1,8 +1,8 @@
 import Foundation
 import Fulfillment
-import Identifiers
 import Kafka
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 

@@ -1,7 +1,7 @@
 import Encodings
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// What PostgreSQL knows, in a sentence for each purchase or submission.
 extension InspectionSummary {

@@ -1,8 +1,8 @@
 import Encodings
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Support's question is "where is my purchase?": the answer in a few sentences, above all that is known.
 package struct InspectionSummary {

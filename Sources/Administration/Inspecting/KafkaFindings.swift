@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// What Kafka knows of a submission, a transaction or a player: submissions that may wait, and answers that touch no table.
 package struct KafkaFindings: Sendable {

@@ -1,9 +1,8 @@
 import AppleProofs
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Looks an id up in Kafka, for what is in no table: in the submissions that no worker is known to be done with, and among the
 /// latest events. Bounded in records and in time.

@@ -2,8 +2,8 @@ import AppleProofs
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 
 /// The id that is looked for in records: quickly where it can be seen without reading them.
 package struct SearchedID: Sendable {

@@ -1,7 +1,7 @@
 import Kafka
+import NamesAndTimes
 import Pipeline
 import ReceiptdConfiguration
-import Timestamps
 
 /// Reads the outcomes topic without joining a group: it holds nobody back, and nobody notices. A partition that is added
 /// meanwhile is not read.

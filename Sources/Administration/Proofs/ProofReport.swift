@@ -1,9 +1,8 @@
 import AppleProofs
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// What `receiptd proof` prints. Never the proof itself, and account tokens only where they are asked for.
 package struct ProofReport: Sendable {

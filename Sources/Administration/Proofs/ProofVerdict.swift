@@ -1,7 +1,6 @@
 import AppleProofs
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What a worker with this catalog would say of a proof, as far as that shows without Apple and the database.
 package struct ProofVerdict: Sendable {

@@ -1,9 +1,8 @@
 import AppStore
 import AppleProofs
-import Clocks
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Pipeline
 import Postgres
 import ReceiptdConfiguration

@@ -1,9 +1,9 @@
 import Encodings
 import Fulfillment
 import Kafka
+import NamesAndTimes
 import Pipeline
 import ReceiptdConfiguration
-import Timestamps
 
 /// Dead letters as a table for people, or as JSON. Never what a record holds.
 package enum DeadLetterTable {

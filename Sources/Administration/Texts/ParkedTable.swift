@@ -1,8 +1,8 @@
 import Encodings
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// Parked submissions as a table for people, or as JSON.
 package enum ParkedTable {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// Who asks Apple, for the limits.
 struct AppleAsker {

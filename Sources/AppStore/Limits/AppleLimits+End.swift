@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import PlantedFaults
-import Timestamps
 
 extension AppleLimits.End {
     /// - Parameter now: the wall clock that `retryNotBefore` was reckoned by.

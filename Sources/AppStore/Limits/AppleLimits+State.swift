@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 extension AppleLimits: AppleState {
     public var isDown: Bool { state.withLock { $0.downSince != nil } }

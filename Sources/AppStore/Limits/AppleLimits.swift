@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Synchronization
 
 /// Everything that a request to Apple passes before it is sent: circuit breaker, fleet-wide budget, concurrency.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import PooledHTTP
-import Timestamps
 
 extension ServerAPIClient: StoreQueries {
     public func transaction(

@@ -1,8 +1,6 @@
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import PooledHTTP
-import Timestamps
 
 /// Asks the App Store Server API: production first, and the sandbox where production knows nothing of it.
 ///

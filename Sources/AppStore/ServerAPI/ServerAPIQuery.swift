@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import PooledHTTP
-import Timestamps
 
 /// One question to the App Store Server API, as it is sent.
 ///

@@ -1,7 +1,7 @@
 import Encodings
 import Fulfillment
+import NamesAndTimes
 import PooledHTTP
-import Timestamps
 
 /// What the status and the error code of one answer of the App Store Server API come to, whatever was asked.
 ///

@@ -1,9 +1,8 @@
 import Crypto
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// The tokens that the App Store Server API is asked with: JWTs, ES256, one for each app, made anew before they end.
 ///

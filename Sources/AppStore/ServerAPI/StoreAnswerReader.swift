@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// Reads what the App Store Server API answers. What Apple signs by itself is believed once it is proven by our roots, and is
 /// of the app and the environment that were asked. Pure, and never a trap.

@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// What one answer of the App Store Server API's "Get Transaction Info" says.
 ///

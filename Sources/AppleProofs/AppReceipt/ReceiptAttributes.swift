@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// The attributes of an app receipt's payload, or of one purchase in it: `SET OF SEQUENCE { type, version, value }`.
 ///

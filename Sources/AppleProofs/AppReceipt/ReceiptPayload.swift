@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What an app receipt says of its app and its purchases.
 struct ReceiptPayload {

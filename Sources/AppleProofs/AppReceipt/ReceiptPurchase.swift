@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// One purchase of an app receipt: attribute 17.
 struct ReceiptPurchase {

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension SignedMessage {
     /// Whether Apple signed the content, as of `time`: the receipt's creation date, so that a receipt outlives the

@@ -1,7 +1,7 @@
 import Foundation
 import Fulfillment
+import NamesAndTimes
 import SwiftASN1
-import Timestamps
 import X509
 
 extension Certificate {

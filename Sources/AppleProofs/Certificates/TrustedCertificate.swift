@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import SwiftASN1
-import Timestamps
 import X509
 
 /// A certificate that is trusted for its bytes: pinned, or named by the operator.

@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// A signer's key that Apple's root vouches for, and for which time.
 struct VerifiedChain: Sendable {

@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// One claim of a payload that Apple signed. What is given and cannot be read is never taken for absent: it may be the
 /// refund.

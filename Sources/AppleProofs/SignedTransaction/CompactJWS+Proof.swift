@@ -1,7 +1,7 @@
 import Crypto
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 extension CompactJWS {
     private static let chainLength = 3

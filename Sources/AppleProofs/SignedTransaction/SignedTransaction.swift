@@ -1,5 +1,5 @@
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// A StoreKit 2 JWS as far as it can be read without asking anyone.
 public enum SignedTransactionReading: Sendable, Equatable {

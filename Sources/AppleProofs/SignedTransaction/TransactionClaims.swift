@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {

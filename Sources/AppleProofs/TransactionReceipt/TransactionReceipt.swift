@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// An iOS 6 receipt: a property list whose `purchase-info` is another one, in base64, with the one purchase.
 struct TransactionReceipt {

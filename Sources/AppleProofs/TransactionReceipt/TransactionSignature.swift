@@ -1,7 +1,7 @@
 import Crypto
 import CryptoExtras
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// The signature of an iOS 6 receipt: one octet for the version, the RSA signature, four octets for the length of the
 /// signer's certificate, and that certificate. What is signed is the version octet and then `purchase-info`, with SHA-1.

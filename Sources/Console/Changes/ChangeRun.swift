@@ -1,8 +1,7 @@
 import Administration
-import Clocks
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 

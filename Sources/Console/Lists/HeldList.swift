@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
 import Ledger
-import Timestamps
+import NamesAndTimes
 
 /// What waits for a person.
 struct HeldList: ConsoleList {

@@ -1,6 +1,6 @@
 import Fulfillment
 import Ledger
-import Timestamps
+import NamesAndTimes
 
 /// What waits for Apple.
 struct ParkedList: ConsoleList {

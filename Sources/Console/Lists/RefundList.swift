@@ -1,5 +1,5 @@
 import Ledger
-import Timestamps
+import NamesAndTimes
 
 /// What Apple took back, the newest first.
 struct RefundList: ConsoleList {

@@ -1,6 +1,6 @@
 import Fulfillment
 import Ledger
-import Timestamps
+import NamesAndTimes
 
 /// Subscriptions, the newest change first.
 struct SubscriptionList: ConsoleList {

@@ -1,6 +1,6 @@
 import Fulfillment
 import Ledger
-import Timestamps
+import NamesAndTimes
 
 /// What Apple told of and is nobody's.
 struct UnclaimedList: ConsoleList {

@@ -1,6 +1,6 @@
 import Ledger
+import NamesAndTimes
 import OperationsHTTP
-import Timestamps
 
 /// Who changed what, the newest first.
 struct ChangesPage {

@@ -1,5 +1,5 @@
+import NamesAndTimes
 import OperationsHTTP
-import Timestamps
 
 /// A page of the console: one document without a script.
 struct ConsolePage {

@@ -1,9 +1,8 @@
-import Clocks
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import Operations
 import OperationsHTTP
-import Timestamps
 
 /// The fleet's traffic of an hour, a day or a month.
 struct TrafficPage {

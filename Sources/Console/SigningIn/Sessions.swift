@@ -1,9 +1,8 @@
-import Clocks
 import Crypto
 import Foundation
+import NamesAndTimes
 import ReceiptdConfiguration
 import Synchronization
-import Timestamps
 
 /// Who is signed in. In memory: whoever restarts the console signs everybody out.
 final class Sessions: Sendable {

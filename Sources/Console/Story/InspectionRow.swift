@@ -1,7 +1,7 @@
 import Encodings
 import Ledger
+import NamesAndTimes
 import OperationsHTTP
-import Timestamps
 
 extension Inspection {
     func rows(_ name: String) -> [InspectionRow] {

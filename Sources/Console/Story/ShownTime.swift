@@ -1,6 +1,5 @@
-import Clocks
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Times as people read them, `27 Nov 04:52:16 UTC`, with the exact one beside.
 enum ShownTime {

@@ -1,6 +1,6 @@
 import Ledger
+import NamesAndTimes
 import OperationsHTTP
-import Timestamps
 
 /// What happened, oldest first, in words.
 struct Timeline {

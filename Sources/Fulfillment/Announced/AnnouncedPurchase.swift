@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Who told of a purchase first.
 public enum PurchaseSource: String, Sendable, CaseIterable {

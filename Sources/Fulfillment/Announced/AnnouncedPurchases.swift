@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Where purchases wait that Apple told of and nobody submitted. Shared by all replicas; times are the database's. Every
 /// function throws where the database is out of reach; a lease ends by itself.

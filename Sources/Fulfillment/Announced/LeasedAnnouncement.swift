@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// A purchase that Apple told of, under a lease: no other replica takes it before the lease is over.
 public struct LeasedAnnouncement: Sendable {

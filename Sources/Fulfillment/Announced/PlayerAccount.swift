@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A record of the topic of players' accounts: whose an account token is.
 public struct PlayerAccount: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What one try at Apple gave. Trouble and wrong credentials are values too: neither is ever a verdict.
 public enum AppleAnswer: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A purchase that Apple told of and whose id or product cannot be read. It is told to whoever submitted it, and never granted.
 public struct NamelessPurchase: Sendable, Equatable {

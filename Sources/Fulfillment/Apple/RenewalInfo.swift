@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What Apple signed of a subscription's renewal (`JWSRenewalInfoDecodedPayload`).
 public struct RenewalInfo: Sendable, Equatable {

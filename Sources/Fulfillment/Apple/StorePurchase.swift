@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 public enum StoreEnvironment: String, Sendable, CaseIterable {
     case production = "Production"

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The seam to the App Store Server API for everything but the proof of a submission. One try each; never throws: an
 /// outage is a value. What Apple signed in an answer is proven before it is told.

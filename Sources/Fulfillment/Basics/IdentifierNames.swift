@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 public typealias PlayerID = Identifier
 public typealias BundleID = Identifier

@@ -1,5 +1,5 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 
 /// What is written in an erased player's place. It is longer than any player's id may be, so that nobody can submit it and it
 /// needs no list.

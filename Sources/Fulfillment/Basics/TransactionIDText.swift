@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// How a transaction id of Apple's is written: decimal digits without a leading zero. Ids compare as bytes, so that a second
 /// way to write the same number would be a second transaction, and its purchase granted twice.

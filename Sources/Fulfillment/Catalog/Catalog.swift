@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What the studio sells: its apps, their policies and their products.
 public struct Catalog: Sendable, Equatable {

@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension OutcomeEvent {
     /// The most transactions that an event lists; `transactions_total` counts all.

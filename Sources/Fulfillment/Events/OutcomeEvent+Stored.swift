@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension OutcomeEvent {
     /// Takes an event up again from its stored bytes. Nil where they are not an event's: a fault of the store.

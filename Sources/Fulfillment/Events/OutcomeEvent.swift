@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// An event of the outcomes topic as it is published: its bytes are made once and never again.
 public struct OutcomeEvent: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What is to become of a held transaction, on its way into the ledger.
 public struct HoldDecision: Sendable {

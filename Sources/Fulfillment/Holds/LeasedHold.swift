@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A held transaction under a lease: no other replica takes it before the lease is over.
 public struct LeasedHold: Sendable {

@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// A token of one app. Only its hash is kept: a token is personal, and whoever knows one can pass for its player.
 public struct AccountTokenKey: Sendable, Hashable, Comparable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What a product's `daily_limit` counts together: one player's transactions of it that were bought on one UTC day.
 public struct DailyCount: Sendable, Hashable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// Whether a grant is in force: what Apple last said of it, and what an operator has. Each reverses only its own decision.
 public struct GrantRevocations: Sendable, Equatable {

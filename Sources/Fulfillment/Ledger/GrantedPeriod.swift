@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// A paid period of an auto-renewable subscription, whatever transactions tell of it: Apple tells of seats that are added
 /// to it, and in older receipts of its restored copies, by transactions of their own that end with it.

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The rows that a settlement is decided by: read under the claims' locks, and changed as the batch goes on.
 public struct LedgerView: Sendable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// Tells one life of a database from another: it changes with every start of the server, with every fail-over and with
 /// every restore. What was decided in one history may be missing in the next.

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What makes a paid period of an auto-renewable subscription one, whatever transactions and originals tell of it.
 ///

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Whose a purchase is, as a published `receipt.granted` tells.
 public struct PublishedClaim: Sendable, Equatable {

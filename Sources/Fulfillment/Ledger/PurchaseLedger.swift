@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The seam to the database: who was granted what, and what was answered.
 public protocol PurchaseLedger: Sendable {

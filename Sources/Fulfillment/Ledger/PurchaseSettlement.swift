@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// What becomes of one purchase when its verdict meets the ledger.
 enum PurchaseSettlement {

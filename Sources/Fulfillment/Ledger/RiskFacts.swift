@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What the ledger knows of devices and days, as far as a batch's signals need it. Signals inform; they decide nothing.
 public struct RiskFacts: Sendable {

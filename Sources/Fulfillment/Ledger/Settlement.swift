@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// A decision settled against the ledger: what is to be written, and what is to be published.
 public struct Settlement: Sendable, Equatable {

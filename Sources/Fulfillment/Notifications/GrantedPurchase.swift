@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A grant in the ledger, with what an event about it has to repeat.
 public struct GrantedPurchase: Sendable, Equatable {

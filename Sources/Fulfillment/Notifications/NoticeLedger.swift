@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The seam to the database for what Apple tells by itself.
 public protocol NoticeLedger: Sendable {

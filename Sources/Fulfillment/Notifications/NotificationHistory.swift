@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// Of which app Apple's notification history is asked, and where.
 public struct HistoryScope: Sendable, Hashable {

@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension GrantedPurchase {
     /// What tells of a change in what is in force; its revision counts up. Nil where there is no player any more.

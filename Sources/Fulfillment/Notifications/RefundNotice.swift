@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What Apple says of a refund: made or reversed.
 public struct RefundNotice: Sendable, Equatable {

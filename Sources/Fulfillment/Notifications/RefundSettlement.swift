@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What became of a notice.
 public enum RefundEffect: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
 public struct RefundView: Sendable {

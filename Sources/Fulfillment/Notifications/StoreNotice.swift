@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What a notification comes to here: everything that one SQL transaction has to make durable.
 public struct StoreNotice: Sendable, Equatable {

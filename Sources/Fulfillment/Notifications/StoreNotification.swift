@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// An App Store Server Notification (version 2) that Apple signed, as far as it is of use here.
 public struct StoreNotification: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A refund that Apple signed, and of which it cannot be read how much was taken back. It is never taken for a refund of all, nor
 /// for none: Apple is asked for the transaction, and what is still unknown then is an operator's.

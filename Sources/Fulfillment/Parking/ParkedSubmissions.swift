@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// A submission on its way into PostgreSQL, to wait there.
 public struct ParkingSubmission: Sendable {

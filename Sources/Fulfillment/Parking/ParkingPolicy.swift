@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// Where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What was tried for one submission so far. It outlives the process in the submission's parked row, but for what tells
 /// how long it may stay in memory.

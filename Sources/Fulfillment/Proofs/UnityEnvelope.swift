@@ -1,5 +1,5 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 
 /// What Unity IAP hands to a game in place of a receipt: `Product.receipt`, an object with `Store`, `TransactionID` and
 /// `Payload` (source: Unity's manual, "Purchase receipts").

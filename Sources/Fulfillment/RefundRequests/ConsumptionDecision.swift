@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What Apple is to be told about a refund request now: "Refund requests" in docs/contract.md.
 public enum ConsumptionDecision: Sendable, Equatable {

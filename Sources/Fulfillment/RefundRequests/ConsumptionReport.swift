@@ -1,5 +1,5 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 
 /// What the game says of a transaction whose refund was, or may be, asked for. What it leaves out is the catalog's.
 public struct ConsumptionReport: Sendable, Equatable {

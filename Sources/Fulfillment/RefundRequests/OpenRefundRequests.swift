@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The seam to the database for refund requests that Apple waits to be answered about.
 public protocol OpenRefundRequests: Sendable {

@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension OutcomeEvent {
     /// A player asks Apple for a refund of a transaction that the ledger has.

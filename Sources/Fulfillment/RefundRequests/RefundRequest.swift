@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A player asks Apple for a refund, and Apple asks what became of the purchase (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {

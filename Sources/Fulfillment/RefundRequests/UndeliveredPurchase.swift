@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A purchase that Apple vouches for and that the player who paid did not get: a rule refused it, or its submission is parked.
 public struct UndeliveredPurchase: Sendable, Equatable {

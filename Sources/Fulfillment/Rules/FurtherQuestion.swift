@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What the rules have to know beside the answer before they decide: asked of the App Store Server API.
 public enum FurtherQuestion: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What a receipt does not tell, and the App Store Server API does.
 extension Judge {

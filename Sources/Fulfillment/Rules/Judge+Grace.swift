@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A period that is over is not expired while its subscription is in its grace period.
 extension Judge {

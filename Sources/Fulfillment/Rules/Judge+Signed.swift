@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// What Apple has signed is never refused for an answer that says nothing of it. Apple is asked for it by name; where nobody
 /// can tell, it waits.

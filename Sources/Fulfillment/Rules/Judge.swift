@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Applies the rules that Apple's answer, or a proof that is enough by itself, and the catalog decide.
 /// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments, the same judgement.

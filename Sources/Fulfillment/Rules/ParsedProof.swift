@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is
 /// one.

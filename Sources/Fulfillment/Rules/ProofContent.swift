@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What a receipt or a signed transaction says of itself: worth as much as its signature.
 public struct ProofContent: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import Encodings
-import Identifiers
+import NamesAndTimes
 
 /// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread.
 public protocol ProofParser: Sendable {

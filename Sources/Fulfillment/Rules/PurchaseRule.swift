@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// One rule that the catalog and Apple's answer decide for a purchase.
 struct PurchaseRule: Sendable {

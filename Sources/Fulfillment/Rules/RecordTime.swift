@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The time by which a submission's purchases are judged: its record's own, so that no redelivery changes the verdict. A
 /// record's time that is missing, lies ahead, or is before what the record carries cannot be true. Then the time counts at

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// When an undecided submission is asked for again: exponential with full jitter.
 public struct RetryDelay: Sendable, Equatable {

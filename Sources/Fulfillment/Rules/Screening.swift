@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What can be said of a submission before anyone is asked: the contract's local reasons, in their order.
 public enum Screening: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// A record that is no submission: it goes to the dead-letter topic as it came, with the reason in headers.
 public struct DeadLetter: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// The place of a record in Kafka, and what it held: a redelivered record has the same position and the same content.
 public struct RecordPosition: Sendable, Hashable {

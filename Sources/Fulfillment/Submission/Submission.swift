@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What a game server asks: verify this proof for this player.
 ///

@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// The known members of a submission's object, each under its rule.
 struct SubmissionFields {

@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 extension Submission {
     /// What a submission is known by: bundle, player, `submission_id` and the decoded proof together. An id that a game

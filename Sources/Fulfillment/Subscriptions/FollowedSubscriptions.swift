@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// The seam to the database for what asks Apple about subscriptions. Every function throws where the database is out of
 /// reach.

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// When Apple's history is looked through for periods that nobody told of, once a newer one was told.
 public enum MissedPeriodSearch: Sendable {

@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension OutcomeEvent {
     /// Subscriptions: one for each revision.

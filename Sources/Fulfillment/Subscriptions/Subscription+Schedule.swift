@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// When Apple is asked about subscriptions.
 public struct CheckSchedule: Sendable, Equatable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A subscription of a player's as Apple last told it, and when Apple is to be asked about it.
 ///

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension SubscriptionFact {
     /// What a transaction says, with what else Apple told along with it. Nil where it is no period of an auto-renewable

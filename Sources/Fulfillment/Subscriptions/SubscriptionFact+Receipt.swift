@@ -1,6 +1,5 @@
 import Encodings
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension SubscriptionFact {
     /// What an answer says of each subscription that it holds: its newest period, and the renewal information where

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// What a subscription is, as Apple told it.
 public enum SubscriptionState: String, Sendable, CaseIterable {

@@ -1,5 +1,4 @@
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What Apple's answers about subscriptions come to.
 public struct SubscriptionFindings: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Identifiers
+import NamesAndTimes
 
 /// What Apple told of a subscription of which nothing is granted yet: its owner's begins with it.
 public struct UnownedSubscription: Sendable, Equatable {

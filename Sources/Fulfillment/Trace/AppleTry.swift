@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 /// One try for an answer of Apple's, as people look it up later. It holds no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A batch of purchases that nobody submitted, in one SQL transaction: their claims are locked, then their rows; what is
 /// known of them is read by later statements, each is judged, and what is to be delivered is settled and written as

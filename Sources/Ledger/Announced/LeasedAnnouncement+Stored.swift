@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Purchases as `lease_due_announced_purchases` and `lease_suspect_announced_purchase` return them.

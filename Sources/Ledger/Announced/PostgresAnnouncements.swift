@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Purchases that Apple told of, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks
 /// order what is decided.

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Whose account tokens are, in PostgreSQL.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Which unclaimed purchases an operator means. Nil means any.
 public struct UnclaimedFilter: Sendable, Equatable {

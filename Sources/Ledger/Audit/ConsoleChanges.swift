@@ -1,5 +1,5 @@
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Who changed what with the console, or with a command whose change is kept nowhere else. Every function throws a
 /// `PostgresError`.

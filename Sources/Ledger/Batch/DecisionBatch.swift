@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// Decisions on their way into one transaction, each record once, with what they touch, sorted.
 struct DecisionBatch: Sendable {

@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension DecisionBatchWrite {
     /// The last statement's rows, and each decision's events in publishing order.

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// The budget that all replicas share, one row for each app, endpoint and environment, by PostgreSQL's clock.

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What Apple told of with a player's token, and is another player's by now: it stays to be delivered, without the token.

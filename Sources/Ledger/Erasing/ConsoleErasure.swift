@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What operators changed of a player's with the console: who did what stays, without notes, which may name the player, and

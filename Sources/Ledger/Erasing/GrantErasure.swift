@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// A page of a player's grants under a pseudonym, in one SQL transaction: claims are locked first, as everywhere.

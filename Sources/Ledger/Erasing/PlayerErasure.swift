@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Puts a pseudonym in a player's place, table by table, page by page, beside workers that go on. Killed anywhere, the same

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Ends what waits of a player for good, as an operator's rejections do: a worker publishes the events.
 public struct PlayerRejection: Sendable {

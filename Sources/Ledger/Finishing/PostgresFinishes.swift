@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What Apple is to be told of, in PostgreSQL, for the workers. Every function throws a `PostgresError`.

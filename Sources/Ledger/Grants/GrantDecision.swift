@@ -1,5 +1,5 @@
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// What an operator says of a grant.
 public struct GrantDecision: Sendable {

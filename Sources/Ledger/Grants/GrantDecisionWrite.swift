@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// An operator's decision about one grant in one SQL transaction, in the order that refunds keep too: its claim is locked,

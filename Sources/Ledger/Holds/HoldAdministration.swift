@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The held transactions, for an operator. Every function throws a `PostgresError`.
 public struct HoldAdministration: Sendable {

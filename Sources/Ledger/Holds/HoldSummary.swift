@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A held transaction as an operator sees it.
 public struct HoldSummary: Sendable, Equatable {

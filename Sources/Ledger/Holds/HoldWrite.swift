@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,

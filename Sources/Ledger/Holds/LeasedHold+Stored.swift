@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.

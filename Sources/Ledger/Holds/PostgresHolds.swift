@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Held transactions in PostgreSQL, for the workers. Every function throws a `PostgresError`, `settle` also where a

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A purchase that an earlier system delivered.
 public struct ImportedGrant: Sendable, Equatable {

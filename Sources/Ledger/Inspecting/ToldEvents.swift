@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Events whose bytes no table keeps once Kafka has acknowledged them. Their ids are made of what they are about: those of the

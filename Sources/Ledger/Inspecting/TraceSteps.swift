@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// What happened to submissions, step by step, put together from what is kept beside their outcomes and parked rows.
 struct TraceSteps {

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
 enum InsertRefused {

@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Postgres
 
 /// Rejects parked submissions through the ledger: the outcome's row decides, whoever else works on them.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A parked submission as an operator sees it.
 public struct ParkedSummary: Sendable, Equatable {

@@ -1,6 +1,5 @@
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import Synchronization
 

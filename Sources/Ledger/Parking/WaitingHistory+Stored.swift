@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 extension WaitingHistory {
     private static let lookedUpName = "looked_up"

@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Apple's answer as JSON, short names: it is kept with every remembered proof.
 extension GenuineReceipt {

@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension Submission {
     /// The submission as a record of the submissions topic: `SubmissionDecoder` reads it back.

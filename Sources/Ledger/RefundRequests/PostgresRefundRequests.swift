@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {

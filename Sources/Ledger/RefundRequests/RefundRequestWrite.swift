@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Requests for refunds, on their way into the database.
 enum RefundRequestWrite {

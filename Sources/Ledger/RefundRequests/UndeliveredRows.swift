@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What Apple is told did not reach its player, where nothing else in the ledger tells of it.

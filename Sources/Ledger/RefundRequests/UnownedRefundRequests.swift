@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Refund requests that came before their transactions were in the ledger.
 enum UnownedRefundRequests {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// The claims that the grants and holds of transactions are under, of their originals and of their periods.

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A batch of Apple's notifications in one SQL transaction, in the order that decisions keep too: claims are inserted or
 /// locked, what is known under them is read by later statements, it is settled, and then written.

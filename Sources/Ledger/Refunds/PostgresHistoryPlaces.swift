@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// How far Apple's notification histories were taken, in PostgreSQL: all replicas share it.
 public struct PostgresHistoryPlaces: HistoryPlaces {

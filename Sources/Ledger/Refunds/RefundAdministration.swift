@@ -1,5 +1,5 @@
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Which refunds an operator means. Nil means any.
 public struct RefundFilter: Sendable, Equatable {

@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 extension RefundState {
     /// Of `find_refund_states`.

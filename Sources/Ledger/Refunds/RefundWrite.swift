@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A refund on its way into the database, with what its event needs to be published.
 struct TakenRefund: Sendable {

@@ -1,8 +1,6 @@
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// What no plan tells: a trigger, a rule or a constraint of somebody else's may refuse each row. So a worker's rows are
 /// written, under ids that are nobody's, by the code that writes a worker's.

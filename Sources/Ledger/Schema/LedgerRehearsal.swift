@@ -1,4 +1,4 @@
-import Clocks
+import NamesAndTimes
 import Postgres
 
 /// Finds what a worker could not do in this database: a right that its role lacks, a table or column that is not there.

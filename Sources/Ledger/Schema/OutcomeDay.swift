@@ -1,5 +1,5 @@
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// A UTC day of records, and the partition of the outcomes that holds it.
 struct OutcomeDay: Hashable, Comparable {

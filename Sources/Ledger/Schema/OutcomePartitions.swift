@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day that should have one and does not
 /// are in the default partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// Keeps the outcomes' partitions: makes those of the days to come, and forgets decided submissions after their time.
 /// Grants, holds and refunds are never forgotten. One replica at a time does it for all; nothing waits for it, and it

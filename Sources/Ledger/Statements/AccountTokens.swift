@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What was learnt of account tokens, read under their locks and written with the batch that learns.

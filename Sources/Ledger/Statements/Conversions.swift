@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 extension NameBasedUUID {
     var stored: PostgresUUID { PostgresUUID(high: high, low: low) }

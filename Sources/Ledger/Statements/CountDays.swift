@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The counts behind daily limits. Each is locked first, until COMMIT: whoever grants under it next sees this
 /// transaction's grants. No counter is kept that could part from the grants; what was granted before a product had a

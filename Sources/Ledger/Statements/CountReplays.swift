@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The batch's replays of others' purchases, in one statement; none where there are none.
 enum CountReplays {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Receipts all of whose purchases are in the ledger, in one round trip: by what Apple said of them before, and by what they

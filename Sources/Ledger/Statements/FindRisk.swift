@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The facts behind signals, for a whole batch in one statement, which enters sightings of devices too. It waits for no other batch:
 /// sightings have no key.

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What submissions won that are refused as a whole now. By their players' grants: an index by submission would cost every

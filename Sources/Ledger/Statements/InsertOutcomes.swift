@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// What a record is known by in the table of outcomes.
 struct OutcomeKey: Hashable, Comparable {

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// The catalogs in the database. Every function throws a `PostgresError`.
 public struct CatalogStore: Sendable {

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// PostgreSQL's clock, by which leases, due times and days go.
 public enum DatabaseClock {

@@ -1,7 +1,7 @@
 import Fulfillment
+import NamesAndTimes
 import PlantedFaults
 import Postgres
-import Timestamps
 
 /// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
 /// with a checkpoint it also has every decision that was committed before it.

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Subscriptions as facts are taken in, one after the other, and what is to be written of them.

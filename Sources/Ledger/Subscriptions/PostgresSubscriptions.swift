@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// Subscriptions in PostgreSQL, for whoever asks Apple about them. Every function throws a `PostgresError`.

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// What Apple answered about a subscription, in one SQL transaction, in the order that decisions keep too: claims are
 /// locked, sorted, before anything under them changes.

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// A subscription as an operator sees it.
 public struct SubscriptionSummary: Sendable, Equatable {

@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// What Apple said of subscriptions, on its way into the database.
 enum SubscriptionWrite {

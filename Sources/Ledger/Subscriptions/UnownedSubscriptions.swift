@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 
 /// What Apple tells of subscriptions of which nothing is granted yet, until something is.

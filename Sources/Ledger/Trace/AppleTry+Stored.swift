@@ -1,6 +1,6 @@
 import Encodings
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`: a row of these is kept beside every
 /// decision, so that names would be most of it.

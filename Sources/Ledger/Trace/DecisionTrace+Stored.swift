@@ -1,7 +1,6 @@
 import Encodings
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension PendingDecision {
     /// Scalars of a product id that a client claims: nothing else bounds it.

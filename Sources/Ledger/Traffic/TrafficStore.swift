@@ -1,5 +1,5 @@
+import NamesAndTimes
 import Postgres
-import Timestamps
 
 /// What the workers count for the console's charts. Every function throws a `PostgresError`.
 public struct TrafficStore: Sendable {

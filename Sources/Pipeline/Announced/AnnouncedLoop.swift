@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Delivers purchases that Apple told of and nobody submitted. It asks nobody: the database is all it needs.

@@ -1,8 +1,8 @@
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Where the game says whose account tokens are, and where that is kept.
 public struct PlayerAccountSource: Sendable {

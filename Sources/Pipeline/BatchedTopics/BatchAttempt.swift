@@ -1,6 +1,6 @@
-import Clocks
 import Foundation
 import Fulfillment
+import NamesAndTimes
 
 /// A batch on its way, seen from a thread that may block.
 ///

@@ -1,8 +1,8 @@
-import Clocks
 import Foundation
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 

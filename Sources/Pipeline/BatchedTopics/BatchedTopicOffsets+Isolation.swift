@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Records that kill the process: by the same rules as submissions, `CrashIsolation` decides.

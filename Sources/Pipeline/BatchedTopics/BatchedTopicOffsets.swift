@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// A partition of a batched topic while it is assigned.

@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Synchronization
 
 /// Whether a death of this process counts against the one thing that it isolates. It is made before the work begins, is

@@ -1,6 +1,6 @@
 import Fulfillment
 import Kafka
-import Timestamps
+import NamesAndTimes
 
 /// What the consumer's thread knows of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {

@@ -1,8 +1,8 @@
-import Clocks
 import Foundation
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Takes submissions from Kafka and moves offsets: polls, hands events to the values that decide (`PartitionProgress`,

@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Does what `CrashIsolation` decides. On the consumer's thread.

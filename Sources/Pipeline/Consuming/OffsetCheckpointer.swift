@@ -1,8 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Whoever keeps a partition's progress while it is assigned. Confined to its consumer's thread.
 protocol ProgressOwner: AnyObject {

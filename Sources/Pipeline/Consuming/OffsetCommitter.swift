@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Carries out what `PartitionProgress` decides: checkpoints in the database, and Kafka's commits behind them, each second

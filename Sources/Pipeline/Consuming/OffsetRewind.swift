@@ -1,6 +1,6 @@
 import Fulfillment
 import Kafka
-import Timestamps
+import NamesAndTimes
 
 /// Moves the offsets of a group that has no members back, in Kafka and in PostgreSQL. What it calls of Kafka blocks, and
 /// fails with a `KafkaError`.

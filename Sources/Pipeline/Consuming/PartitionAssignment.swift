@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Kafka
+import NamesAndTimes
 import Operations
 
 /// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share

@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Takes partitions over and hands them on, within librdkafka's callbacks. One thread's.

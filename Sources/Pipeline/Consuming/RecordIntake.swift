@@ -1,9 +1,8 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Takes records into memory and starts the work on those that may begin. On the consumer's thread.
 struct RecordIntake {

@@ -1,5 +1,5 @@
-import Clocks
 import Kafka
+import NamesAndTimes
 import Operations
 
 /// Partitions that Kafka does not let us read. Joined and assigned is not enough: without the right to read nothing comes,

@@ -1,7 +1,7 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it, each

@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Synchronization
 
 /// The checks under way of receipts that were refused here: Apple changes its receipts, and our reading of them may be

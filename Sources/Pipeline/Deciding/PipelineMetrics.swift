@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// The metrics that the pipeline moves, with the children of the hot path looked up once. A class, since each
 /// submission's clock holds it.

@@ -1,6 +1,5 @@
-import Clocks
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// One submission's retries, with the slot that it takes while it retries in memory. One task's own.
 final class RetryState {

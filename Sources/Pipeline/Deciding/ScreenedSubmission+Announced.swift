@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// A hold of a purchase that nobody submitted: Apple told of it by itself, so that there is no proof to be screened.
 extension ScreenedSubmission {

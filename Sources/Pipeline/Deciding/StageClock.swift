@@ -1,4 +1,4 @@
-import Clocks
+import NamesAndTimes
 import Operations
 
 /// The stages that a submission waits in, as `receiptd_stage_duration_seconds{stage}` tells them.

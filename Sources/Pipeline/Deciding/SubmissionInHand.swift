@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Kafka
+import NamesAndTimes
 import Synchronization
 
 /// The work was given up before its outcome: it will come again.

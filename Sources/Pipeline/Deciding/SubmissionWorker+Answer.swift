@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 
 extension SubmissionWorker {
     /// What the proof says by itself where that is enough, else what Apple says of it.

@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What the rules need beside the answer: asked of the App Store Server API, as a retried submission is.
 ///

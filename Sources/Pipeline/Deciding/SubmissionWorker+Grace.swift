@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Whether a period that is over has a grace period: as the ledger knows it since then, else as Apple answers.
 extension SubmissionWorker {

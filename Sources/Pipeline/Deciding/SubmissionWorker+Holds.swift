@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Operations
 
 /// How a hold's try ends: settled, or held on. What the database does not take is tried again later.

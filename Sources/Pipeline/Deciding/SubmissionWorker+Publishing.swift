@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Kafka
+import NamesAndTimes
 
 /// The last step, and the short ways to it.
 extension SubmissionWorker {

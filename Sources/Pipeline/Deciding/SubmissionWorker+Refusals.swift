@@ -1,7 +1,6 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Does Apple still agree with what is refused here? A few receipts are put to it after their answer is published.

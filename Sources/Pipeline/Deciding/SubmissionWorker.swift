@@ -1,9 +1,8 @@
-import Clocks
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// One submission's life, from admission or lease to the acknowledged event.
 ///

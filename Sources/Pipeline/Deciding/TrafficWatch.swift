@@ -1,11 +1,9 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
-import Timestamps
 
 /// Says in the log what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
 final class TrafficWatch: Sendable {

@@ -1,6 +1,6 @@
 import Fulfillment
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// A table of rows that come due, one small piece of work each: one question to Apple, say.
 ///

@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Operations
 
 /// Leases what is due from one table and tries it, beside everything else that the process does.

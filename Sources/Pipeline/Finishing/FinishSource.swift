@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Tells Apple what is delivered, behind everything else.

@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
 
 /// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog. Those

@@ -1,5 +1,5 @@
-import Clocks
 import Fulfillment
+import NamesAndTimes
 import Operations
 import Synchronization
 

@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 

@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import Operations
 import Synchronization
 

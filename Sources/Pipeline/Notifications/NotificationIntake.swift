@@ -1,7 +1,7 @@
 import Fulfillment
-import Identifiers
 import Kafka
 public import Logging
+import NamesAndTimes
 public import Operations
 import Synchronization
 

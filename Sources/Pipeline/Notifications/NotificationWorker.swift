@@ -1,10 +1,8 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// A notification, whichever way it came.
 struct ReceivedNotification: Sendable {

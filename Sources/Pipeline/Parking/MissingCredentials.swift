@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 
 /// The apps without App Store Server API credentials whose players send what needs them.

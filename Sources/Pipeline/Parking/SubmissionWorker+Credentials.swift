@@ -1,6 +1,6 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
 
 /// What one submission's answer tells of the other submissions of its app: that they are blocked, or no longer.

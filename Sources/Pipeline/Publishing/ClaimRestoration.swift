@@ -1,9 +1,9 @@
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
-import Timestamps
 
 /// After the database fell back to an earlier state: enters into its claims who was published as the owner of what it lost, before
 /// anything is decided again. Otherwise a purchase could be published for another player, whose record is read first this time.

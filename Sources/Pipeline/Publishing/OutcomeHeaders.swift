@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
 import Kafka
-import Timestamps
+import NamesAndTimes
 
 /// The headers of an event's record: CloudEvents 1.0, Kafka protocol binding, binary mode.
 enum OutcomeHeaders {

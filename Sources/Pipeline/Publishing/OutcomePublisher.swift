@@ -1,8 +1,7 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 

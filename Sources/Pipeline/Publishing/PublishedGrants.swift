@@ -1,8 +1,7 @@
 import Encodings
 import Fulfillment
-import Identifiers
 import Kafka
-import Timestamps
+import NamesAndTimes
 
 /// Reads back from the outcomes topic whose purchases were published as granted. Joins no group; its calls block.
 struct PublishedGrants: Sendable {

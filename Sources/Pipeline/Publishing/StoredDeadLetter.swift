@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 
 /// A record of the dead-letter topic, as its headers tell.
 public struct StoredDeadLetter: Sendable, Comparable {

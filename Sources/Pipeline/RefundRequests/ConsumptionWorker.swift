@@ -1,8 +1,8 @@
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Where the game reports what is used up of purchases.
 public struct ConsumptionSource: Sendable {

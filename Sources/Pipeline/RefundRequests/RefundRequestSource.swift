@@ -1,8 +1,7 @@
-import Clocks
 import Fulfillment
 import Logging
+import NamesAndTimes
 import Operations
-import Timestamps
 
 /// Answers Apple's questions about refunds.
 struct RefundRequestSource: DueWork {

@@ -1,7 +1,6 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Fulfillment
-import Timestamps
+import NamesAndTimes
 
 /// One subscription's question to Apple, with what it takes to find periods that were missed.
 public struct SubscriptionQuestion: Sendable {

@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// What an import changes: the catalog in use against the one to come.
 package struct CatalogDifference: Sendable, Equatable {

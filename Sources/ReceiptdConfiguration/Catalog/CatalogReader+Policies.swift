@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 extension CatalogReader {
     mutating func policies(of app: inout AppPolicy, in fields: inout CatalogFields) {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 extension CatalogReader {
     mutating func product(_ node: YAMLNode, seen lines: inout [ProductID: Int]) -> Product? {

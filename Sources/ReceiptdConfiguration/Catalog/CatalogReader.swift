@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// Reads a YAML tree as a catalog. Whatever is wrong adds a fault and reading goes on, with the default in its place.
 struct CatalogReader {

@@ -1,5 +1,5 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// `receiptd intake`'s.
 package struct IntakeSettings: Sendable {

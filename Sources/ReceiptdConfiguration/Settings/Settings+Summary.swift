@@ -1,7 +1,7 @@
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 
 extension Settings {
     /// For the start-up log: each setting with its value, secrets only as whether and how many, the database only as

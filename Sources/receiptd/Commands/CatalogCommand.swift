@@ -1,11 +1,10 @@
 import Administration
 import ArgumentParser
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
-import Timestamps
 
 struct CatalogCommand: CommandGroup {
     static let configuration = CommandConfiguration(

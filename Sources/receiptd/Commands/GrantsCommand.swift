@@ -1,9 +1,9 @@
 import Administration
 import ArgumentParser
-import Clocks
 import Foundation
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 

@@ -3,8 +3,8 @@ import ArgumentParser
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 

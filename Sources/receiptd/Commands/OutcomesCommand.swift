@@ -2,8 +2,8 @@ import Administration
 import ArgumentParser
 import Foundation
 import Kafka
+import NamesAndTimes
 import ReceiptdConfiguration
-import Timestamps
 
 /// For whoever wants to see what the inventory service is told.
 struct OutcomesCommand: OperatorCommand {

@@ -1,9 +1,8 @@
 import Administration
 import ArgumentParser
-import Clocks
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 

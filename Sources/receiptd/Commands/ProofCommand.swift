@@ -1,9 +1,8 @@
 import Administration
 import AppleProofs
 import ArgumentParser
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import ReceiptdConfiguration
 
 /// For whoever has a proof in hand and wants to know what it is.

@@ -1,13 +1,12 @@
 import Administration
 import ArgumentParser
-import Clocks
 import Fulfillment
 import Kafka
 import Ledger
+import NamesAndTimes
 import Pipeline
 import Postgres
 import ReceiptdConfiguration
-import Timestamps
 
 /// Lets the group take again what it has taken.
 struct RewindCommand: DatabaseCommand {

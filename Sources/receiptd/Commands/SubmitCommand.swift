@@ -2,8 +2,8 @@ import Administration
 import ArgumentParser
 import Foundation
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import ReceiptdConfiguration
 import Synchronization
 

@@ -1,11 +1,10 @@
 import Administration
 import ArgumentParser
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
-import Timestamps
 
 /// Subscriptions as Apple last told them.
 struct SubscriptionsCommand: CommandGroup {

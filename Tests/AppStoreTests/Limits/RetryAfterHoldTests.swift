@@ -2,10 +2,9 @@ import AppStore
 import AppStoreSimulation
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 @Suite("Retry-After holds back")
 struct RetryAfterHoldTests {

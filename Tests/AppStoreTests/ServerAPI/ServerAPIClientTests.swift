@@ -2,9 +2,8 @@ import AppStore
 import AppStoreSimulation
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {

@@ -1,7 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @Suite("Credentials for the App Store Server API")

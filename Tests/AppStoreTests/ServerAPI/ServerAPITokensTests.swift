@@ -2,9 +2,8 @@ import Crypto
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import AppStore
 

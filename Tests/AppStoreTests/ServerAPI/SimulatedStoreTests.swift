@@ -3,9 +3,8 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 /// The real client and the simulated App Store's own store, which must mean the same by every word between them.
 @Suite("Questions to the simulated store")

@@ -2,10 +2,9 @@ import AppStore
 import AppleProofs
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 @Suite("Questions to the App Store Server API that fail")
 struct StoreQueryFailureTests {

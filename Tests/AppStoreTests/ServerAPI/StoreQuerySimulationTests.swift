@@ -3,9 +3,8 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("Questions to the simulated App Store Server API")
 struct StoreQuerySimulationTests {

@@ -1,9 +1,8 @@
 import AppStore
 import AppleProofs
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @Suite("Questions to the App Store Server API")
 struct StoreQueryTests {

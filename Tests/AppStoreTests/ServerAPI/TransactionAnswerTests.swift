@@ -1,6 +1,6 @@
 import AppStore
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Testing
 
 @Suite("Answers of the App Store Server API")

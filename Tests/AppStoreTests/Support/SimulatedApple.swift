@@ -1,8 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// A client and the simulated App Store it asks.
 struct SimulatedApple: Sendable {

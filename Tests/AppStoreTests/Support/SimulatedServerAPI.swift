@@ -3,7 +3,7 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 
 /// A client of the App Store Server API, the simulated App Store it asks, and the keys of the seeds.
 struct SimulatedServerAPI: Sendable {

@@ -1,6 +1,6 @@
 import Foundation
+import NamesAndTimes
 import Synchronization
-import Timestamps
 
 /// Seconds that pass when the test says so.
 final class SteppedClock: Sendable {

@@ -2,8 +2,8 @@ import Crypto
 import CryptoExtras
 import Foundation
 import Fulfillment
+import NamesAndTimes
 import SwiftASN1
-import Timestamps
 import X509
 
 @testable import AppleProofs

@@ -1,5 +1,5 @@
+import NamesAndTimes
 import TestSupport
-import Timestamps
 
 @testable import Fulfillment
 

@@ -1,4 +1,4 @@
-import Timestamps
+import NamesAndTimes
 
 @testable import Fulfillment
 

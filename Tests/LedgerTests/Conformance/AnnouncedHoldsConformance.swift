@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every store does with a purchase that Apple told of once a hold of it has ended without a grant.
 @Suite("Every store of announced purchases that are held")

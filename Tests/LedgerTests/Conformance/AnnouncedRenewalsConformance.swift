@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every store does with further periods of subscriptions, and where an owner and a word about a token disagree.
 @Suite("Every store of announced renewals")

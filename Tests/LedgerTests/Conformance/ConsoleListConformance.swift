@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Console
 

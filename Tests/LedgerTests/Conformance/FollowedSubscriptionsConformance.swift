@@ -1,11 +1,10 @@
 import Encodings
 import Foundation
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every ledger does with subscriptions, the one in memory and the one in PostgreSQL.
 @Suite("Every ledger of subscriptions")

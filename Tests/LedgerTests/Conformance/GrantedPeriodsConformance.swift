@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every ledger does with further transactions of a period that is granted: seats that are added to it.
 @Suite("Every ledger of periods with seats")

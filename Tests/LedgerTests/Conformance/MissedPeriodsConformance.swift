@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every ledger does where a period of a subscription was told by nobody, and is goods also after its end.
 @Suite("Every ledger of subscriptions with missed periods")

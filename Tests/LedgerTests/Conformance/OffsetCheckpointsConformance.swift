@@ -1,9 +1,8 @@
-import Clocks
 import Fulfillment
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every keeper of checkpoints does, the one in memory and the one in PostgreSQL.
 @Suite("Every keeper of offset checkpoints")

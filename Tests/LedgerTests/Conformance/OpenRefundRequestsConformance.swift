@@ -1,10 +1,9 @@
 import Foundation
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Ledger
 

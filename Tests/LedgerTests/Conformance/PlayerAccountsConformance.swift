@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// What every store of players' accounts does, the one in memory and the one in PostgreSQL.
 @Suite("Every store of players' accounts")

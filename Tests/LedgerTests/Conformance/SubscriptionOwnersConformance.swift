@@ -1,9 +1,8 @@
 import Fulfillment
-import Identifiers
 import Ledger
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 /// From when on every ledger has a subscription: a hold is no grant.
 @Suite("Every ledger of subscriptions that are held")

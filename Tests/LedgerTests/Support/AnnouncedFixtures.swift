@@ -1,8 +1,7 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Postgres
 import TestSupport
-import Timestamps
 
 @testable import Ledger
 

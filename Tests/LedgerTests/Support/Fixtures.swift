@@ -1,6 +1,5 @@
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 /// Purchases and decisions with everything that a test does not care about filled in.
 enum Sample {

@@ -1,8 +1,8 @@
 import Foundation
 import Fulfillment
+import NamesAndTimes
 import Postgres
 import Testing
-import Timestamps
 
 /// A statement of the ledger's, to look at its plan.
 struct LedgerStatement: Sendable {

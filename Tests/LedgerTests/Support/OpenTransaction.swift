@@ -1,8 +1,8 @@
 import Foundation
 import Ledger
+import NamesAndTimes
 import Postgres
 import Synchronization
-import Timestamps
 
 /// A session in a transaction that stays open, as a backup's does, until it is ended.
 final class OpenTransaction: Sendable {

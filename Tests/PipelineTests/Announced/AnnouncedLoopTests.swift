@@ -1,10 +1,9 @@
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

@@ -1,11 +1,10 @@
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

@@ -1,8 +1,8 @@
 import Fulfillment
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

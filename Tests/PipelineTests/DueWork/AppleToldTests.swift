@@ -1,12 +1,10 @@
-import Clocks
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

@@ -1,8 +1,8 @@
 import Foundation
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing

@@ -1,7 +1,7 @@
 import Foundation
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing

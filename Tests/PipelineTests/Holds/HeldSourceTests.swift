@@ -1,6 +1,6 @@
 import Fulfillment
-import Identifiers
 import Logging
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing

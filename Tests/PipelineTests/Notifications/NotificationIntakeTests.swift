@@ -1,12 +1,11 @@
 import Fulfillment
-import Identifiers
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import Synchronization
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

@@ -1,10 +1,8 @@
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

@@ -1,11 +1,9 @@
-import Clocks
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

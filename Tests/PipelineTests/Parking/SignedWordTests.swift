@@ -1,9 +1,7 @@
-import Clocks
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

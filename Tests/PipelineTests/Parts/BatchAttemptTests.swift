@@ -1,4 +1,4 @@
-import Clocks
+import NamesAndTimes
 import Testing
 
 @testable import Pipeline

@@ -1,8 +1,7 @@
 import Fulfillment
-import Identifiers
 import Kafka
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

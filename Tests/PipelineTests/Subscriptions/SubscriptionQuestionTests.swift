@@ -1,10 +1,9 @@
 import Encodings
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import Synchronization
 import TestSupport
 import Testing
-import Timestamps
 
 @testable import Pipeline
 

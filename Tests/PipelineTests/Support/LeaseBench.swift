@@ -1,7 +1,6 @@
 import Fulfillment
-import Identifiers
+import NamesAndTimes
 import TestSupport
-import Timestamps
 
 @testable import Pipeline
 

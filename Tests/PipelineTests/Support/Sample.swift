@@ -1,7 +1,6 @@
 import Foundation
 import Fulfillment
-import Identifiers
-import Timestamps
+import NamesAndTimes
 
 @testable import Kafka
 @testable import Pipeline

@@ -1,6 +1,6 @@
 import Encodings
+import NamesAndTimes
 import Testing
-import Timestamps
 
 @testable import Console
 @testable import Ledger

@@ -1,5 +1,3 @@
-import Timestamps
-
 #if canImport(Glibc)
     import Glibc
 #else
