@@ -29,7 +29,8 @@ struct PlayerAccountWorker: BatchedTopicWorker {
     var topic: BatchedTopic {
         BatchedTopic(
             name: source.topic, consumerProperties: source.consumerProperties, part: .accountLoop,
-            failingPart: .accounts, endlessPart: .accountLoop)
+            failingPart: .accounts, endlessPart: .accountLoop,
+            invalid: "invalid player-accounts record sent to the dead-letter topic")
     }
 
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory? {
@@ -52,36 +53,8 @@ struct PlayerAccountWorker: BatchedTopicWorker {
         }
         let applied = try await Suspected.waiting { try await source.accounts.apply(received.map(\.account)) }
         for (one, outcome) in zip(received, applied.value) where outcome == .refused {
-            try await bury(
-                one.record, DeadLetter(reason: .malformedMessage, detail: "the database refuses its data"))
+            try await bury(one.record, .refusedByDatabase)
         }
         return applied.history
-    }
-
-    /// Returns when the dead letter is acknowledged.
-    func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws {
-        try await publisher.publish(letter, of: record, position: record.position)
-        metrics.deadLetter(letter.reason)
-        logger.warning(
-            "invalid player-accounts record sent to the dead-letter topic",
-            [
-                .topic: "\(record.topicPartition.topic)",
-                .partition: .stringConvertible(record.topicPartition.partition),
-                .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
-            ])
-    }
-}
-
-extension ConsumerRecord {
-    /// Its place and content, for a record that is no submission.
-    var position: RecordPosition {
-        RecordPosition(
-            topic: topicPartition.topic, partition: topicPartition.partition, offset: offset,
-            timestamp: Timestamp(milliseconds: timestampMilliseconds ?? 0), content: Digest256(hashing: value ?? []))
-    }
-
-    /// Of all its headers of that name.
-    func values(of header: String) -> [[UInt8]] {
-        headers.filter { $0.name == header }.compactMap(\.value)
     }
 }

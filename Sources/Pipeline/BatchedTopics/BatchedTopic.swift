@@ -1,5 +1,7 @@
 import Fulfillment
 import Kafka
+import Logging
+import NamesAndTimes
 import Operations
 
 /// A topic beside the submissions whose records are taken a batch at a time.
@@ -11,6 +13,8 @@ struct BatchedTopic: Sendable {
     let part: Health.Part
     let failingPart: FailingPart
     let endlessPart: EndlessPart
+    /// The log's line about a record that is a dead letter.
+    let invalid: StaticString
 }
 
 /// What is done with a batch of such records.
@@ -18,6 +22,7 @@ protocol BatchedTopicWorker: Sendable {
     var topic: BatchedTopic { get }
     var publisher: OutcomePublisher { get }
     var metrics: PipelineMetrics { get }
+    var logger: Logger { get }
 
     /// Done when everything of the batch is durable: in the database, or a dead letter that is acknowledged. Throws what
     /// the database throws while it is out of reach, `Abandoned` where the publisher closes or the task is cancelled; the
@@ -29,6 +34,42 @@ protocol BatchedTopicWorker: Sendable {
     /// Returns when the dead letter is acknowledged. Where it is of a batch that Kafka's client cannot read, `record` has
     /// its first offset and nothing else.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws
+}
+
+extension BatchedTopicWorker {
+    func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws {
+        let fields = try await published(letter, of: record)
+        logger.warning(topic.invalid, fields)
+    }
+
+    /// Returns when the dead letter is acknowledged: what the log tells of it.
+    func published(_ letter: DeadLetter, of record: ConsumerRecord) async throws -> Logger.Fields {
+        try await publisher.publish(letter, of: record, position: record.position)
+        metrics.deadLetter(letter.reason)
+        return [
+            .topic: "\(record.topicPartition.topic)", .partition: .stringConvertible(record.topicPartition.partition),
+            .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
+        ]
+    }
+}
+
+extension DeadLetter {
+    /// PostgreSQL takes no such data, as text that holds a NUL.
+    static let refusedByDatabase = DeadLetter(reason: .malformedMessage, detail: "the database refuses its data")
+}
+
+extension ConsumerRecord {
+    /// Its place and content, for a record that is no submission.
+    var position: RecordPosition {
+        RecordPosition(
+            topic: topicPartition.topic, partition: topicPartition.partition, offset: offset,
+            timestamp: Timestamp(milliseconds: timestampMilliseconds ?? 0), content: Digest256(hashing: value ?? []))
+    }
+
+    /// Of all its headers of that name.
+    func values(of header: String) -> [[UInt8]] {
+        headers.filter { $0.name == header }.compactMap(\.value)
+    }
 }
 
 enum BatchedTopicLimits {

@@ -6,7 +6,8 @@ extension NotificationWorker: BatchedTopicWorker {
     var topic: BatchedTopic {
         BatchedTopic(
             name: source.topic, consumerProperties: source.consumerProperties, part: .notificationLoop,
-            failingPart: .notifications, endlessPart: .notificationLoop)
+            failingPart: .notifications, endlessPart: .notificationLoop,
+            invalid: "invalid notification sent to the dead-letter topic")
     }
 
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory? {

@@ -55,8 +55,7 @@ struct NotificationWorker: Sendable {
         for (one, outcome) in zip(judged, applied.value.effects) {
             switch outcome {
             case .refused:
-                let detail = "the database refuses its data"
-                try await bury(one.record, DeadLetter(reason: .malformedMessage, detail: detail), one.type)
+                try await bury(one.record, .refusedByDatabase, one.type)
             case .applied(let effect):
                 count(one.type, effect.name)
                 try await publish(effect.events, traceparent: one.received.traceparent)
@@ -116,23 +115,13 @@ struct NotificationWorker: Sendable {
 
     /// Returns when the dead letter is acknowledged.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
-        let place = record.topicPartition
-        let position = RecordPosition(
-            topic: place.topic, partition: place.partition, offset: record.offset,
-            timestamp: Timestamp(milliseconds: record.timestampMilliseconds ?? 0),
-            content: Digest256(hashing: record.value ?? []))
-        try await publisher.publish(letter, of: record, position: position)
-        metrics.deadLetter(letter.reason)
+        let fields = try await published(letter, of: record)
         count(type, "dead_letter")
-        let fields: Logger.Fields = [
-            .topic: "\(place.topic)", .partition: .stringConvertible(place.partition),
-            .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
-        ]
         if Self.takingBack.contains(type) {
             logger.error(
                 "a refund took no effect: its notification is a dead letter, and an operator must decide", fields)
         } else {
-            logger.warning("invalid notification sent to the dead-letter topic", fields)
+            logger.warning(topic.invalid, fields)
         }
     }
 

@@ -1,7 +1,6 @@
 import Fulfillment
 import Kafka
 import Logging
-import NamesAndTimes
 import Operations
 
 /// Where the game reports what is used up of purchases.
@@ -28,7 +27,8 @@ struct ConsumptionWorker: BatchedTopicWorker {
     var topic: BatchedTopic {
         BatchedTopic(
             name: source.topic, consumerProperties: source.consumerProperties, part: .consumptionLoop,
-            failingPart: .consumption, endlessPart: .consumptionLoop)
+            failingPart: .consumption, endlessPart: .consumptionLoop,
+            invalid: "invalid consumption report sent to the dead-letter topic")
     }
 
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory? {
@@ -42,26 +42,8 @@ struct ConsumptionWorker: BatchedTopicWorker {
         }
         let entered = try await Suspected.waiting { try await store.enter(read.map(\.report)) }
         for (one, result) in zip(read, entered.value) where result == .refused {
-            let detail = "the database refuses its data"
-            try await bury(one.record, DeadLetter(reason: .malformedMessage, detail: detail))
+            try await bury(one.record, .refusedByDatabase)
         }
         return entered.history
-    }
-
-    /// Returns when the dead letter is acknowledged.
-    func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws {
-        let place = record.topicPartition
-        let position = RecordPosition(
-            topic: place.topic, partition: place.partition, offset: record.offset,
-            timestamp: Timestamp(milliseconds: record.timestampMilliseconds ?? 0),
-            content: Digest256(hashing: record.value ?? []))
-        try await publisher.publish(letter, of: record, position: position)
-        metrics.deadLetter(letter.reason)
-        logger.warning(
-            "invalid consumption report sent to the dead-letter topic",
-            [
-                .topic: "\(place.topic)", .partition: .stringConvertible(place.partition),
-                .offset: .stringConvertible(record.offset), .detail: "\(letter.detail)",
-            ])
     }
 }
