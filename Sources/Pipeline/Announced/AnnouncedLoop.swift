@@ -80,11 +80,7 @@ struct AnnouncedLoop: LeasingLoop {
             worker.metrics.all.announced.with(outcome.source.rawValue, outcome.state.rawValue, outcome.reason ?? "")
                 .increment()
         }
-        let events = outcomes.flatMap(\.events)
-        guard !events.isEmpty else { return }
-        try await worker.publisher.publish(events, traceparent: nil)
-        CrashPoint.deliveryPublished.reached()
-        for event in events { worker.metrics.published(event) }
-        worker.ledger.published(events.map(\.eventID))
+        let events = outcomes.flatMap(\.events).map { TracedEvent(event: $0) }
+        try await worker.publication.publish(events, then: .deliveryPublished)
     }
 }

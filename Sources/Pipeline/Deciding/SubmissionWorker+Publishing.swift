@@ -4,6 +4,9 @@ import NamesAndTimes
 
 /// The last step, and the short ways to it.
 extension SubmissionWorker {
+    /// For what is no submission's.
+    var publication: EventPublication { EventPublication(publisher: publisher, ledger: ledger, metrics: metrics) }
+
     /// Publishes what the database holds; the outbox's rows go once it is acknowledged.
     @inline(never)
     func publishRecorded(

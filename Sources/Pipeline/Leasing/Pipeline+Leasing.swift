@@ -21,9 +21,7 @@ extension Pipeline {
             store: stores.refundRequests, queries: verification.queries, catalog: catalog,
             waitSeconds: settings.apple.consumptionWaitSeconds, metrics: metrics, logger: logger, retry: settings.retry)
         let subscriptions = SubscriptionChecks(
-            store: stores.subscriptions, verification: verification, catalog: catalog,
-            publication: SubscriptionPublication(
-                publisher: worker.publisher, ledger: stores.ledger, metrics: worker.metrics))
+            store: stores.subscriptions, verification: verification, catalog: catalog, publication: worker.publication)
         return [
             (.parkedLoop, loop(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
             (.heldLoop, loop(HeldSource(worker: worker, failures: health.failures, logger: logger))),

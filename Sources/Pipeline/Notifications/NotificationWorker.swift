@@ -52,16 +52,19 @@ struct NotificationWorker: Sendable {
             try await source.notices.apply(judged.map(\.received), catalog: catalog)
         }
         CrashPoint.refunded.reached()
+        var events: [TracedEvent] = []
         for (one, outcome) in zip(judged, applied.value.effects) {
             switch outcome {
             case .refused:
                 try await bury(one.record, .refusedByDatabase, one.type)
             case .applied(let effect):
                 count(one.type, effect.name)
-                try await publish(effect.events, traceparent: one.received.traceparent)
+                events += effect.events.map { TracedEvent(event: $0, traceparent: one.received.traceparent) }
             }
         }
-        try await publish(applied.value.events, traceparent: nil)
+        events += applied.value.events.map { TracedEvent(event: $0) }
+        try await EventPublication(publisher: publisher, ledger: ledger, metrics: metrics)
+            .publish(events, then: .refundPublished)
         return applied.history
     }
 
@@ -74,15 +77,6 @@ struct NotificationWorker: Sendable {
             notice, source: one.source, topic: place.topic, partition: place.partition,
             traceparent: one.record.traceparent, decidedAt: WallClock.now)
         return Judged(record: one.record, type: type, received: received)
-    }
-
-    private func publish(_ events: [OutcomeEvent], traceparent: String?) async throws {
-        for event in events {
-            try await publisher.publish(event, traceparent: traceparent)
-            CrashPoint.refundPublished.reached()
-            metrics.published(event)
-            ledger.published([event.eventID])
-        }
     }
 
     /// With the type as the metric names it.

@@ -44,7 +44,12 @@ public final class OutcomePublisher: Sendable {
     /// Publishes in order. All are under way at once: one producer keeps the order of one key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
-        var remaining = events.map { record(for: $0, traceparent: traceparent) }[...]
+        try await publish(events.map { TracedEvent(event: $0, traceparent: traceparent) })
+    }
+
+    /// The same where each has a trace of its own.
+    func publish(_ events: [TracedEvent]) async throws(Abandoned) {
+        var remaining = events.map { record(for: $0.event, traceparent: $0.traceparent) }[...]
         var backoff = PublishBackoff()
         var owed: PublicationTrouble.Owed?
         while true {

@@ -14,7 +14,7 @@ final class SubscriptionChecks: DueWork {
     private let store: any FollowedSubscriptions
     private let verification: PipelineVerification
     private let catalog: @Sendable () -> Catalog?
-    private let publication: SubscriptionPublication
+    private let publication: EventPublication
     /// Under way, by app: one that Apple is slow about must not keep others waiting.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
 
@@ -31,7 +31,7 @@ final class SubscriptionChecks: DueWork {
     init(
         store: any FollowedSubscriptions, verification: PipelineVerification,
         catalog: @escaping @Sendable () -> Catalog?,
-        publication: SubscriptionPublication
+        publication: EventPublication
     ) {
         self.store = store
         self.verification = verification
@@ -77,7 +77,7 @@ final class SubscriptionChecks: DueWork {
         let check = SubscriptionCheck(leased, findings, at: WallClock.now)
         let events = try await store.settle(check, catalog: catalog)
         CrashPoint.subscriptionSettled.reached()
-        try await publication.publish(events)
+        try await publication.publish(events.map { TracedEvent(event: $0) })
     }
 
     func release(_ leased: LeasedSubscription) async throws {
@@ -88,19 +88,5 @@ final class SubscriptionChecks: DueWork {
 
     private func end(_ leased: LeasedSubscription) {
         underWay.withLock { _ = $0[leased.bundleID]?.remove(Lease(leased)) }
-    }
-}
-
-/// Publishes what subscriptions have become; the outbox has it until that is acknowledged.
-struct SubscriptionPublication: Sendable {
-    let publisher: OutcomePublisher
-    let ledger: any PurchaseLedger
-    let metrics: PipelineMetrics
-
-    func publish(_ events: [OutcomeEvent]) async throws(Abandoned) {
-        guard !events.isEmpty else { return }
-        try await publisher.publish(events, traceparent: nil)
-        for event in events { metrics.published(event) }
-        ledger.published(events.map(\.eventID))
     }
 }

@@ -105,7 +105,7 @@ struct DueWorkBench: Sendable {
                     parser: ScriptedProofs(), verifier: ScriptedVerifier(), queries: queries,
                     apple: Outage.withAnswers()),
                 catalog: { catalog },
-                publication: SubscriptionPublication(
+                publication: EventPublication(
                     publisher: bench.worker.publisher, ledger: ledger, metrics: bench.worker.metrics))
         }
         return DueWorkBench(
