@@ -43,8 +43,12 @@ public final class PostgresRows {
                 return PostgresColumn(index: index)
             }
         }
+        throw noColumn("\(name)")
+    }
+
+    func noColumn(_ name: String) -> PostgresError {
         let known = columnNames.joined(separator: ", ")
-        throw PostgresError(sqlState: nil, message: "no column \"\(name)\" among \(known)", kind: .other)
+        return PostgresError(sqlState: nil, message: "no column \"\(name)\" among \(known)", kind: .other)
     }
 
     /// In the statement's order.

@@ -9,49 +9,39 @@ struct LeasedAnnouncements: Sendable {
     var unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
-        let columns = try Columns(rows)
+        let columns = try rows.columns(Column.self)
         for row in 0..<rows.count {
-            guard let transaction = rows.text(row, columns.transaction) else { continue }
+            guard let transaction = rows.text(row, columns[.transactionID]) else { continue }
             if let one = LeasedAnnouncement(rows, row, columns) {
                 leased.append(one)
-            } else if let lease = rows.timestampMicroseconds(row, columns.lease) {
+            } else if let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]) {
                 unreadable.append((Identifier(transaction), lease))
             }
         }
     }
 
-    fileprivate struct Columns {
-        let transaction, source, submission, isRenewal, graceExpiresAt, signedAt: PostgresColumn
-        let evidence, timesHeld, lease, previous: PostgresColumn
-
-        init(_ rows: PostgresRows) throws(PostgresError) {
-            transaction = try rows.column("transaction_id")
-            source = try rows.column("source")
-            submission = try rows.column("submission_id")
-            isRenewal = try rows.column("is_renewal")
-            graceExpiresAt = try rows.column("grace_expires_at")
-            signedAt = try rows.column("signed_at")
-            evidence = try rows.column("evidence")
-            timesHeld = try rows.column("times_held")
-            lease = try rows.column("leased_until")
-            previous = try rows.column("previous_original_transaction_id")
-        }
+    fileprivate enum Column: String, CaseIterable {
+        case transactionID, source, submissionID, isRenewal, graceExpiresAt, signedAt, evidence, timesHeld
+        case leasedUntil, previousOriginalTransactionID
     }
 }
 
 extension LeasedAnnouncement {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: LeasedAnnouncements.Columns) {
-        guard let evidence = rows.bytes(row, columns.evidence).flatMap(GenuineReceipt.init(stored:)),
-            let source = rows.text(row, columns.source).flatMap(PurchaseSource.init(rawValue:)),
-            let submission = rows.text(row, columns.submission), let signedAt = rows.timestamp(row, columns.signedAt),
-            let lease = rows.timestampMicroseconds(row, columns.lease),
+    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<LeasedAnnouncements.Column>) {
+        guard let evidence = rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:)),
+            let source = rows.text(row, columns[.source]).flatMap(PurchaseSource.init(rawValue:)),
+            let submission = rows.text(row, columns[.submissionID]),
+            let signedAt = rows.timestamp(row, columns[.signedAt]),
+            let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]),
             var purchase = AnnouncedPurchase(
                 evidence: evidence, source: source, submissionID: submission, toldAt: signedAt,
-                isRenewal: rows.bool(row, columns.isRenewal) ?? false)
+                isRenewal: rows.bool(row, columns[.isRenewal]) ?? false)
         else { return nil }
-        purchase.graceExpiresAt = rows.timestamp(row, columns.graceExpiresAt)
-        purchase.previousOriginalTransactionID = rows.text(row, columns.previous).map { Identifier($0) }
+        purchase.graceExpiresAt = rows.timestamp(row, columns[.graceExpiresAt])
+        purchase.previousOriginalTransactionID = rows.text(row, columns[.previousOriginalTransactionID]).map {
+            Identifier($0)
+        }
         self.init(
-            purchase: purchase, timesHeld: Int32(clamping: rows.int4(row, columns.timesHeld) ?? 0), lease: lease)
+            purchase: purchase, timesHeld: Int32(clamping: rows.int4(row, columns[.timesHeld]) ?? 0), lease: lease)
     }
 }

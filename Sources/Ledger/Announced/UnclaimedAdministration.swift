@@ -106,28 +106,31 @@ public struct UnclaimedAdministration: Sendable {
 }
 
 extension UnclaimedSummary {
+    private enum Column: String, CaseIterable {
+        case transactionID, originalTransactionID, bundleID, productID, environment, source, submissionID, isRenewal
+        case purchasedAt, expiresAt, storedAt, reason, hasToken, playerID, isRetriable
+    }
+
     /// Of `list_unclaimed`.
     fileprivate static func all(_ rows: PostgresRows) throws(PostgresError) -> [UnclaimedSummary] {
-        let (transaction, original) = (try rows.column("transaction_id"), try rows.column("original_transaction_id"))
-        let (bundle, product) = (try rows.column("bundle_id"), try rows.column("product_id"))
-        let (environment, source) = (try rows.column("environment"), try rows.column("source"))
-        let (submission, isRenewal) = (try rows.column("submission_id"), try rows.column("is_renewal"))
-        let (purchasedAt, expiresAt) = (try rows.column("purchased_at"), try rows.column("expires_at"))
-        let (storedAt, reason) = (try rows.column("stored_at"), try rows.column("reason"))
-        let (hasToken, player) = (try rows.column("has_token"), try rows.column("player_id"))
-        let isRetriable = try rows.column("is_retriable")
+        let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { row in
-            guard let id = rows.text(row, transaction), let bought = rows.timestamp(row, purchasedAt),
-                let told = rows.timestamp(row, storedAt)
+            guard let id = rows.text(row, columns[.transactionID]),
+                let bought = rows.timestamp(row, columns[.purchasedAt]),
+                let told = rows.timestamp(row, columns[.storedAt])
             else { return nil }
             return UnclaimedSummary(
-                transactionID: id, originalTransactionID: rows.text(row, original) ?? id,
-                bundleID: rows.text(row, bundle) ?? "", productID: rows.text(row, product) ?? "",
-                environment: rows.text(row, environment) ?? "", source: rows.text(row, source) ?? "",
-                submissionID: rows.text(row, submission) ?? "", isRenewal: rows.bool(row, isRenewal) ?? false,
-                purchasedAt: bought, expiresAt: rows.timestamp(row, expiresAt), toldAt: told,
-                reason: rows.text(row, reason) ?? "", hasToken: rows.bool(row, hasToken) ?? false,
-                learntOf: rows.text(row, player), isRetriable: rows.bool(row, isRetriable) ?? false)
+                transactionID: id, originalTransactionID: rows.text(row, columns[.originalTransactionID]) ?? id,
+                bundleID: rows.text(row, columns[.bundleID]) ?? "",
+                productID: rows.text(row, columns[.productID]) ?? "",
+                environment: rows.text(row, columns[.environment]) ?? "",
+                source: rows.text(row, columns[.source]) ?? "",
+                submissionID: rows.text(row, columns[.submissionID]) ?? "",
+                isRenewal: rows.bool(row, columns[.isRenewal]) ?? false,
+                purchasedAt: bought, expiresAt: rows.timestamp(row, columns[.expiresAt]), toldAt: told,
+                reason: rows.text(row, columns[.reason]) ?? "", hasToken: rows.bool(row, columns[.hasToken]) ?? false,
+                learntOf: rows.text(row, columns[.playerID]),
+                isRetriable: rows.bool(row, columns[.isRetriable]) ?? false)
         }
     }
 }

@@ -28,48 +28,31 @@ public struct HoldSummary: Sendable, Equatable {
 extension HoldSummary {
     /// Of `list_holds`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [HoldSummary] {
-        let columns = try Columns(rows)
+        let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { HoldSummary(rows, $0, columns) }
     }
 
-    private struct Columns {
-        let transaction, original, player, bundle, product, quantity, environment, reason: PostgresColumn
-        let waived, submission, purchasedAt, heldAt, releasedAt, note, catalogVersion, tries: PostgresColumn
-
-        init(_ rows: PostgresRows) throws(PostgresError) {
-            transaction = try rows.column("transaction_id")
-            original = try rows.column("original_transaction_id")
-            player = try rows.column("player_id")
-            bundle = try rows.column("bundle_id")
-            product = try rows.column("product_id")
-            quantity = try rows.column("quantity")
-            environment = try rows.column("environment")
-            reason = try rows.column("reason")
-            waived = try rows.column("waived")
-            submission = try rows.column("submission_id")
-            purchasedAt = try rows.column("purchased_at")
-            heldAt = try rows.column("held_at")
-            releasedAt = try rows.column("released_at")
-            note = try rows.column("note")
-            catalogVersion = try rows.column("catalog_version")
-            tries = try rows.column("tries")
-        }
+    private enum Column: String, CaseIterable {
+        case transactionID, originalTransactionID, playerID, bundleID, productID, quantity, environment, reason
+        case waived, submissionID, purchasedAt, heldAt, releasedAt, note, catalogVersion, tries
     }
 
-    private init?(_ rows: PostgresRows, _ row: Int, _ columns: Columns) {
-        guard let transaction = rows.text(row, columns.transaction), let original = rows.text(row, columns.original),
-            let player = rows.text(row, columns.player), let bundle = rows.text(row, columns.bundle),
-            let product = rows.text(row, columns.product), let environment = rows.text(row, columns.environment),
-            let reason = rows.text(row, columns.reason), let submission = rows.text(row, columns.submission),
-            let purchasedAt = rows.timestamp(row, columns.purchasedAt), let heldAt = rows.timestamp(row, columns.heldAt)
+    private init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<Column>) {
+        guard let transaction = rows.text(row, columns[.transactionID]),
+            let original = rows.text(row, columns[.originalTransactionID]),
+            let player = rows.text(row, columns[.playerID]), let bundle = rows.text(row, columns[.bundleID]),
+            let product = rows.text(row, columns[.productID]), let environment = rows.text(row, columns[.environment]),
+            let reason = rows.text(row, columns[.reason]), let submission = rows.text(row, columns[.submissionID]),
+            let purchasedAt = rows.timestamp(row, columns[.purchasedAt]),
+            let heldAt = rows.timestamp(row, columns[.heldAt])
         else { return nil }
         self.init(
             transactionID: transaction, originalTransactionID: original, playerID: player, bundleID: bundle,
-            productID: product, quantity: Int(rows.int4(row, columns.quantity) ?? 1), environment: environment,
-            reason: reason, waived: (rows.textArray(row, columns.waived) ?? []).compactMap(\.self),
+            productID: product, quantity: Int(rows.int4(row, columns[.quantity]) ?? 1), environment: environment,
+            reason: reason, waived: (rows.textArray(row, columns[.waived]) ?? []).compactMap(\.self),
             submissionID: submission, purchasedAt: purchasedAt, heldAt: heldAt,
-            releasedAt: rows.timestamp(row, columns.releasedAt), note: rows.text(row, columns.note),
-            catalogVersion: rows.int8(row, columns.catalogVersion) ?? 0,
-            tries: Int(rows.int4(row, columns.tries) ?? 0))
+            releasedAt: rows.timestamp(row, columns[.releasedAt]), note: rows.text(row, columns[.note]),
+            catalogVersion: rows.int8(row, columns[.catalogVersion]) ?? 0,
+            tries: Int(rows.int4(row, columns[.tries]) ?? 0))
     }
 }

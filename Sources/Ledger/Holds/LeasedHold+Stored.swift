@@ -9,100 +9,75 @@ struct LeasedHolds: Sendable {
     var unreadable: [(transaction: StoreTransactionID, lease: LeasedHold.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
-        let columns = try LeasedHoldColumns(rows)
+        let columns = try rows.columns(LeasedHoldColumn.self)
         for row in 0..<rows.count {
-            guard let transaction = rows.text(row, columns.transaction).map({ StoreTransactionID($0) }) else {
+            guard let transaction = rows.text(row, columns[.transactionID]).map({ StoreTransactionID($0) }) else {
                 continue
             }
             if let hold = LeasedHold(transaction, rows, row, columns) {
                 leased.append(hold)
-            } else if let lease = rows.timestampMicroseconds(row, columns.lease) {
+            } else if let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]) {
                 unreadable.append((transaction, lease))
             }
         }
     }
 }
 
-private struct LeasedHoldColumns {
-    let transaction, original, product, reason, waived, isReleased, isDue, submission, key: PostgresColumn
-    let topic, partition, offset, timestamp, traceparent: PostgresColumn
-    let evidence, dailyCount, tries, lease, risk, heldAt, source, isRenewal, graceExpiresAt,
-        isDecidedAgain: PostgresColumn
-
-    init(_ rows: PostgresRows) throws(PostgresError) {
-        transaction = try rows.column("transaction_id")
-        original = try rows.column("original_transaction_id")
-        product = try rows.column("product_id")
-        reason = try rows.column("reason")
-        waived = try rows.column("waived")
-        isReleased = try rows.column("is_released")
-        isDue = try rows.column("is_due")
-        submission = try rows.column("submission")
-        key = try rows.column("submission_key")
-        topic = try rows.column("source_topic")
-        partition = try rows.column("source_partition")
-        offset = try rows.column("source_offset")
-        timestamp = try rows.column("source_timestamp")
-        traceparent = try rows.column("traceparent")
-        evidence = try rows.column("evidence")
-        dailyCount = try rows.column("daily_count")
-        tries = try rows.column("tries")
-        lease = try rows.column("leased_until")
-        risk = try rows.column("risk")
-        heldAt = try rows.column("held_at")
-        source = try rows.column("source")
-        isRenewal = try rows.column("is_renewal")
-        graceExpiresAt = try rows.column("grace_expires_at")
-        isDecidedAgain = try rows.column("is_decided_again")
-    }
+private enum LeasedHoldColumn: String, CaseIterable {
+    case transactionID, originalTransactionID, productID, reason, waived, isReleased, isDue, submission
+    case submissionKey, sourceTopic, sourcePartition, sourceOffset, sourceTimestamp, traceparent, evidence
+    case dailyCount, tries, leasedUntil, risk, heldAt, source, isRenewal, graceExpiresAt, isDecidedAgain
 }
 
 extension LeasedHold {
     fileprivate init?(
-        _ transaction: StoreTransactionID, _ rows: PostgresRows, _ row: Int, _ columns: LeasedHoldColumns
+        _ transaction: StoreTransactionID, _ rows: PostgresRows, _ row: Int,
+        _ columns: PostgresColumns<LeasedHoldColumn>
     ) {
-        guard let original = rows.text(row, columns.original), let product = rows.text(row, columns.product),
-            let reason = rows.text(row, columns.reason), let bytes = rows.bytes(row, columns.submission),
+        guard let original = rows.text(row, columns[.originalTransactionID]),
+            let product = rows.text(row, columns[.productID]),
+            let reason = rows.text(row, columns[.reason]), let bytes = rows.bytes(row, columns[.submission]),
             case .submission(let submission) = SubmissionDecoder().decode(bytes, signatureHeaders: []),
-            let identity = rows.uuid(row, columns.key), let topic = rows.text(row, columns.topic),
-            let partition = rows.int4(row, columns.partition), let offset = rows.int8(row, columns.offset),
-            let timestamp = rows.timestamp(row, columns.timestamp),
-            let lease = rows.timestampMicroseconds(row, columns.lease)
+            let identity = rows.uuid(row, columns[.submissionKey]), let topic = rows.text(row, columns[.sourceTopic]),
+            let partition = rows.int4(row, columns[.sourcePartition]),
+            let offset = rows.int8(row, columns[.sourceOffset]),
+            let timestamp = rows.timestamp(row, columns[.sourceTimestamp]),
+            let lease = rows.timestampMicroseconds(row, columns[.leasedUntil])
         else { return nil }
-        let waived = (rows.textArray(row, columns.waived) ?? []).compactMap { $0.flatMap(Reason.init(rawValue:)) }
+        let waived = (rows.textArray(row, columns[.waived]) ?? []).compactMap { $0.flatMap(Reason.init(rawValue:)) }
         self.init(
             transactionID: transaction, originalTransactionID: Identifier(original), productID: Identifier(product),
             // A newer replica may hold for a reason that this one does not know.
             reason: Reason(rawValue: reason) ?? .unknownProduct, waived: Set(waived),
-            isReleased: rows.bool(row, columns.isReleased) ?? false, isDue: rows.bool(row, columns.isDue) ?? false,
+            isReleased: rows.bool(row, columns[.isReleased]) ?? false, isDue: rows.bool(row, columns[.isDue]) ?? false,
             submission: submission, identity: identity.nameBased,
             position: RecordPosition(
                 topic: topic, partition: Int32(truncatingIfNeeded: partition), offset: offset, timestamp: timestamp,
                 content: Digest256(bytes: [])),
-            traceparent: rows.text(row, columns.traceparent),
-            evidence: rows.bytes(row, columns.evidence).flatMap(GenuineReceipt.init(stored:)),
-            dailyCount: rows.int8(row, columns.dailyCount).map { Int($0) },
-            tries: Int(rows.int4(row, columns.tries) ?? 0), lease: lease,
-            risk: (rows.textArray(row, columns.risk) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) },
-            heldAt: rows.timestamp(row, columns.heldAt),
+            traceparent: rows.text(row, columns[.traceparent]),
+            evidence: rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:)),
+            dailyCount: rows.int8(row, columns[.dailyCount]).map { Int($0) },
+            tries: Int(rows.int4(row, columns[.tries]) ?? 0), lease: lease,
+            risk: (rows.textArray(row, columns[.risk]) ?? []).compactMap { $0.flatMap(RiskSignal.init(rawValue:)) },
+            heldAt: rows.timestamp(row, columns[.heldAt]),
             announced: Self.announced(rows, row, columns, isDisputed: waived.contains(.ownershipDisputed)),
-            isDecidedAgain: rows.bool(row, columns.isDecidedAgain) ?? false)
+            isDecidedAgain: rows.bool(row, columns[.isDecidedAgain]) ?? false)
     }
 
     /// - Parameter isDisputed: an operator decided between two players.
     private static func announced(
-        _ rows: PostgresRows, _ row: Int, _ columns: LeasedHoldColumns, isDisputed: Bool
+        _ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<LeasedHoldColumn>, isDisputed: Bool
     ) -> AnnouncedTerms? {
-        guard let source = rows.text(row, columns.source).flatMap(PurchaseSource.init(rawValue:)),
+        guard let source = rows.text(row, columns[.source]).flatMap(PurchaseSource.init(rawValue:)),
             source != .submission
         else { return nil }
         // Whenever the hold ends, what counts is whether the grace period went on when Apple told of it.
         let isInGrace =
-            if let grace = rows.timestamp(row, columns.graceExpiresAt),
-                let told = rows.timestamp(row, columns.timestamp)
+            if let grace = rows.timestamp(row, columns[.graceExpiresAt]),
+                let told = rows.timestamp(row, columns[.sourceTimestamp])
             { grace > told } else { false }
         return AnnouncedTerms(
-            source: source, isRenewal: rows.bool(row, columns.isRenewal) ?? false, disputesOwner: isDisputed,
+            source: source, isRenewal: rows.bool(row, columns[.isRenewal]) ?? false, disputesOwner: isDisputed,
             isInGrace: isInGrace)
     }
 }

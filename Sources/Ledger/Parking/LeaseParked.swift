@@ -73,9 +73,9 @@ enum LeaseParked {
     /// Those that cannot be read are set aside.
     private static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
-        let columns = try LeasedColumns(rows)
+        let columns = try rows.columns(ParkedColumn.self)
         for row in 0..<rows.count {
-            guard let id = rows.uuid(row, columns.id)?.nameBased else { continue }
+            guard let id = rows.uuid(row, columns[.id])?.nameBased else { continue }
             if let leased = LeasedSubmission(id, rows, row, columns) {
                 found.leased.append(leased)
             } else {

@@ -27,45 +27,28 @@ public struct ParkedSummary: Sendable, Equatable {
 extension ParkedSummary {
     /// Of `list_parked`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [ParkedSummary] {
-        let columns = try Columns(rows)
+        let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { ParkedSummary(rows, $0, columns) }
     }
 
-    private struct Columns {
-        let id, submission, player, bundle, reason, detail, sqlState, failures, parkings: PostgresColumn
-        let parkedAt, dueAt, isLeased, topic, partition, offset: PostgresColumn
-
-        init(_ rows: PostgresRows) throws(PostgresError) {
-            id = try rows.column("id")
-            submission = try rows.column("submission_id")
-            player = try rows.column("player_id")
-            bundle = try rows.column("bundle_id")
-            reason = try rows.column("reason")
-            detail = try rows.column("detail")
-            sqlState = try rows.column("sql_state")
-            failures = try rows.column("failures")
-            parkings = try rows.column("parkings")
-            parkedAt = try rows.column("parked_at")
-            dueAt = try rows.column("due_at")
-            isLeased = try rows.column("is_leased")
-            topic = try rows.column("source_topic")
-            partition = try rows.column("source_partition")
-            offset = try rows.column("source_offset")
-        }
+    private enum Column: String, CaseIterable {
+        case id, submissionID, playerID, bundleID, reason, detail, sqlState, failures, parkings, parkedAt
+        case dueAt, isLeased, sourceTopic, sourcePartition, sourceOffset
     }
 
-    private init?(_ rows: PostgresRows, _ row: Int, _ columns: Columns) {
-        guard let id = rows.uuid(row, columns.id), let submission = rows.text(row, columns.submission),
-            let player = rows.text(row, columns.player), let bundle = rows.text(row, columns.bundle),
-            let reason = rows.text(row, columns.reason), let parkedAt = rows.timestamp(row, columns.parkedAt)
+    private init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<Column>) {
+        guard let id = rows.uuid(row, columns[.id]), let submission = rows.text(row, columns[.submissionID]),
+            let player = rows.text(row, columns[.playerID]), let bundle = rows.text(row, columns[.bundleID]),
+            let reason = rows.text(row, columns[.reason]), let parkedAt = rows.timestamp(row, columns[.parkedAt])
         else { return nil }
         self.init(
             id: id.nameBased, submissionID: submission, playerID: player, bundleID: bundle, reason: reason,
-            detail: rows.text(row, columns.detail), sqlState: rows.text(row, columns.sqlState),
-            failures: Int(rows.int4(row, columns.failures) ?? 0), parkings: Int(rows.int4(row, columns.parkings) ?? 0),
-            parkedAt: parkedAt, dueAt: rows.timestamp(row, columns.dueAt),
-            isLeased: rows.bool(row, columns.isLeased) ?? false, topic: rows.text(row, columns.topic) ?? "",
-            partition: Int32(truncatingIfNeeded: rows.int4(row, columns.partition) ?? 0),
-            offset: rows.int8(row, columns.offset) ?? 0)
+            detail: rows.text(row, columns[.detail]), sqlState: rows.text(row, columns[.sqlState]),
+            failures: Int(rows.int4(row, columns[.failures]) ?? 0),
+            parkings: Int(rows.int4(row, columns[.parkings]) ?? 0),
+            parkedAt: parkedAt, dueAt: rows.timestamp(row, columns[.dueAt]),
+            isLeased: rows.bool(row, columns[.isLeased]) ?? false, topic: rows.text(row, columns[.sourceTopic]) ?? "",
+            partition: Int32(truncatingIfNeeded: rows.int4(row, columns[.sourcePartition]) ?? 0),
+            offset: rows.int8(row, columns[.sourceOffset]) ?? 0)
     }
 }

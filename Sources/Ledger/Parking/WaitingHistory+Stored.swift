@@ -24,10 +24,10 @@ extension WaitingHistory {
         return json.bytes
     }
 
-    init(_ rows: PostgresRows, _ row: Int, _ columns: LeasedColumns) {
+    init(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<ParkedColumn>) {
         var doubts: [Reason: Int] = [:]
         var lookedUp: Set<StoreTransactionID> = []
-        if let bytes = rows.jsonb(row, columns.doubts),
+        if let bytes = rows.jsonb(row, columns[.doubts]),
             case .object(let members)? = try? JSONParser.parse(bytes).value
         {
             for member in members {
@@ -40,10 +40,10 @@ extension WaitingHistory {
             }
         }
         self.init(
-            failures: Int(rows.int4(row, columns.failures) ?? 0), doubts: doubts,
-            firstFailureAt: rows.timestamp(row, columns.firstFailureAt),
-            parkings: Int(rows.int4(row, columns.parkings) ?? 0),
-            tries: [AppleTry](stored: rows.text(row, columns.tries)))
+            failures: Int(rows.int4(row, columns[.failures]) ?? 0), doubts: doubts,
+            firstFailureAt: rows.timestamp(row, columns[.firstFailureAt]),
+            parkings: Int(rows.int4(row, columns[.parkings]) ?? 0),
+            tries: [AppleTry](stored: rows.text(row, columns[.tries])))
         self.lookedUp = lookedUp
     }
 }

@@ -4,48 +4,29 @@ import Postgres
 
 /// Of `lease_due_refund_requests`.
 struct RefundRequestColumns {
-    let request: Requested
-    let lease, tries, granted, isRevoked, isRefunded, isUndelivered: PostgresColumn
-    let isReported, consumed, preference, isConsented: PostgresColumn
-
-    init(_ rows: PostgresRows) throws(PostgresError) {
-        request = try Requested(rows)
-        lease = try rows.column("lease")
-        tries = try rows.column("tries")
-        granted = try rows.column("granted_transaction_id")
-        isRevoked = try rows.column("is_revoked")
-        isRefunded = try rows.column("is_refunded")
-        isUndelivered = try rows.column("is_undelivered")
-        isReported = try rows.column("is_reported")
-        consumed = try rows.column("consumption_milli_percent")
-        preference = try rows.column("refund_preference")
-        isConsented = try rows.column("is_consented")
+    /// What Apple asks.
+    enum Requested: String, CaseIterable {
+        case notificationID, transactionID, originalTransactionID, bundleID, productID, environment, kind, periodID
+        case reason, signedAt
     }
 
-    /// What Apple asks.
-    struct Requested {
-        let notification, transaction, original, bundle, product, environment, kind, period, reason,
-            signedAt: PostgresColumn
+    enum Known: String, CaseIterable {
+        case lease, tries, grantedTransactionID, isRevoked, isRefunded, isUndelivered
+        case isReported, consumptionMilliPercent, refundPreference, isConsented
+    }
 
-        init(_ rows: PostgresRows) throws(PostgresError) {
-            notification = try rows.column("notification_id")
-            transaction = try rows.column("transaction_id")
-            original = try rows.column("original_transaction_id")
-            bundle = try rows.column("bundle_id")
-            product = try rows.column("product_id")
-            environment = try rows.column("environment")
-            kind = try rows.column("kind")
-            period = try rows.column("period_id")
-            reason = try rows.column("reason")
-            signedAt = try rows.column("signed_at")
-        }
+    let requested: PostgresColumns<Requested>
+    let known: PostgresColumns<Known>
+
+    init(_ rows: PostgresRows) throws(PostgresError) {
+        (requested, known) = (try rows.columns(Requested.self), try rows.columns(Known.self))
     }
 }
 
 extension OwnedRefundRequest {
     /// Of `update_unowned_refund_requests`: those that have an owner now.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [OwnedRefundRequest] {
-        let (columns, player) = (try RefundRequestColumns.Requested(rows), try rows.column("player_id"))
+        let (columns, player) = (try rows.columns(RefundRequestColumns.Requested.self), try rows.column("player_id"))
         return (0..<rows.count).compactMap { row in
             guard let owner = rows.text(row, player), let request = RefundRequest(rows, row, columns) else {
                 return nil
@@ -60,30 +41,32 @@ extension LeasedRefundRequest {
         _ rows: PostgresRows, _ columns: RefundRequestColumns, owed: Set<NameBasedUUID>
     ) -> [LeasedRefundRequest] {
         (0..<rows.count).compactMap { row in
-            guard let request = RefundRequest(rows, row, columns.request),
-                let lease = rows.timestampMicroseconds(row, columns.lease)
+            guard let request = RefundRequest(rows, row, columns.requested),
+                let lease = rows.timestampMicroseconds(row, columns.known[.lease])
             else { return nil }
             return LeasedRefundRequest(
                 request: request, delivery: Delivery(rows, row, columns, owed), report: .init(rows, row, columns),
-                tries: rows.int4(row, columns.tries).map { Int($0) } ?? 1, lease: lease)
+                tries: rows.int4(row, columns.known[.tries]).map { Int($0) } ?? 1, lease: lease)
         }
     }
 }
 
 extension RefundRequest {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: RefundRequestColumns.Requested) {
-        guard let id = rows.text(row, columns.notification), let transaction = rows.text(row, columns.transaction),
-            let original = rows.text(row, columns.original), let bundle = rows.text(row, columns.bundle),
-            let product = rows.text(row, columns.product),
-            let environment = rows.text(row, columns.environment).flatMap(StoreEnvironment.init(rawValue:)),
-            let signedAt = rows.timestamp(row, columns.signedAt)
+    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<RefundRequestColumns.Requested>) {
+        guard let id = rows.text(row, columns[.notificationID]),
+            let transaction = rows.text(row, columns[.transactionID]),
+            let original = rows.text(row, columns[.originalTransactionID]),
+            let bundle = rows.text(row, columns[.bundleID]),
+            let product = rows.text(row, columns[.productID]),
+            let environment = rows.text(row, columns[.environment]).flatMap(StoreEnvironment.init(rawValue:)),
+            let signedAt = rows.timestamp(row, columns[.signedAt])
         else { return nil }
         self.init(
             id: Identifier(id), transactionID: Identifier(transaction), originalTransactionID: Identifier(original),
             bundleID: Identifier(bundle), environment: environment, productID: Identifier(product),
-            kind: rows.text(row, columns.kind).flatMap(ProductKind.init(rawValue:)),
-            period: rows.text(row, columns.period).map { Identifier($0) },
-            reason: rows.text(row, columns.reason), signedAt: signedAt)
+            kind: rows.text(row, columns[.kind]).flatMap(ProductKind.init(rawValue:)),
+            period: rows.text(row, columns[.periodID]).map { Identifier($0) },
+            reason: rows.text(row, columns[.reason]), signedAt: signedAt)
     }
 }
 
@@ -91,14 +74,14 @@ extension LeasedRefundRequest.Delivery {
     fileprivate init(
         _ rows: PostgresRows, _ row: Int, _ columns: RefundRequestColumns, _ owed: Set<NameBasedUUID>
     ) {
-        if let granted = rows.text(row, columns.granted) {
+        if let granted = rows.text(row, columns.known[.grantedTransactionID]) {
             let event = OutcomeEvent.eventID(.granted, transaction: Identifier(granted), revision: 1)
-            let isRevoked = rows.bool(row, columns.isRevoked) ?? false
+            let isRevoked = rows.bool(row, columns.known[.isRevoked]) ?? false
             self = isRevoked ? .revoked : .granted(isAcknowledged: !owed.contains(event))
-        } else if rows.bool(row, columns.isRefunded) ?? false {
+        } else if rows.bool(row, columns.known[.isRefunded]) ?? false {
             self = .revoked
         } else {
-            self = rows.bool(row, columns.isUndelivered) ?? false ? .undelivered : .unknown
+            self = rows.bool(row, columns.known[.isUndelivered]) ?? false ? .undelivered : .unknown
         }
     }
 }
@@ -106,11 +89,13 @@ extension LeasedRefundRequest.Delivery {
 extension ConsumptionReport.Content {
     /// Nil where the game has said nothing.
     fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: RefundRequestColumns) {
-        guard rows.bool(row, columns.isReported) ?? false else { return nil }
+        guard rows.bool(row, columns.known[.isReported]) ?? false else { return nil }
         self.init(
-            consumedMilliPercent: rows.int4(row, columns.consumed).flatMap { Int32(exactly: $0) },
-            refundPreference: rows.text(row, columns.preference)
+            consumedMilliPercent: rows.int4(row, columns.known[.consumptionMilliPercent]).flatMap {
+                Int32(exactly: $0)
+            },
+            refundPreference: rows.text(row, columns.known[.refundPreference])
                 .flatMap(ConsumptionPolicy.RefundPreference.init(rawValue:)),
-            isConsented: rows.bool(row, columns.isConsented))
+            isConsented: rows.bool(row, columns.known[.isConsented]))
     }
 }

@@ -52,7 +52,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         _ rows: PostgresRows, _ columns: RefundRequestColumns, in session: PostgresSession
     ) throws -> Set<NameBasedUUID> {
         let events = (0..<rows.count).compactMap { row in
-            rows.text(row, columns.granted).map {
+            rows.text(row, columns.known[.grantedTransactionID]).map {
                 OutcomeEvent.eventID(.granted, transaction: Identifier($0), revision: 1)
             }
         }

@@ -56,29 +56,32 @@ public struct RefundAdministration: Sendable {
         try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
     }
 
+    private enum Column: String, CaseIterable {
+        case transactionID, originalTransactionID, bundleID, productID, environment, revokedAt, reason
+        case refundedMilliPercent, notedAt, playerID, quantity, revokedUnits, isRevokedByOperator
+    }
+
     /// The newest notice first.
     public func list(_ filter: RefundFilter, limit: Int) async throws -> [RefundSummary] {
         try await pool.run { session in
             let rows = try session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters)
-            let (transaction, original) = (
-                try rows.column("transaction_id"), try rows.column("original_transaction_id")
-            )
-            let (bundle, product) = (try rows.column("bundle_id"), try rows.column("product_id"))
-            let (environment, revokedAt) = (try rows.column("environment"), try rows.column("revoked_at"))
-            let (reason, percent) = (try rows.column("reason"), try rows.column("refunded_milli_percent"))
-            let (toldAt, player) = (try rows.column("noted_at"), try rows.column("player_id"))
-            let (quantity, units) = (try rows.column("quantity"), try rows.column("revoked_units"))
-            let byOperator = try rows.column("is_revoked_by_operator")
+            let columns = try rows.columns(Column.self)
             return (0..<rows.count).compactMap { row in
-                guard let id = rows.text(row, transaction), let told = rows.timestamp(row, toldAt) else { return nil }
+                guard let id = rows.text(row, columns[.transactionID]),
+                    let told = rows.timestamp(row, columns[.notedAt])
+                else { return nil }
                 return RefundSummary(
-                    transactionID: id, originalTransactionID: rows.text(row, original) ?? id,
-                    bundleID: rows.text(row, bundle) ?? "", productID: rows.text(row, product) ?? "",
-                    environment: rows.text(row, environment) ?? "", revokedAt: rows.timestamp(row, revokedAt),
-                    reason: rows.text(row, reason), percent: rows.int4(row, percent).map { Double($0) / 1000 },
-                    toldAt: told, playerID: rows.text(row, player), quantity: rows.int4(row, quantity).map(Int.init),
-                    revokedUnits: rows.int4(row, units).map(Int.init),
-                    isRevokedByOperator: rows.bool(row, byOperator) ?? false)
+                    transactionID: id, originalTransactionID: rows.text(row, columns[.originalTransactionID]) ?? id,
+                    bundleID: rows.text(row, columns[.bundleID]) ?? "",
+                    productID: rows.text(row, columns[.productID]) ?? "",
+                    environment: rows.text(row, columns[.environment]) ?? "",
+                    revokedAt: rows.timestamp(row, columns[.revokedAt]),
+                    reason: rows.text(row, columns[.reason]),
+                    percent: rows.int4(row, columns[.refundedMilliPercent]).map { Double($0) / 1000 },
+                    toldAt: told, playerID: rows.text(row, columns[.playerID]),
+                    quantity: rows.int4(row, columns[.quantity]).map(Int.init),
+                    revokedUnits: rows.int4(row, columns[.revokedUnits]).map(Int.init),
+                    isRevokedByOperator: rows.bool(row, columns[.isRevokedByOperator]) ?? false)
             }
         }
     }

@@ -1,0 +1,36 @@
+/// The columns of one statement's rows that an enum names, one case each. A case is its column's name in camel case:
+/// `originalTransactionID` finds `original_transaction_id`.
+public struct PostgresColumns<Name: CaseIterable & Hashable & RawRepresentable<String>> {
+    private let found: [Name: PostgresColumn]
+
+    public subscript(name: Name) -> PostgresColumn { found[name] ?? PostgresColumn(index: -1) }
+
+    /// Throws where the statement returns no column of one of the names, whether there are rows or not.
+    fileprivate init(_ rows: PostgresRows) throws(PostgresError) {
+        let names = rows.columnNames
+        var found: [Name: PostgresColumn] = [:]
+        for name in Name.allCases {
+            let text = Self.snakeCase(name.rawValue)
+            guard let place = names.firstIndex(of: text) else { throw rows.noColumn(text) }
+            found[name] = PostgresColumn(place: place)
+        }
+        self.found = found
+    }
+
+    private static func snakeCase(_ name: String) -> String {
+        var text = ""
+        var isWithinCapitals = true
+        for character in name {
+            if character.isUppercase, !isWithinCapitals { text += "_" }
+            isWithinCapitals = character.isUppercase
+            text += character.lowercased()
+        }
+        return text
+    }
+}
+
+extension PostgresRows {
+    public func columns<Name>(_: Name.Type) throws(PostgresError) -> PostgresColumns<Name> {
+        try PostgresColumns(self)
+    }
+}
