@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # receiptd and a bare batching worker in Go (Benchmarks/Yardstick), in turn, on the same work: same broker, database,
-# simulated App Store and submissions. Arguments are handed to the benchmark.
+# simulated App Store and submissions. The bare worker runs twice: with an outbox (full), and with nothing but its grants (lean).
+# YARDSTICK=full or YARDSTICK=lean leaves the other one out. Arguments are handed to the benchmark.
 # usage: scripts/yardstick.sh [ROUNDS] [ARGUMENT...]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,15 +26,28 @@ mkdir -p "$(dirname "$yardstick")"
 # Builds the rest.
 scripts/bench.sh --help >/dev/null
 measure() { scripts/bench.sh --throughput-only "$@" | grep -E '^(latency|[0-9]+) .*\|'; }
-ours() {
-    echo "receiptd"
-    measure "$@"
+run() {
+    local worker=$1
+    shift
+    if [[ $worker == receiptd ]]; then
+        echo receiptd
+        measure "$@"
+    else
+        echo "the $worker yardstick"
+        measure "$@" --worker "$yardstick" --set "YARDSTICK=$worker"
+    fi
 }
-theirs() {
-    echo "yardstick"
-    measure "$@" --worker "$yardstick"
-}
-# Now one first and now the other: machines drift.
+
+workers=(receiptd full lean)
+case ${YARDSTICK-} in
+    "") ;;
+    full | lean) workers=(receiptd "$YARDSTICK") ;;
+    *) echo "YARDSTICK is full or lean, not $YARDSTICK" >&2 && exit 64 ;;
+esac
+# Now forward and now backward: machines drift.
 for ((round = 0; round < rounds; round++)); do
-    if ((round % 2)); then theirs "$@" && ours "$@"; else ours "$@" && theirs "$@"; fi
+    for ((index = 0; index < ${#workers[@]}; index++)); do
+        place=$((round % 2 ? ${#workers[@]} - 1 - index : index))
+        run "${workers[place]}" "$@"
+    done
 done
