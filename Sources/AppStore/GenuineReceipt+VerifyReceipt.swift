@@ -20,6 +20,7 @@ extension GenuineReceipt {
         } else if receipt["transaction_id"] != nil || receipt["product_id"] != nil {
             try gathered.add(receipt)
         }
+        let listed = gathered.purchases.count
         if let latest = root["latest_receipt_info"] { try gathered.add(latest) }
 
         var reader = FieldReader()
@@ -36,6 +37,7 @@ extension GenuineReceipt {
                 || gathered.purchases.contains(where: \.mayRenew),
             createdAt: Self.createdAt(receipt))
         nameless = gathered.nameless
+        if listed > 0 { listedLater = Set(gathered.purchases.dropFirst(listed).map(\.transactionID)) }
         guard holdsAutoRenewable else { return }
         // What cannot be read of the rest counts as absent: no purchase waits for it.
         answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt

@@ -26,7 +26,7 @@ final class VerifyReceiptService: Sendable {
     func answer(isPost: Bool, body: ByteBuffer, on turn: ConnectionTurn) -> PlannedAnswer {
         let endpoint = turn.endpoint
         let opening = update { $0.begin(endpoint, .verifyReceipt) }
-        let date = now()
+        let date = store.present(now())
         let request = isPost ? VerifyReceiptRequest(Array(body.readableBytesView)) : nil
         let hash = opening.needsHash ? request?.receiptData.map(ReceiptHash.hash) ?? 0 : nil
         var evidence = SimulatedEvidence.unrecognised

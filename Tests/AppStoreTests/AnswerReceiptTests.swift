@@ -95,6 +95,7 @@ struct AnswerReceiptTests {
         answer.root = #""latest_receipt_info":[\#(latest.joined(separator: ","))],"#
         let receipt = parse(answer.text).genuine
         #expect(receipt?.purchases.map(\.transactionID) == ["1000", "1001", "1002"])
+        #expect(receipt?.listedLater == ["1002"])
         let first = receipt?.purchases.first
         #expect(first?.originalTransactionID == "900")
         #expect(first?.appAccountToken == token)

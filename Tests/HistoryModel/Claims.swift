@@ -126,7 +126,9 @@ extension Model {
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
         let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
         if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
-        if facts.operators.contains(where: { $0.order == .revoke && $0.transactionID == purchase.id }) {
+        if facts.operators.contains(where: { order in
+            order.order == .revoke && copies.contains { $0.id == order.transactionID }
+        }) {
             found.append(.maybe("revoked_by_operator"))
         }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }

@@ -97,12 +97,18 @@ extension Model {
             .flatMap { claims(on: $0) }.filter { $0.player != submission.player }
         let isHeldForOther = facts.submissions.contains { other in
             other.player != submission.player
-                && other.holds.contains { id in
-                    family(of: id) == family(of: purchase.id)
-                        && facts.purchases[id].map { obstacles(other, $0).contains(where: \.isHold) } ?? false
+                && facts.purchases.values.contains { held in
+                    (other.holds.contains(held.id) || isRevealed(held, other))
+                        && family(of: held.id) == family(of: purchase.id)
+                        && obstacles(other, held).contains(where: \.isHold)
                 }
         }
-        if !others.isEmpty || isHeldForOther || owner(of: purchase).map({ $0 != submission.player }) ?? false {
+        let isReceiptOfOther =
+            isRevealed(purchase, submission)
+            && submission.holds.contains { id in
+                facts.purchases[id].flatMap(owner(of:)).map { $0 != submission.player } ?? false
+            }
+        if !others.isEmpty || isHeldForOther || isReceiptOfOther || owner(of: purchase).map({ $0 != submission.player }) ?? false {
             allowed.insert("rejected owned_by_other_player")
             allowed.insert("held ownership_disputed")
         }

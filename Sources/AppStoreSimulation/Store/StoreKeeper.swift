@@ -61,6 +61,11 @@ final class StoreKeeper: Sendable {
         return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
     }
 
+    /// The simulated present: Apple's clock stands where the store's life was lived until.
+    func present(_ now: Int64) -> Int64 {
+        isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
+    }
+
     /// What verifyReceipt knows of the customer whose receipt this is; nil for any that the store knows nothing of.
     func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,

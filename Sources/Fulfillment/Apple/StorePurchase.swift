@@ -145,6 +145,8 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var environment: StoreEnvironment
     /// In purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
+    /// Transactions of `latest_receipt_info` that `in_app` lacks. Empty where `in_app` lists nothing.
+    public var listedLater: Set<StoreTransactionID> = []
     /// Of these nothing can be granted.
     public var nameless: [NamelessPurchase] = []
     /// 21006: the one subscription period of an iOS 6 receipt is over.

@@ -12,6 +12,14 @@ enum PurchaseSettlement {
     case reject(Reason)
     /// Another transaction of the same period is granted to this player.
     case repeatedPeriod
+
+    /// The purchase becomes the player's, at once or when an operator says so.
+    var claims: Bool {
+        switch self {
+        case .grant, .hold: true
+        case .won, .stillHeld, .reject, .repeatedPeriod: false
+        }
+    }
 }
 
 extension PendingDecision {

@@ -105,7 +105,8 @@ extension PendingDecision {
 
     private func settle(_ judged: [JudgedPurchase], in view: inout LedgerView) -> Settlement {
         passOn(periods: judged, in: &view)
-        if isReceiptOfAnother(judged, in: view) {
+        let isOfAnother = isReceiptOfAnother(judged, in: view)
+        if isOfAnother, judged.contains(where: { $0.origin == .history }) {
             return settle(.ownedByOtherPlayer, purchasesOfReceipt(judged, in: view), in: view)
         }
         var settlement = Settlement()
@@ -114,7 +115,11 @@ extension PendingDecision {
         var toGrant: [(index: Int, payload: String?)] = []
         for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
-            switch self.settlement(of: judged[index], in: view) {
+            var settled = self.settlement(of: judged[index], in: view)
+            if isOfAnother, settled.claims, leavesToOwner(judged[index], in: view) {
+                settled = .reject(.ownedByOtherPlayer)
+            }
+            switch settled {
             case .won(let event):
                 view.enterPeriod(ofGranted: judged[index])
                 if let event { settlement.reissued.append(event) }

@@ -74,6 +74,7 @@ extension GenuineReceipt {
             purchases: (purchases + others).map { further.lookedUp[$0.transactionID] ?? $0 },
             isExpiredSubscription: isExpiredSubscription, holdsAutoRenewable: holdsAutoRenewable, createdAt: createdAt)
         (completed.answeredAt, completed.renewals, completed.nameless) = (answeredAt, renewals, nameless)
+        completed.listedLater = listedLater
         return completed
     }
 }

@@ -12,6 +12,10 @@ extension Judge {
     /// Apple signed the proof, or called it genuine before.
     var isApples: Bool { signature == .proven || wasGenuine }
 
+    func isSigned(_ transaction: StoreTransactionID) -> Bool {
+        signed?.purchases.contains { $0.transactionID == transaction } ?? false
+    }
+
     /// Apple's answer with the purchases that it leaves out although Apple signed them.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)

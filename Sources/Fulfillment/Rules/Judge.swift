@@ -108,7 +108,11 @@ public struct Judge: Sendable {
         let told = Set(others.map(\.transactionID))
         let judged = completed.purchases.map { purchase in
             var judged = self.judged(purchase, in: completed, besides: further)
-            judged.isFromHistory = told.contains(purchase.transactionID)
+            if told.contains(purchase.transactionID) {
+                judged.origin = .history
+            } else if receipt.listedLater.contains(purchase.transactionID), !isSigned(purchase.transactionID) {
+                judged.origin = .latest
+            }
             return judged
         }
         // Apple told of these just now: nothing of theirs is open.

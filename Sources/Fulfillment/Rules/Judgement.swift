@@ -44,8 +44,16 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let verdict: Verdict
     /// The product's, where the settlement has to check it.
     public let dailyLimit: Int?
-    /// It is not in the receipt: Apple's history of the account told of it.
-    public var isFromHistory = false
+    public var origin = Origin.receipt
+
+    /// Where Apple listed a purchase.
+    public enum Origin: Sendable {
+        case receipt
+        /// In `latest_receipt_info` only: what the account of a receipt with subscriptions bought since.
+        case latest
+        /// In the account's history, which was asked because the receipt lacks the product.
+        case history
+    }
 
     public init(purchase: StorePurchase, kind: ProductKind?, verdict: Verdict, dailyLimit: Int? = nil) {
         self.purchase = purchase

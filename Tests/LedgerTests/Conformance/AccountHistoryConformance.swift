@@ -23,7 +23,7 @@ struct AccountHistoryConformance {
         _ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
     ) -> JudgedPurchase {
         var judged = Sample.judged(Sample.purchase(id), .consumable, verdict)
-        judged.isFromHistory = true
+        judged.origin = .history
         return judged
     }
 
@@ -49,6 +49,33 @@ struct AccountHistoryConformance {
                 let own = try await ledger.record(Sample.decision(claim, player: "victim", offset: offset + 50))
                 #expect(own.granted.map(\.subject.text) == ["30\(number)"])
             }
+        }
+    }
+
+    @Test(
+        "nothing that Apple lists beside a receipt of another player's purchase is granted or held",
+        arguments: Implementation.allCases)
+    func listedLater(implementation: Implementation) async throws {
+        try await with(implementation) { ledger in
+            let old = Sample.purchase("1000")
+            _ = try await ledger.record(Sample.decision([Sample.judged(old)], player: "victim", offset: 1))
+            func listed(_ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)) -> JudgedPurchase {
+                var judged = Sample.judged(Sample.purchase(id), .consumable, verdict)
+                judged.origin = .latest
+                return judged
+            }
+            // What the receipt itself holds is the thief's to claim: the device may be a shared one.
+            let stolen = [
+                Sample.judged(old), Sample.judged(Sample.purchase("1001")), listed("1002"),
+                listed("1003", .hold(.unknownProduct)),
+            ]
+            let thief = try await ledger.record(Sample.decision(stolen, player: "thief", offset: 2))
+            #expect(thief.granted.map(\.subject.text) == ["1001"])
+            #expect(!thief.events.contains { $0.kind == .held })
+            let own = [Sample.judged(old), listed("1002"), listed("1003", .hold(.unknownProduct))]
+            let victim = try await ledger.record(Sample.decision(own, player: "victim", offset: 3))
+            #expect(victim.granted.map(\.subject.text) == ["1002"])
+            #expect(victim.events.contains { $0.kind == .held && $0.reason == .unknownProduct })
         }
     }
 
