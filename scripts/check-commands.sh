@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the commands of README.md and docs/first-hour.md on embedded parts, and compares what they print with what the pages show.
-# Takes less than a minute. Wants a debug build.
+# Takes a minute or two. Wants a debug build.
 # usage: scripts/check-commands.sh [FOLDER]     of receiptd and AppStoreSimulator; .build/debug by default
 set -euo pipefail
 
