@@ -1,4 +1,4 @@
-/// What became of a notification that was posted to us.
+/// The result of a notification that was posted to us.
 public enum IntakeAnswer: Sendable, Equatable {
     /// It is on its topic.
     case taken

@@ -9,17 +9,6 @@ import Testing
 struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    private func advance(
-        _ place: HistoryPlace, to time: Timestamp, in database: LedgerDatabase
-    ) async throws -> HistoryPlace? {
-        let places = PostgresHistoryPlaces(pool: database.pool)
-        guard case .moved(let moved) = try await places.advance(place, to: .windowEnd(time), behind: [], seconds: 90)
-        else {
-            return nil
-        }
-        return moved
-    }
-
     @Test("it moves only in the database that has the effects of what was told before")
     func fellOver() async throws {
         let database = try await LedgerDatabase()
@@ -39,64 +28,11 @@ struct HistoryPlaceTests {
             return
         }
     }
-
-    @Test("one replica at a time has one, and it moves forward only, under its lease")
-    func leased() async throws {
-        let database = try await LedgerDatabase()
-        let places = PostgresHistoryPlaces(pool: database.pool)
-        let first = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
-        #expect(first.takenUntil == nil)
-        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
-        let sandbox = HistoryScope(bundleID: Sample.bundle, environment: .sandbox)
-        #expect(try await places.lease(sandbox, survived: nil, seconds: 60) != nil)
-        let moved = try #require(try await advance(first, to: Sample.noon, in: database))
-        #expect(moved.takenUntil == Sample.noon)
-        // The lease is another by now.
-        #expect(try await places.advance(first, to: .windowEnd(Sample.noon), behind: [], seconds: 90) == .lost)
-        let back = try #require(try await advance(moved, to: Sample.noon.adding(milliseconds: -5), in: database))
-        #expect(back.takenUntil == Sample.noon)
-        try await places.release(back, dueAfterSeconds: 0)
-        let second = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
-        #expect(second.takenUntil == Sample.noon)
-        try await places.release(second, dueAfterSeconds: 600)
-        #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
-    }
 }
 
 @Suite("Windows of a notification history that are taken in part")
 struct HistoryPageTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
-
-    @Test(
-        "whoever is next goes on with the page that was to come, whether the last one died or ended; a window's end forgets it"
-    )
-    func goesOn() async throws {
-        let database = try await LedgerDatabase()
-        let places = PostgresHistoryPlaces(pool: database.pool)
-        let expire = "UPDATE notification_history SET leased_until = '-infinity'"
-        var place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
-        #expect(place.unfinished == nil)
-        let window = try #require(place.window(from: place.now.adding(milliseconds: -60_000)))
-        for (number, ends) in [true, false].enumerated() {
-            let page = HistoryPage(window: window, token: "page \(number)")
-            guard case .moved(let moved) = try await places.advance(place, to: .page(page), behind: [], seconds: 60)
-            else {
-                Issue.record("it did not move")
-                return
-            }
-            if ends {
-                try await places.release(moved, dueAfterSeconds: 0)
-            } else {
-                try await database.run(expire)
-            }
-            place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
-            #expect(place.unfinished == page && place.takenUntil == nil)
-        }
-        _ = try await places.advance(place, to: .windowEnd(window.to), behind: [], seconds: 60)
-        try await database.run(expire)
-        let last = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
-        #expect(last.page == nil && last.takenUntil == window.to)
-    }
 
     @Test(
         "a page is not gone on with where Apple no longer keeps its window, the clock was ahead, or the place has passed it"

@@ -91,7 +91,7 @@ public typealias StoreQueryFailure = StoreQueryAnswer<Never>
 extension StoreQueryAnswer: Error where Value == Never {}
 
 extension StoreQueryAnswer {
-    /// What Apple answered.
+    /// Returns the answer, or throws why there is none.
     public func get() throws(StoreQueryFailure) -> Value {
         switch self {
         case .answered(let value): return value
@@ -102,7 +102,7 @@ extension StoreQueryAnswer {
         }
     }
 
-    /// What becomes of a submission that cannot be judged without the answer. Nil where Apple said all that it knows.
+    /// The judgement of a submission that needs the answer. Nil where Apple said all that it knows.
     public var judgement: Judgement? {
         switch self {
         case .answered, .notFound, .refused: nil

@@ -59,14 +59,14 @@ extension DeadLetter {
 }
 
 extension ConsumerRecord {
-    /// Its place and content, for a record that is no submission.
+    /// The place and content of a record that is no submission.
     var position: RecordPosition {
         RecordPosition(
             topic: topicPartition.topic, partition: topicPartition.partition, offset: offset,
             timestamp: Timestamp(milliseconds: timestampMilliseconds ?? 0), content: Digest256(hashing: value ?? []))
     }
 
-    /// Of all its headers of that name.
+    /// Returns the values of all headers of that name.
     func values(of header: String) -> [[UInt8]] {
         headers.filter { $0.name == header }.compactMap(\.value)
     }

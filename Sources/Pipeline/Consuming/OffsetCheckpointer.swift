@@ -18,7 +18,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
     }
 
-    /// What Kafka has not, of those partitions, with what the next owners are to know.
+    /// Returns the commits that Kafka lacks of those partitions, each with what the next owner must know.
     func commitsDue(of candidates: [TopicPartition], _ isolation: CrashIsolation) -> [TopicPartition: CommitMark] {
         var due: [TopicPartition: CommitMark] = [:]
         for partition in candidates {

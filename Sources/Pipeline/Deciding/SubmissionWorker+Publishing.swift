@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// The last step, and the short ways to it.
 extension SubmissionWorker {
-    /// For what is no submission's.
+    /// Publishes events that no submission brought.
     var publication: EventPublication { EventPublication(publisher: publisher, ledger: ledger, metrics: metrics) }
 
     /// Publishes what the database holds; the outbox's rows go once it is acknowledged.

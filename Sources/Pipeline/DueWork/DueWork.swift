@@ -4,47 +4,45 @@ import Operations
 
 /// A table of rows that come due, one small piece of work each: one question to Apple, say.
 ///
-/// A lease is the row's next due time, which `leaseDue` writes ahead of the try, farther away each time. So a try that
-/// never ends needs nothing: whether the process was killed, or the row itself kills its worker, the row comes again, later
-/// and later, and the others go on. One that ends without a verdict says when the row is due. Work that somebody waits for
-/// finds out which row kills its worker instead: `LeaseSource`.
+/// `leaseDue` writes the lease ahead of the try, and each lease is longer than the one before. So the process may die in the
+/// middle of a try, even by the row itself: the row is due again later, and the others go on. A `LeaseSource` also finds the row that
+/// kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// What is watched, and what is reported to fail.
+    /// The loop that health watches, and the part that is reported to fail.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
-    /// False where there can be nothing to do: the table is not looked at.
+    /// False where there can be nothing to do: then the loop does not look at the table.
     var isWanted: Bool { get }
     /// Seconds between two looks at the table; each pause is drawn from half of it to one and a half.
     var lookSeconds: Double { get }
     /// Seconds that one try may take, with its wait in front of Apple. Nil where a try ends by itself.
     var trySeconds: Double? { get }
-    /// False where a try alone can tell that the failing part is well again.
+    /// True where a lease proves that the failing part is well again. False where only a try can.
     var isWellOnceLeased: Bool { get }
 
-    /// What the loop is to do next.
+    /// Says what the loop does next.
     func nextTurn() async -> DueTurn<Item>
 
     /// Leases up to `limit` that are due, oldest first, for longer than `trySeconds`. Throws where the database is out of
     /// reach.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
-    /// One try: what comes of it is durable. Its task is cancelled when the process stops or the try takes too long; it
-    /// throws `Abandoned` then. Throws where the database is out of reach.
+    /// Tries one row, and returns once the result is durable. Throws `Abandoned` where its task is cancelled, because the process
+    /// stops or the try takes too long. Throws where the database is out of reach.
     func work(on item: Item) async throws
 
-    /// A try was given up, and the process goes on: it is due again later. Throws where the database is out of reach.
+    /// Makes a row due later whose try was given up while the process goes on. Throws where the database is out of reach.
     func putOff(_ item: Item) async throws
 
-    /// The process stops before its try ended: it is due again, as if it had never been leased. Throws where the database
-    /// is out of reach.
+    /// Makes a row due at once whose try the stopping process cut, as if it had never been leased. Throws where the database is
+    /// out of reach.
     func release(_ item: Item) async throws
 
-    /// Says of one that is tried in isolation whether a death of the process counts against it from now on, for it is at
-    /// work, or does not, for it only waits. Nothing happens where its lease is over. Throws where the database is out of
-    /// reach.
+    /// Writes whether a death of the process counts against a row in isolation: it does while the row is at work, and not while
+    /// it waits. Does nothing where the lease is over. Throws where the database is out of reach.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -59,7 +57,7 @@ extension DueWork {
     /// The lease ends by itself.
     func putOff(_ item: Item) async throws {}
 
-    /// Its lease alone counts.
+    /// The lease itself counts against the row.
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 

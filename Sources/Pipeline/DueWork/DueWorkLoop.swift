@@ -66,7 +66,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         }
         group.addTask {
             await Suspected.$work.withValue(accusation) { await tryOnce(item) }
-            // Also where the database did not take its end: it is leased still, and has killed nobody.
+            // Even where the database refused its end: the item is leased still, and has killed nobody.
             await accusation.waits()
             timer.cancel()
         }
@@ -89,7 +89,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
                 }
             }
         } catch {
-            // Its lease is left to end.
+            // The lease ends by itself.
             health.failures.report(error, of: failingPart)
         }
     }

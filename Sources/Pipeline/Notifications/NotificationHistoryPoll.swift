@@ -98,9 +98,10 @@ struct NotificationHistoryPoll: DueWork {
     }
 
     func work(on round: HistoryRound) async throws {
+        defer { rounds.ended(round.scope) }
         var place = round.place
-        defer { rounds.ended(place.scope) }
         do {
+            defer { round.place = place }
             switch try await take(&place, round.context) {
             case .done:
                 failures.recovered(.history)
@@ -110,16 +111,20 @@ struct NotificationHistoryPoll: DueWork {
                 failures.failed(.history, words)
                 try await source.places.release(place, dueAfterSeconds: retrySeconds)
             }
-        } catch {
+        } catch  where !(error is Abandoned) {
             failures.report(error, of: .history)
             // Where the database does not answer the lease ends by itself.
-            try? await source.places.release(place, dueAfterSeconds: retrySeconds)
+            try? await putOff(round)
         }
     }
 
-    /// Its try never began.
+    func putOff(_ round: HistoryRound) async throws {
+        try await source.places.release(round.place, dueAfterSeconds: retrySeconds)
+    }
+
     func release(_ round: HistoryRound) async throws {
-        rounds.ended(round.place.scope)
+        // Perhaps its try never began.
+        rounds.ended(round.scope)
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
@@ -220,9 +225,22 @@ struct NotificationHistoryPoll: DueWork {
 }
 
 /// A history that is leased: from where it is read on, and how Apple is asked.
-struct HistoryRound: Sendable {
+final class HistoryRound: Sendable {
     let context: StoreQueryContext
-    let place: HistoryPlace
+    let scope: HistoryScope
+    private let current: Mutex<HistoryPlace>
+
+    /// The place as far as the last try came.
+    var place: HistoryPlace {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
+    init(context: StoreQueryContext, place: HistoryPlace) {
+        self.context = context
+        scope = place.scope
+        current = Mutex(place)
+    }
 }
 
 /// Histories that this process asks for at the moment.

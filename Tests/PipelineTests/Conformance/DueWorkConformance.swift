@@ -13,6 +13,7 @@ struct DueWorkConformance {
         case finishes
         case refundRequests
         case subscriptions
+        case histories
         case inMemory
     }
 
@@ -24,6 +25,10 @@ struct DueWorkConformance {
             let bench = try ParkingBench()
             defer { bench.close() }
             try await body(DueWorkBench.subscriptions(bench))
+        case .histories:
+            let bench = try ParkingBench()
+            defer { bench.close() }
+            try await body(DueWorkBench.histories(bench))
         case .inMemory: try await body(DueWorkBench.inMemory())
         }
     }

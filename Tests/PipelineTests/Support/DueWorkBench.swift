@@ -1,4 +1,5 @@
 import Fulfillment
+import Kafka
 import Logging
 import NamesAndTimes
 import Operations
@@ -111,6 +112,34 @@ struct DueWorkBench: Sendable {
         return DueWorkBench(
             work: AnyDueWork(source(catalog)), unwanted: AnyDueWork(source(nothing)),
             setTrouble: { queries.failAlways(.subscriptionStatuses, $0 ? .trouble(.init(.timeout)) : nil) },
+            endLeases: { passed.withLock { $0 += 3_600_000 } })
+    }
+
+    /// Three apps, of which Apple sent nothing.
+    static func histories(_ bench: ParkingBench) -> DueWorkBench {
+        let passed = Mutex<Int64>(0)
+        let clock: @Sendable () -> Timestamp = { WallClock.now.adding(milliseconds: passed.withLock { $0 }) }
+        let (places, queries) = (InMemoryHistoryPlaces(clock: clock), InMemoryStoreQueries())
+        let apps = (1...3).map { number in
+            var app = AppPolicy(bundleID: Identifier("com.example.\(number)"))
+            app.serverAPI = ParkingBench.serverApp.serverAPI
+            app.sandbox = .reject
+            return app
+        }
+        func poll(everySeconds seconds: Double) -> NotificationHistoryPoll {
+            let worker = NotificationWorker(
+                source: NotificationSource(
+                    topic: "notifications", consumerProperties: KafkaProperties([]), parser: ScriptedNotifications(),
+                    notices: bench.subscriptions),
+                catalog: { Catalog(version: 1, apps: apps) }, publisher: bench.worker.publisher,
+                ledger: bench.worker.ledger, queries: queries, metrics: bench.worker.metrics, logger: logger)
+            return NotificationHistoryPoll(
+                source: NotificationHistorySource(queries: queries, places: places, seconds: seconds, days: 1),
+                worker: worker, turn: IsolationTurn(), failures: Failures())
+        }
+        return DueWorkBench(
+            work: AnyDueWork(poll(everySeconds: 86_400)), unwanted: AnyDueWork(poll(everySeconds: 0)),
+            setTrouble: { queries.failAlways(.notificationHistory, $0 ? .trouble(.init(.timeout)) : nil) },
             endLeases: { passed.withLock { $0 += 3_600_000 } })
     }
 

@@ -1,0 +1,91 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import TestSupport
+import Testing
+
+/// What every store of places promises to the worker that reads Apple's notification histories.
+@Suite("Every store of places in notification histories")
+struct HistoryPlacesConformance {
+    private struct Subject {
+        let places: any HistoryPlaces
+        /// As if the workers that have leases had died long ago.
+        let endLeases: () async throws -> Void
+    }
+
+    private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
+
+    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+        switch implementation {
+        case .inMemory:
+            let places = InMemoryHistoryPlaces()
+            try await body(Subject(places: places, endLeases: { places.endLeases() }))
+        case .postgres:
+            let database = try await LedgerDatabase()
+            try await body(
+                Subject(
+                    places: PostgresHistoryPlaces(pool: database.pool),
+                    endLeases: { try await database.run("UPDATE notification_history SET leased_until = '-infinity'") })
+            )
+        }
+    }
+
+    private func advance(
+        _ place: HistoryPlace, to step: HistoryStep, in places: any HistoryPlaces
+    ) async throws -> HistoryPlace? {
+        guard case .moved(let moved) = try await places.advance(place, to: step, behind: [], seconds: 90) else {
+            return nil
+        }
+        return moved
+    }
+
+    @Test(
+        "one replica at a time has one, and it moves forward only, under its lease", arguments: Implementation.allCases)
+    func leased(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let places = subject.places
+            let first = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(first.takenUntil == nil)
+            #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+            let sandbox = HistoryScope(bundleID: Sample.bundle, environment: .sandbox)
+            #expect(try await places.lease(sandbox, survived: nil, seconds: 60) != nil)
+            let moved = try #require(try await advance(first, to: .windowEnd(Sample.noon), in: places))
+            #expect(moved.takenUntil == Sample.noon)
+            // The lease is another by now.
+            #expect(try await places.advance(first, to: .windowEnd(Sample.noon), behind: [], seconds: 90) == .lost)
+            try await places.release(first, dueAfterSeconds: 0)
+            #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+            let earlier = HistoryStep.windowEnd(Sample.noon.adding(milliseconds: -5))
+            let back = try #require(try await advance(moved, to: earlier, in: places))
+            #expect(back.takenUntil == Sample.noon)
+            try await places.release(back, dueAfterSeconds: 0)
+            let second = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(second.takenUntil == Sample.noon)
+            try await places.release(second, dueAfterSeconds: 600)
+            #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)
+        }
+    }
+
+    @Test(
+        "whoever is next goes on with the page that was to come, whether the last one died or ended; a window's end forgets it",
+        arguments: Implementation.allCases)
+    func goesOn(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let places = subject.places
+            var place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(place.unfinished == nil)
+            let window = try #require(place.window(from: place.now.adding(milliseconds: -60_000)))
+            for (number, ends) in [true, false].enumerated() {
+                let page = HistoryPage(window: window, token: "page \(number)")
+                let moved = try #require(try await advance(place, to: .page(page), in: places))
+                if ends { try await places.release(moved, dueAfterSeconds: 0) } else { try await subject.endLeases() }
+                place = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+                #expect(place.unfinished == page && place.takenUntil == nil)
+            }
+            _ = try await places.advance(place, to: .windowEnd(window.to), behind: [], seconds: 60)
+            try await subject.endLeases()
+            let last = try #require(try await places.lease(Self.scope, survived: nil, seconds: 60))
+            #expect(last.page == nil && last.takenUntil == window.to)
+        }
+    }
+}
