@@ -108,7 +108,8 @@ extension Model {
             && submission.holds.contains { id in
                 facts.purchases[id].flatMap(owner(of:)).map { $0 != submission.player } ?? false
             }
-        if !others.isEmpty || isHeldForOther || isReceiptOfOther || owner(of: purchase).map({ $0 != submission.player }) ?? false {
+        let isOwnedByOther = owner(of: purchase).map { $0 != submission.player } ?? false
+        if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwnedByOther {
             allowed.insert("rejected owned_by_other_player")
             allowed.insert("held ownership_disputed")
         }
