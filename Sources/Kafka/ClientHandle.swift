@@ -33,6 +33,7 @@ final class ClientHandle: @unchecked Sendable {
         }
         CertificateVerdict.report(in: configuration)
         BrokerContact.listen(in: configuration, retained)
+        ThreadSlack.set(in: configuration)
         configure(configuration)
 
         let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+@testable import Kafka
+
+@Suite("How late librdkafka's threads may be woken")
+struct ThreadSlackTests {
+    /// In nanoseconds, of this process's threads of that name. Nil where the kernel tells nobody of another thread's.
+    private static func slacks(ofThreads name: String) -> [UInt]? {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        var found: [UInt] = []
+        for thread in threads {
+            let comm = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
+            guard let comm, comm.hasPrefix(name) else { continue }
+            guard let text = try? String(contentsOfFile: "/proc/\(thread)/timerslack_ns", encoding: .utf8) else {
+                // It has ended meanwhile.
+                if !FileManager.default.fileExists(atPath: "/proc/self/task/\(thread)") { continue }
+                return nil
+            }
+            if let slack = UInt(text.trimmingCharacters(in: .whitespacesAndNewlines)) { found.append(slack) }
+        }
+        return found
+    }
+
+    private static var isTold: Bool {
+        (try? String(contentsOfFile: "/proc/1/timerslack_ns", encoding: .utf8)) != nil
+    }
+
+    @Test(
+        "a client's main thread may be woken late, behind its timers, and its brokers' threads may not",
+        .enabled(if: isTold, "the kernel tells of other threads only whoever may change them"))
+    func slack() async throws {
+        let cluster = try MockCluster(topics: ["t": 1])
+        try await blocking {
+            let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
+            defer { consumer.abandon() }
+            try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
+            // It fetches: the threads of its brokers that the main thread made run too.
+            _ = try consumer.metadata(timeoutMilliseconds: 5_000)
+            let main = try #require(Self.slacks(ofThreads: "rdk:main"))
+            #expect(main.contains(ThreadSlack.mainNanoseconds), "\(main)")
+            let brokers = try #require(Self.slacks(ofThreads: "rdk:broker"))
+            #expect(!brokers.isEmpty && !brokers.contains(ThreadSlack.mainNanoseconds), "\(brokers)")
+        }
+    }
+}
