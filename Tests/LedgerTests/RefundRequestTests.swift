@@ -228,7 +228,9 @@ struct RefundRequestTests {
             last = seconds
         }
         try await database.run("UPDATE finishes SET due_at = now() + interval '3 days'")
-        #expect(try await store.leaseDueFinishes(limit: 5).count == 1)
+        // A first look: later ones look for that once a minute.
+        let other = PostgresFinishes(pool: database.pool)
+        #expect(try await other.leaseDueFinishes(limit: 5).count == 1)
         await ledger.close()
     }
 

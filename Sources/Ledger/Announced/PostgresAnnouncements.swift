@@ -31,6 +31,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private let waitSeconds: Double
     private let leaseSeconds: Double
     private let observer: LedgerObserver
+    private let mending = DueTimes.Mending(
+        PostgresAnnouncements.resetting, farthestSeconds: PostgresAnnouncements.farthestDueSeconds)
 
     /// - Parameter waitSeconds: how long one waits for its submission.
     public init(
@@ -44,11 +46,11 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     }
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
-        try await pool.run { [leaseSeconds, waitSeconds] session in
+        try await pool.run { [leaseSeconds, waitSeconds, mending] session in
             // Every time, and not from memory: a database that was put back has lost it.
             try MissedPurchaseGrants.keep(
                 catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
-            try DueTimes.mend(Self.resetting, farthestSeconds: Self.farthestDueSeconds, in: session)
+            try mending.mendNowAndThen(in: session)
             // Committed before anyone looks into them: a take that kills counts.
             let rows = try session.execute(
                 Self.leasing,

@@ -19,6 +19,7 @@ public struct PostgresFinishes: OwedFinishes {
     private let pool: PostgresPool
     private let shortestLeaseSeconds: Double
     private let floor = PollFloor(.finishes)
+    private let mending = DueTimes.Mending(Self.resetting)
 
     public init(pool: PostgresPool, shortestLeaseSeconds: Double = PostgresFinishes.shortestLeaseSeconds) {
         self.pool = pool
@@ -26,8 +27,8 @@ public struct PostgresFinishes: OwedFinishes {
     }
 
     public func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish] {
-        try await pool.run { [shortestLeaseSeconds, floor] session in
-            try DueTimes.mend(Self.resetting, in: session)
+        try await pool.run { [shortestLeaseSeconds, floor, mending] session in
+            try mending.mendNowAndThen(in: session)
             guard try floor.mayBeDue(in: session) else { return [] }
             return try session.transaction { session in
                 let rows = try session.execute(

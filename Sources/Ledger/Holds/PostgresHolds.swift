@@ -21,7 +21,7 @@ public struct PostgresHolds: HeldPurchases {
 
     private let pool: PostgresPool
     private let leaseSeconds: Double
-    private let farthestSeconds: Double
+    private let mending: DueTimes.Mending
 
     /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
     public init(
@@ -29,12 +29,12 @@ public struct PostgresHolds: HeldPurchases {
     ) {
         self.pool = pool
         self.leaseSeconds = leaseSeconds
-        farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
+        mending = DueTimes.Mending(Self.resetting, farthestSeconds: DueTimes.farthest(longestDelay: longestDelay))
     }
 
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
-        try await pool.run { [leaseSeconds, farthestSeconds] session in
-            try DueTimes.mend(Self.resetting, farthestSeconds: farthestSeconds, in: session)
+        try await pool.run { [leaseSeconds, mending] session in
+            try mending.mendNowAndThen(in: session)
             // Committed before anyone looks into them: a take that kills counts.
             let rows = try session.execute(
                 Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])

@@ -5,7 +5,7 @@ import Postgres
 /// Leases parked submissions, for a worker or an operator.
 enum LeaseParked {
     private static let due = LedgerSQL.statement(PackageResources.lease_due_parked_sql)
-    private static let resetting = LedgerSQL.statement(PackageResources.reset_future_parked_sql)
+    static let resetting = LedgerSQL.statement(PackageResources.reset_future_parked_sql)
     private static let suspect = LedgerSQL.statement(PackageResources.lease_suspect_parked_sql)
     private static let chosen = LedgerSQL.statement(PackageResources.lease_chosen_parked_sql)
     private static let ofPlayer = LedgerSQL.statement(PackageResources.lease_player_parked_sql)
@@ -18,9 +18,9 @@ enum LeaseParked {
     }
 
     static func due(
-        limit: Int, leaseSeconds: Double, farthestSeconds: Double, above floor: PollFloor, in session: PostgresSession
+        limit: Int, leaseSeconds: Double, mending: DueTimes.Mending, above floor: PollFloor, in session: PostgresSession
     ) throws -> [LeasedSubmission] {
-        try DueTimes.mend(resetting, farthestSeconds: farthestSeconds, in: session)
+        try mending.mendNowAndThen(in: session)
         guard try floor.mayBeDue(in: session) else { return [] }
         // Committed before anyone looks into them: a take that kills counts.
         let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])

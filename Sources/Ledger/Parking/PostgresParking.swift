@@ -31,7 +31,7 @@ public final class PostgresParking: ParkedSubmissions {
     private let pool: PostgresPool
     private let observer: LedgerObserver
     private let leaseSeconds: Double
-    private let farthestSeconds: Double
+    private let mending: DueTimes.Mending
     private let floor = PollFloor(.parked)
     private let unproven: Mutex<UnprovenBytes>
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
@@ -57,7 +57,8 @@ public final class PostgresParking: ParkedSubmissions {
         self.pool = pool
         unproven = Mutex(UnprovenBytes(limit: mostUnprovenBytes))
         self.leaseSeconds = leaseSeconds
-        farthestSeconds = DueTimes.farthest(longestDelay: longestDelay)
+        mending = DueTimes.Mending(
+            LeaseParked.resetting, farthestSeconds: DueTimes.farthest(longestDelay: longestDelay))
         self.observer = observer
         var tasks = [
             Task { await self.write(minimum: 1) },
@@ -74,9 +75,9 @@ public final class PostgresParking: ParkedSubmissions {
     }
 
     public func leaseDue(limit: Int) async throws -> [LeasedSubmission] {
-        try await pool.run { [leaseSeconds, farthestSeconds, floor] in
+        try await pool.run { [leaseSeconds, mending, floor] in
             try LeaseParked.due(
-                limit: limit, leaseSeconds: leaseSeconds, farthestSeconds: farthestSeconds, above: floor, in: $0)
+                limit: limit, leaseSeconds: leaseSeconds, mending: mending, above: floor, in: $0)
         }
     }
 

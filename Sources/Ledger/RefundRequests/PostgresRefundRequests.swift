@@ -19,6 +19,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
     private let pool: PostgresPool
     private let shortestLeaseSeconds: Double
     private let floor = PollFloor(.refundRequests)
+    private let mending = DueTimes.Mending(Self.resetting)
 
     public init(
         pool: PostgresPool, shortestLeaseSeconds: Double = PostgresRefundRequests.shortestLeaseSeconds
@@ -30,8 +31,8 @@ public struct PostgresRefundRequests: OpenRefundRequests {
     public func leaseDueRequests(
         limit: Int, waitSeconds: Double, at now: Timestamp
     ) async throws -> [LeasedRefundRequest] {
-        try await pool.run { [shortestLeaseSeconds, floor] session in
-            try DueTimes.mend(Self.resetting, in: session)
+        try await pool.run { [shortestLeaseSeconds, floor, mending] session in
+            try mending.mendNowAndThen(in: session)
             guard try floor.mayBeDue(in: session) else { return [] }
             try UnownedRefundRequests.look(at: now, waitSeconds: waitSeconds, in: session)
             return try session.transaction { session in

@@ -1,4 +1,5 @@
 import Postgres
+import Synchronization
 
 /// Due times by PostgreSQL's clock, which may have been ahead when they were written.
 enum DueTimes {
@@ -13,10 +14,29 @@ enum DueTimes {
         max(farthestSeconds, longestDelay + 3600)
     }
 
-    /// Makes due what a clock that was ahead put off. $1 of the statement is how far off that is, $2 how many rows at most.
-    static func mend(
-        _ resetting: PostgresStatement, farthestSeconds: Double = farthestSeconds, in session: PostgresSession
-    ) throws(PostgresError) {
-        try session.execute(resetting, [.float8(farthestSeconds), .int8(mendedAtATime)])
+    /// Makes due what a clock that was ahead put off: at the first look, and then once a minute, for clocks are set seldom.
+    final class Mending: Sendable {
+        private static let pause = Duration.seconds(60)
+
+        private let resetting: PostgresStatement
+        private let farthestSeconds: Double
+        private let next = Mutex<ContinuousClock.Instant?>(nil)
+
+        /// - Parameters:
+        ///   - resetting: $1 is how far off that is, in seconds, $2 how many rows at most.
+        ///   - farthestSeconds: ahead of now, beyond which no due time was written by a clock that is right.
+        init(_ resetting: PostgresStatement, farthestSeconds: Double = DueTimes.farthestSeconds) {
+            self.resetting = resetting
+            self.farthestSeconds = farthestSeconds
+        }
+
+        func mendNowAndThen(
+            in session: PostgresSession, at instant: ContinuousClock.Instant = .now
+        ) throws(PostgresError) {
+            guard next.withLock({ $0.map { $0 <= instant } ?? true }) else { return }
+            let mended = try session.execute(resetting, [.float8(farthestSeconds), .int8(mendedAtATime)]).affectedRows
+            // There may be more.
+            if mended < mendedAtATime { next.withLock { $0 = instant + Self.pause } }
+        }
     }
 }
