@@ -39,4 +39,25 @@ struct GroupQueueTests {
         queue.close()
         for task in waiting { #expect(await task.value) }
     }
+
+    @Test("who watches an empty queue wakes for what comes, and no more once it is closed", .timeLimit(.minutes(1)))
+    func watch() async {
+        let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))
+        let watch = Task { await queue.watch() }
+        // Only the watch calls it.
+        let second = Task { await queue.next(minimum: .max, maximum: 10, bytes: 100) ?? [] }
+        async let first = queue.ask(1, size: 1)
+        for entry in await second.value { entry.answer(-entry.request) }
+        #expect((try? await first) == -1)
+        queue.close()
+        await watch.value
+    }
+
+    @Test("who watches an empty queue ends when it is cancelled", .timeLimit(.minutes(1)))
+    func cancelledWatch() async {
+        let queue = GroupQueue<Int, Int>()
+        let watch = Task { await queue.watch() }
+        watch.cancel()
+        await watch.value
+    }
 }

@@ -28,6 +28,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         var waiting: [Entry] = []
         /// Who waits to answer, and how many requests it takes to call each.
         var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        /// The watch, while there is nothing that nobody came for.
+        var watch: CheckedContinuation<Void, Never>?
         var isClosed = false
         /// Since when something has waited that nobody came for; nil where nothing waits.
         var unattendedSince: ContinuousClock.Instant?
@@ -98,20 +100,22 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
 
     /// Adds requests that another queue's taker could not answer. They fail where the queue is closed.
     func add(_ entries: [Entry]) {
-        let (isClosed, idle) = state.withLock { state in
-            if state.isClosed { return (true, nil as CheckedContinuation<Void, Never>?) }
+        typealias Sleeper = CheckedContinuation<Void, Never>
+        let (isClosed, idle, watch) = state.withLock { state -> (Bool, Sleeper?, Sleeper?) in
+            if state.isClosed { return (true, nil, nil) }
             if state.waiting.isEmpty { state.unattendedSince = .now }
             state.waiting += entries
             let called = state.idle.firstIndex { $0.minimum <= state.waiting.count }
-            return (false, called.map { state.idle.remove(at: $0).continuation })
+            return (false, called.map { state.idle.remove(at: $0).continuation }, state.watch.take())
         }
         if isClosed { for entry in entries { entry.fail() } }
         idle?.resume()
+        watch?.resume()
     }
 
-    /// Calls whoever is idle where nobody comes, until the task is cancelled.
+    /// Calls whoever is idle where nobody comes, until the task is cancelled or the queue closed. To be called once.
     func watch() async {
-        while (try? await Task.sleep(for: patience / 2)) != nil {
+        while await isUnattended(), (try? await Task.sleep(for: patience / 2)) != nil {
             let idle = state.withLock { state in
                 guard state.isOverdue(after: patience) else { return [] as [CheckedContinuation<Void, Never>] }
                 defer { state.idle = [] }
@@ -121,17 +125,35 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
+    /// Waits until there is something that nobody came for, so that an empty queue wakes nobody. False where there will be nothing.
+    private func isUnattended() async -> Bool {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayGoOn = state.withLock { state in
+                    guard state.unattendedSince == nil, !state.isClosed, !Task.isCancelled else { return true }
+                    state.watch = continuation
+                    return false
+                }
+                if mayGoOn { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.watch.take() }?.resume()
+        }
+        return !isClosed && !Task.isCancelled
+    }
+
     /// Fails what waits and all that comes; what was taken is its taker's.
     func close() {
-        let (waiting, idle) = state.withLock { state in
+        let (waiting, idle, watch) = state.withLock { state in
             defer {
                 state.waiting = []
                 state.idle = []
                 state.isClosed = true
                 state.unattendedSince = nil
             }
-            return (state.waiting, state.idle)
+            return (state.waiting, state.idle, state.watch.take())
         }
+        watch?.resume()
         for entry in waiting { entry.fail() }
         for (_, continuation) in idle { continuation.resume() }
     }
