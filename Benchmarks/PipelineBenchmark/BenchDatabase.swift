@@ -54,6 +54,15 @@ final class BenchDatabase {
         if embedded == nil || options.grants > 0 { try psql(["VACUUM ANALYZE"]) }
     }
 
+    /// That have ended, roughly: sessions tell of theirs now and then.
+    func transactions() throws -> Int {
+        let text = try psql([
+            "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
+        ])
+        guard let number = Int(text) else { throw Failure(description: "PostgreSQL counts no transactions: \(text)") }
+        return number
+    }
+
     func stop() {
         embedded?.stop()
     }

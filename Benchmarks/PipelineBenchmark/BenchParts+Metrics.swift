@@ -11,7 +11,7 @@ extension BenchParts {
         return Usage(
             worker: processes.reduce(0) { $0 + $1.cpuSeconds },
             postgres: ProcessUsage.treeSeconds(processID: database.processID),
-            peakMemory: processes.map(\.peakMemory).max() ?? 0)
+            peakMemory: processes.map(\.peakMemory).max() ?? 0, memory: processes.map(\.memory).max() ?? 0)
     }
 
     /// The first worker's.

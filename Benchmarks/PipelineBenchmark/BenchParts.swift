@@ -10,6 +10,8 @@ final class BenchParts {
         var postgres: Double
         /// Of the largest.
         var peakMemory: Int
+        /// Of the largest, now.
+        var memory: Int
     }
 
     struct Failure: Error, CustomStringConvertible {

@@ -99,12 +99,15 @@ struct BenchRun {
         _ = try parts.pacedLatencies(rate: 100, count: 200)
         // What the last submissions left behind is written.
         Thread.sleep(forTimeInterval: 5)
-        let before = parts.usage()
+        let (before, transactions) = (parts.usage(), try parts.database.transactions())
         Thread.sleep(forTimeInterval: seconds)
         let after = parts.usage()
+        // A session tells what it has done now and then: the last second's may be missing at both ends.
+        let asked = Double(try parts.database.transactions() - transactions)
         let (worker, postgres) = (after.worker - before.worker, after.postgres - before.postgres)
-        return "idle: the worker takes \(format(worker / seconds * 1000, 1)) ms of a processor each second, PostgreSQL "
-            + "\(format(postgres / seconds * 1000, 1)) ms"
+        return "idle: the worker takes \(format(worker / seconds * 1000, 1)) ms of a processor each second and "
+            + "\(format(Double(after.memory) / 1_048_576, 0)) MB; PostgreSQL \(format(postgres / seconds * 1000, 1)) ms, "
+            + "for \(format(asked / seconds, 1)) transactions each second"
     }
 
     /// The mix of traffic that operators see, against genuine purchases alone.

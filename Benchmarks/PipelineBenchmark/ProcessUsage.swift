@@ -5,6 +5,8 @@ struct ProcessUsage {
     var cpuSeconds: Double
     /// Bytes, the most that was ever resident.
     var peakMemory: Int
+    /// Bytes that are resident now.
+    var memory: Int
 
     /// Nil once the process is gone.
     init?(processID: Int32) {
@@ -14,8 +16,12 @@ struct ProcessUsage {
         // Fields 14 and 15 of proc(5), counted behind the command's name, which may hold spaces.
         let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)
         cpuSeconds = ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
-        let peak = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-        peakMemory = (peak?.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 1024
+        func bytes(_ name: String) -> Int {
+            let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+            return (line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0) * 1024
+        }
+        peakMemory = bytes("VmHWM:")
+        memory = bytes("VmRSS:")
     }
 
     /// Processor seconds of a process and of all its children, those that have ended included.

@@ -9,7 +9,7 @@ import Synchronization
 /// thread-safe, and the rest is immutable or synchronized.
 final class DeliveryLoop: @unchecked Sendable {
     /// How long the thread sleeps when nothing happens. Events wake it.
-    private static let idleMilliseconds: Int32 = 100
+    private static let idleMilliseconds: Int32 = 500
 
     private let handle: ClientHandle
     private let queue: OpaquePointer

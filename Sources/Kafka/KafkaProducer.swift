@@ -12,8 +12,8 @@ public final class KafkaProducer: Sendable {
     ///   - topics: to which it will send. Of others it learns the partitions after their first record, which waits for up
     ///     to a second.
     ///   - log: is called on librdkafka's threads and on the producer's, and must not block.
-    ///   - progress: is called on the producer's thread for each turn of it, several times a second also while nothing
-    ///     happens and the brokers are away, and must not block.
+    ///   - progress: is called on the producer's thread for each turn of it, twice a second also while nothing happens and
+    ///     the brokers are away, and must not block.
     public init(
         properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void,
         progress: @escaping @Sendable () -> Void = {}

@@ -65,6 +65,8 @@ enum PipelineLimits {
     static let accusingRetrySeconds = 0.5
     /// How long nothing else is leased beside a suspect: as long as its lease, behind which it is not accused either.
     static let isolatedSeconds = 60.0
+    /// For a record to come while none is in memory; one that comes ends the wait, and what tasks tell the loop does not.
+    static let idlePollMilliseconds: Int32 = 250
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
     /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.
@@ -83,7 +85,7 @@ enum PipelineLimits {
     static let leaseSeconds = 1.0
     /// Parked submissions leased at a time; those of the same proof that come along double it at most.
     static let parkedBatch = 20
-    /// Between two looks for parked submissions that are to be tried in isolation; and while there are some, the time for
+    /// Between two looks for what is parked, held or announced and is to be tried in isolation; and while there are some, the time for
     /// others.
     static let suspectSeconds = 5.0
     static let suspectSpacingSeconds = 1.0

@@ -164,6 +164,13 @@ extension AppleLimits: AppleState {
 
     // MARK: Other replicas
 
+    private var isInUse: Bool {
+        let now = now()
+        return state.withLock { state in
+            state.scopes.values.contains { !$0.isEmpty || now - $0.lastUse < Self.inUseSeconds }
+        }
+    }
+
     /// Follows what other replicas hold back, until cancelled.
     public func follow() async {
         guard let budget else { return }
@@ -190,7 +197,8 @@ extension AppleLimits: AppleState {
             } catch {
                 observer?.budgetFailed(error)
             }
-            guard (try? await Task.sleep(for: .seconds(Self.pollSeconds))) != nil else { return }
+            let seconds = isInUse ? Self.pollSeconds : Self.idlePollSeconds
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
         }
     }
 }

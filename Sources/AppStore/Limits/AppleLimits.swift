@@ -18,8 +18,9 @@ public final class AppleLimits: Sendable {
     static let inUseSeconds = ProofCircuits.inUseSeconds
     /// Where a 429 says nothing about when. Seconds.
     static let defaultHoldSeconds = 1.0
-    /// Between two looks at what other replicas hold back.
+    /// Between two looks at what other replicas hold back; and while this one has asked nothing for `inUseSeconds`.
     static let pollSeconds = 0.5
+    static let idlePollSeconds = 1.0
     /// Nobody sleeps for longer, so that an end of waiting is never missed by much.
     static let longestSleepSeconds = 1.0
 

@@ -2,6 +2,7 @@ import Fulfillment
 import Logging
 import NamesAndTimes
 import Operations
+import Synchronization
 
 /// Delivers purchases that Apple told of and nobody submitted. It asks nobody: the database is all it needs.
 ///
@@ -15,6 +16,7 @@ struct AnnouncedLoop: LeasingLoop {
     let health: Health
     let logger: Logger
     let state = LeasingState()
+    private let nextSuspectLook = NextLook()
 
     /// Delivers in the turn itself: a delivery is one SQL transaction, and nothing of it is cut when the process stops.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
@@ -22,7 +24,7 @@ struct AnnouncedLoop: LeasingLoop {
         let isMoreDue = await lease {
             let leased = try await announced.leaseDue(under: catalog, limit: PipelineLimits.announcedBatch)
             try await deliver(leased, under: catalog)
-            let hadSuspect = try await deliverSuspect(under: catalog)
+            let hadSuspect = try await lookForSuspect(under: catalog)
             return leased.count == PipelineLimits.announcedBatch || hadSuspect
         }
         return isMoreDue == true ? nil : PipelineLimits.leaseSeconds
@@ -40,6 +42,14 @@ struct AnnouncedLoop: LeasingLoop {
         }
         CrashPoint.delivered.reached()
         try await tell(outcomes)
+    }
+
+    /// Now and then. False where there was none.
+    private func lookForSuspect(under catalog: Catalog) async throws -> Bool {
+        guard nextSuspectLook.isDue else { return false }
+        let hadSuspect = try await deliverSuspect(under: catalog)
+        if !hadSuspect { nextSuspectLook.putOff(seconds: PipelineLimits.suspectSeconds) }
+        return hadSuspect
     }
 
     /// False where there was none.
@@ -83,4 +93,13 @@ struct AnnouncedLoop: LeasingLoop {
         let events = outcomes.flatMap(\.events).map { TracedEvent(event: $0) }
         try await worker.publication.publish(events, then: .deliveryPublished)
     }
+}
+
+/// When something is looked for next.
+private final class NextLook: Sendable {
+    private let time = Mutex(0.0)
+
+    var isDue: Bool { WallClock.monotonicSeconds >= time.withLock { $0 } }
+
+    func putOff(seconds: Double) { time.withLock { $0 = WallClock.monotonicSeconds + seconds } }
 }

@@ -84,6 +84,8 @@ enum BatchedTopicLimits {
     /// Between two tries of a batch.
     static let retrySeconds = 0.5
     static let commitSeconds = 3.0
+    /// For a record to come; one that comes ends the wait, and `stop` does not.
+    static let pollMilliseconds: Int32 = 500
     /// For the group's offsets, and for a partition's ends.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 5000

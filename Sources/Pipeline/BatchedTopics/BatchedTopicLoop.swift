@@ -116,7 +116,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private func poll(_ consumer: KafkaConsumer) -> [ConsumerRecord] {
         var batch: [ConsumerRecord] = []
-        var timeout: Int32 = 200
+        var timeout = BatchedTopicLimits.pollMilliseconds
         while batch.count < BatchedTopicLimits.batch, let polled = consumer.poll(timeoutMilliseconds: timeout) {
             timeout = 0
             switch polled {

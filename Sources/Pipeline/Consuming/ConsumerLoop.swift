@@ -171,7 +171,7 @@ final class ConsumerLoop {
             // Deferred records may have taken all places.
             if assignment.gate.isFull { return }
         }
-        let patience: Int32 = assignment.gate.isPaused || assignment.isolation.isRestricted ? 20 : 100
+        let patience = pollMilliseconds
         for number in 0..<PipelineLimits.recordsPerTurn {
             var polled = consumer.poll(timeoutMilliseconds: 0)
             if polled == nil, number == 0 {
@@ -182,6 +182,12 @@ final class ConsumerLoop {
             handle(polled, consumer)
             if assignment.gate.isFull || fatal != nil { return }
         }
+    }
+
+    /// How long the inbox may wait while nothing comes.
+    private var pollMilliseconds: Int32 {
+        if assignment.gate.isPaused || assignment.isolation.isRestricted { return 20 }
+        return assignment.gate.records > 0 ? 100 : PipelineLimits.idlePollMilliseconds
     }
 
     private func handle(_ polled: KafkaConsumer.Polled, _ consumer: KafkaConsumer) {

@@ -127,8 +127,8 @@ extension RetryDelay {
 }
 
 enum DueWorkLimits {
-    /// Between two looks at the table.
-    static let lookSeconds = 1.0
+    /// Between two looks at the table. Nobody waits for what is due here.
+    static let lookSeconds = 2.0
     /// Between two looks for a place while all are taken.
     static let busySeconds = 0.05
     /// One try, with its wait in front of Apple.
