@@ -27,13 +27,16 @@ extension PostgresLedger {
     func attempt(
         _ batch: DecisionBatch, lookUp: DecisionBatchWrite.LookUp, writer: Int32, isStuck: Bool
     ) async -> Attempt {
+        guard fallBacks.isOpen else { return .failed(FallBackWatch.error) }
+        let last = fallBacks.last
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
         if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
         write.looksForConflicts = conflicts.areLikely()
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { [write] in try write.run(in: $0) }
+            let written = try await pool.run { [write] in try write.run(in: $0, behind: last) }
+            if let last = batch.decisions.last { fallBacks.committed(OutcomeKey(last.position)) }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }
@@ -44,6 +47,10 @@ extension PostgresLedger {
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
             (isStuck ? stuckAcknowledged : acknowledged).restore(write.acknowledged)
+            if error is FallBackWatch.FellBack {
+                fallBacks.fellBack()
+                return .failed(FallBackWatch.error)
+            }
             if let undone = error as? DecisionBatchWrite.Undone {
                 if undone == .conflict { conflicts.met() }
                 return .undone(undone)

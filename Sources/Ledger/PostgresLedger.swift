@@ -47,6 +47,7 @@ public final class PostgresLedger: PurchaseLedger {
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
     let conflicts = ConflictWatch()
+    let fallBacks = FallBackWatch()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
     /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else
@@ -90,6 +91,9 @@ public final class PostgresLedger: PurchaseLedger {
     public func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome> {
         try await decisions.ask(decision, size: decision.approximateSize)
     }
+
+    public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { fallBacks.watch(tell) }
+    public func lossesAreKnown() { fallBacks.reopen() }
 
     public func published(_ eventIDs: [NameBasedUUID]) {
         guard !eventIDs.isEmpty, acknowledged.add(eventIDs), !decisions.isClosed else { return }

@@ -12,6 +12,8 @@ public final class PostgresSession {
     private var connection: Connection?
     /// Whether the connection was made for this job: then nobody can have ended it before.
     private var isFresh = false
+    /// The pool's user has looked at the database of this connection. False on each new connection.
+    public var isVouchedFor = false
     private var state = TransactionState.none
     private var isCommitting = false
     /// Of the connection's statements, outside of a transaction that has its own.
@@ -261,7 +263,7 @@ extension PostgresSession {
             let connection = try connect()
             shared.gate.succeeded()
             self.connection = connection
-            isFresh = true
+            (isFresh, isVouchedFor) = (true, false)
             return connection
         } catch {
             // Whatever the reason, such as a wrong password: there is no connection.

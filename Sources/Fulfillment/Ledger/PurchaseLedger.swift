@@ -12,6 +12,16 @@ public protocol PurchaseLedger: Sendable {
 
     /// The events were acknowledged by the broker: their outbox rows go with the next transaction.
     func published(_ eventIDs: [NameBasedUUID])
+
+    /// Has `tell` called where a database that was reached again has lost decisions. Nothing is decided from then on until
+    /// `lossesAreKnown` is called.
+    func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
+    func lossesAreKnown()
+}
+
+extension PurchaseLedger {
+    public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) {}
+    public func lossesAreKnown() {}
 }
 
 /// What a database answered, with the history of the very database that wrote or found it. After a fail-over a session

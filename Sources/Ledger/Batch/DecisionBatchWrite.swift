@@ -61,8 +61,14 @@ struct DecisionBatchWrite: Sendable {
         let unwritten: PurchaseRows?
     }
 
-    func run(in session: PostgresSession) throws -> Written {
-        try session.transaction(lockMilliseconds: lockMilliseconds) { try write(in: $0) }
+    /// - Parameter last: an earlier decision, which has to be there still; nil: none is known.
+    func run(in session: PostgresSession, behind last: OutcomeKey?) throws -> Written {
+        try session.transaction(lockMilliseconds: lockMilliseconds) { session in
+            let written = try write(in: session)
+            // Only now is the connection the one that COMMIT goes to: the first statement replaces one that has ended.
+            try FallBackWatch.check(last, in: session)
+            return written
+        }
     }
 
     /// Within a transaction of the caller's.

@@ -72,6 +72,7 @@ final class ConsumerLoop {
     ///
     /// Throws where the first consumer cannot be made: the settings are wrong.
     func run() throws(KafkaError) {
+        intake.worker.ledger.watchFallBacks { [inbox] in inbox.post(.databaseFellBack) }
         while !isStopping {
             let why: String
             do throws(KafkaError) {
@@ -152,6 +153,7 @@ final class ConsumerLoop {
             case .stop: isStopping = true
             case .prepared(let partition, let number, let highestDecided, let stored):
                 handover.prepared(partition, assignment: number, highestDecided: highestDecided, stored)
+            case .databaseFellBack: assignment.restart(.databaseFellBack)
             case .claimsAreEntered(let takeover): handover.claimsAreEntered(takeover: takeover)
             case .checkpointed(let batch, let result): offsets.checkpointed(batch, result)
             case .looked(let look, let found): offsets.looked(look, found)

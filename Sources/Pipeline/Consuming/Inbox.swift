@@ -13,6 +13,8 @@ final class Inbox: @unchecked Sendable {
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
         /// The database has the owners of all that was published before it fell back, if it did.
         case claimsAreEntered(takeover: Int)
+        /// Before anything was decided on a new connection.
+        case databaseFellBack
         /// Nil: the database did not answer.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)

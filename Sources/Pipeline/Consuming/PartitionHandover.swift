@@ -115,7 +115,12 @@ extension PartitionHandover {
     }
 
     func claimsAreEntered(takeover: Int) {
-        if takeover == takeovers { assignment.lossesAreKnown() }
+        if takeover == takeovers { lossesAreKnown() }
+    }
+
+    private func lossesAreKnown() {
+        assignment.lossesAreKnown()
+        preparation.worker.ledger.lossesAreKnown()
     }
 
     /// Before Kafka's offset goes down: the next owner would not see what was lost.
@@ -149,7 +154,7 @@ extension PartitionHandover {
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
         // Where the database did not answer when the partition was taken over.
-        assignment.lossesAreKnown()
+        lossesAreKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }

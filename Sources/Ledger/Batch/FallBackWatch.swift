@@ -1,0 +1,57 @@
+import Fulfillment
+import Postgres
+import Synchronization
+
+/// Notices that the database lost a decision which it had committed, before anything is decided on a new connection. A database falls back
+/// to an earlier state only with the end of all its connections.
+final class FallBackWatch: Sendable {
+    struct FellBack: Error {}
+
+    private struct State {
+        /// The last decision that was committed, and when.
+        var last: (key: OutcomeKey, at: ContinuousClock.Instant)?
+        var isOpen = true
+        var tell: @Sendable () -> Void = {}
+    }
+
+    /// Rows of decisions go after some days, and with an erased player: what is older proves nothing.
+    private static let memory = Duration.seconds(86_400)
+
+    private let state = Mutex(State())
+
+    /// False from a fall back on until `reopen`: nothing may be decided.
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+    var last: OutcomeKey? {
+        state.withLock { state in state.last.flatMap { ContinuousClock.now - $0.at < Self.memory ? $0.key : nil } }
+    }
+
+    /// `tell` is called at each fall back, once.
+    func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
+
+    /// Within a transaction: looks for `last` where the session has a new connection. Throws `FellBack` where it is gone, and a `PostgresError`.
+    static func check(_ last: OutcomeKey?, in session: PostgresSession) throws {
+        guard !session.isVouchedFor else { return }
+        if let last {
+            let found = try FindOutcomes.run([last], in: session)
+            guard !found.events.isEmpty || !found.withoutGrants.isEmpty else { throw FellBack() }
+        }
+        session.isVouchedFor = true
+    }
+
+    func committed(_ key: OutcomeKey) { state.withLock { $0.last = (key, .now) } }
+
+    func fellBack() {
+        let tell = state.withLock { state in
+            defer { state.isOpen = false }
+            return state.isOpen ? state.tell : {}
+        }
+        tell()
+    }
+
+    /// What was lost is known by now.
+    func reopen() { state.withLock { ($0.last, $0.isOpen) = (nil, true) } }
+
+    static let error = PostgresError(
+        sqlState: nil, message: "the database fell back to an earlier state: what it lost is looked for first",
+        kind: .connection)
+}

@@ -1,0 +1,52 @@
+import Fulfillment
+import Ledger
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A database that fell back while the worker runs on")
+struct FallBackWatchTests {
+    private static let endSessions = """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+        """
+
+    @Test(
+        "nothing is decided on a new connection whose database has lost the last decision, before the losses are known")
+    func lostDecision() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let falls = Atomic<Int>(0)
+        ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
+        _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "a", offset: 1))
+        try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
+        try await database.run(Self.endSessions)
+        async let other = ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
+        try await eventually("the fall is noticed") { falls.load(ordering: .relaxed) == 1 }
+        #expect(try await database.number("SELECT count(*) FROM grants") == 0)
+        // The owner is known again by now.
+        try await database.run(
+            """
+            INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
+            VALUES ('1000', 'a', 'com.example.game', '1000')
+            """
+        )
+        ledger.lossesAreKnown()
+        #expect(try await other.reason == .ownedByOtherPlayer)
+        #expect(falls.load(ordering: .relaxed) == 1)
+        await ledger.close()
+    }
+
+    @Test("a new connection to the same database changes nothing")
+    func sameState() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        ledger.watchFallBacks { Issue.record("nothing fell back") }
+        for offset in 1...3 {
+            let decision = Sample.decision([Sample.judged(Sample.purchase("\(offset)"))], offset: Int64(offset))
+            #expect(try await ledger.record(decision).granted.count == 1)
+            try await database.run(Self.endSessions)
+        }
+        await ledger.close()
+    }
+}
