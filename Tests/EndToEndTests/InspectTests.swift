@@ -16,8 +16,11 @@ extension EndToEnd {
     func inspecting() async throws {
         try await Testbed.run { bed in
             let names = Inspector.names
+            var stray = try Inspector.record("p-stray", "bm90IGEgcmVjZWlwdA==")
+            stray.key = Array("another".utf8)
             // Of iOS 6: nobody can prove it, Apple must be asked.
             try await bed.submit([
+                stray,
                 Inspector.record(names[0], Receipts.single("9000000000001")),
                 Inspector.record(names[1], "bm90IGEgcmVjZWlwdA=="),
             ])
@@ -29,6 +32,8 @@ extension EndToEnd {
                 #expect(!ending.output.contains("refused"), "\(id): \(ending)")
                 #expect(ending.output.contains("the partition's lag is "), "\(id): \(ending)")
             }
+            let astray = try await inspector.inspect("p-stray").output
+            #expect(astray.contains("the partition's lag is ") && astray.contains("its key is not the player's id"))
 
             try await bed.apple.setOutage(.refuse)
             let worker = try bed.startWorker()

@@ -39,6 +39,32 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [], parked: []).isEmpty)
     }
 
+    @Test("a record that waits tells where its key is not its player, and which fields are ignored")
+    func mistakes() throws {
+        func told(_ key: String, _ fields: String) throws -> (sentence: String, row: JSONValue?) {
+            let value = Array(
+                #"{"submission_id":"s","player_id":"p","bundle_id":"b","receipt_data":"x"\#(fields)}"#.utf8)
+            var record = Self.record
+            record.isKeyedByPlayer = key == "p"
+            if case .submission(let submission) = SubmissionDecoder().decode(value, signatureHeaders: []) {
+                record.ignored = submission.ignoredFields(in: value)
+            }
+            var found = KafkaFindings()
+            found.waiting = [record]
+            let summary = InspectionSummary(id: "s", inspection: Inspection(sections: []), kafka: found)
+            return (try #require(summary.sentences.first), summary.sections.first?.rows.first)
+        }
+        let right = try told("p", #","currency":"eur","submitted_at":"2026-11-27T04:50:00Z""#)
+        #expect(!right.sentence.contains("key") && !right.sentence.contains("ignored"))
+        #expect(right.row?["keyed_by_player"] == .bool(true) && right.row?["ignored_fields"] == .array([]))
+        let wrong = try told("another", #","currency":"euros","submitted_at":"yesterday""#)
+        #expect(wrong.sentence.contains("its key is not the player's id"))
+        #expect(wrong.sentence.contains("its currency cannot be read and is ignored"))
+        #expect(wrong.sentence.contains("its submitted_at cannot be read and is ignored"))
+        #expect(wrong.row?["keyed_by_player"] == .bool(false))
+        #expect(wrong.row?["ignored_fields"] == .array([.string("currency"), .string("submitted_at")]))
+    }
+
     @Test("an answer that PostgreSQL has is not told again")
     func untold() {
         var found = KafkaFindings()

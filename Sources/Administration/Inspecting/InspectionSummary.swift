@@ -59,9 +59,12 @@ package struct InspectionSummary {
         let waiting =
             record.ahead == 0
             ? "it is the first that is not known to be done" : "\(record.ahead) before it are not known to be done"
+        let key =
+            record.isKeyedByPlayer ? "" : "; its key is not the player's id: the player's records may change places"
+        let ignored = record.ignored.map { "; its \(ShownText.plain($0)) cannot be read and is ignored" }.joined()
         return "not decided yet: submission \(ShownText.quoted(record.submissionID)) of player "
             + "\(ShownText.quoted(record.playerID)) for \(ShownText.plain(record.bundleID)) is record \(place)\(since): "
-            + "in a worker's memory, or not read yet; \(waiting), the partition's lag is \(record.lag)"
+            + "in a worker's memory, or not read yet; \(waiting), the partition's lag is \(record.lag)\(key)\(ignored)"
     }
 
     private static func sentence(_ answer: KafkaFindings.Answer) -> String {
@@ -107,6 +110,8 @@ package struct InspectionSummary {
                         number("partition", record.partition), number("offset", record.offset),
                         text("received_at", record.receivedAt?.rfc3339), number("ahead", record.ahead),
                         number("lag", record.lag),
+                        JSONMember(name: "keyed_by_player", value: .bool(record.isKeyedByPlayer)),
+                        JSONMember(name: "ignored_fields", value: .array(record.ignored.map { .string($0) })),
                     ])
                 }
             ),

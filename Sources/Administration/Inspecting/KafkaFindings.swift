@@ -17,6 +17,10 @@ package struct KafkaFindings: Sendable {
         var ahead: Int64
         /// Records of its partition that are not known to be done.
         var lag: Int64
+        /// False: the player's records may be decided out of order.
+        var isKeyedByPlayer = true
+        /// Fields that are there and mean nothing, for they cannot be read.
+        var ignored: [String] = []
     }
 
     /// A rejection on the outcomes topic.

@@ -92,7 +92,9 @@ package struct KafkaSearch: Sendable {
                     bundleID: submission.bundleID.text, topic: topic, partition: record.topicPartition.partition,
                     offset: record.offset,
                     receivedAt: record.timestampMilliseconds.map { Timestamp(milliseconds: $0) },
-                    ahead: record.offset - start, lag: (ends[record.topicPartition] ?? record.offset + 1) - start))
+                    ahead: record.offset - start, lag: (ends[record.topicPartition] ?? record.offset + 1) - start,
+                    isKeyedByPlayer: record.key.map { $0.elementsEqual(submission.playerID.text.utf8) } ?? false,
+                    ignored: submission.ignoredFields(in: record.value ?? [])))
         }
         findings.waiting = found
         findings.looks.append(
