@@ -8,92 +8,80 @@ import ReceiptdConfiguration
 
 /// What changes something: asked first, then done once it is confirmed.
 extension Console {
-    /// What a change is about.
-    private struct Choice {
-        let change: ConsoleChange
-        /// Nil: what the filter shows.
-        let id: String?
-        let filter: ListFilter
-
-        /// Several players may have given their submissions one id.
-        var isOfAny: Bool { id == nil || change == .rejectParked }
-    }
-
-    /// Nil where it is none.
-    private func choice(_ fields: [String: String]) -> Choice? {
-        guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
-        // An empty id is a fault, and never all.
-        if let id = fields["id"] {
-            let isTransaction = change != .retry && change != .rejectParked
-            guard !id.isEmpty, !isTransaction || TransactionIDText.isSound(id), id.count <= SearchLimits.maximumID,
-                !id.utf8.contains(0)
-            else { return nil }
-            return Choice(change: change, id: id, filter: ListFilter())
-        }
-        guard change.takesFilter, let list = lists.first(where: { $0.name == change.list }),
-            let filter = Self.filter(fields, of: list)
-        else { return nil }
-        return Choice(change: change, id: nil, filter: filter)
-    }
-
-    /// What a change would be of.
+    /// What a change would be of, by target.
     private struct Found {
-        let count: Int
+        var counts: [Int] = []
+        var digests: [String] = []
+
+        var count: Int { counts.reduce(0, +) }
         /// What the form carries to tell whether it is still the same.
-        var mark: String { "\(count):\(digest)" }
-        var digest = ""
+        var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 
-    private func found(_ choice: Choice) async throws -> Found {
-        switch choice.change {
+    private func found(_ subject: ChangeSubject) async throws -> Found {
+        var found = Found()
+        for target in subject.targets {
+            let (count, digest) = try await counted(subject.change, target)
+            found.counts.append(count)
+            found.digests.append(digest)
+        }
+        return found
+    }
+
+    private func counted(_ change: ConsoleChange, _ target: ListFilter) async throws -> (Int, String) {
+        switch change {
         case .release:
-            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
-            return Found(count: count.all - count.released, digest: count.digest)
+            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(target))
+            return (count.all - count.released, count.digest)
         case .rejectHeld:
-            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(choice.filter, id: choice.id))
-            return Found(count: count.all, digest: count.digest)
+            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(target))
+            return (count.all, count.digest)
         case .retry:
-            let count = try await ParkedAdministration(pool: pool).count(
-                ParkedList.filter(choice.filter, id: choice.id))
-            return Found(count: count.all - count.leased)
+            let count = try await ParkedAdministration(pool: pool).count(ParkedList.filter(target))
+            return (count.all - count.leased, "")
         case .rejectParked:
-            let count = try await ParkedAdministration(pool: pool).count(
-                ParkedList.filter(choice.filter, id: choice.id))
-            return Found(count: count.all, digest: count.digest)
+            let count = try await ParkedAdministration(pool: pool).count(ParkedList.filter(target))
+            return (count.all, count.digest)
         case .retryUnclaimed:
-            let count = try await UnclaimedAdministration(pool: pool).count(
-                UnclaimedList.filter(choice.filter, id: choice.id))
-            return Found(count: count.retriable, digest: count.digest)
+            let count = try await UnclaimedAdministration(pool: pool).count(UnclaimedList.filter(target))
+            return (count.retriable, count.digest)
         case .revoke, .reinstate:
-            guard let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(choice.id ?? "")) else {
-                return Found(count: 0)
-            }
-            let revoked = grant.operatorRevokedAt != nil
-            return Found(count: revoked == (choice.change == .reinstate) ? 1 : 0)
+            let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(target.id ?? ""))
+            return ((grant.map { ($0.operatorRevokedAt != nil) == (change == .reinstate) } ?? false) ? 1 : 0, "")
         }
     }
 
-    /// What is known of the one that a change names; of a submission's id, of each player who chose it.
-    private func facts(_ choice: Choice) async throws -> [InspectionRow] {
-        guard let id = choice.id else { return [] }
-        let inspection = try await Inspection.of(
-            id, days: 0, limit: SearchLimits.standings, within: SearchLimits.seconds, in: pool)
-        return inspection.rows(choice.change.section).filter { $0.text(choice.change.idColumn) == id }
+    /// What is known of each that a change names; of a submission's id, of each player who chose it.
+    private func named(_ subject: ChangeSubject) async throws -> String {
+        guard let list = lists.first(where: { $0.name == subject.change.list }) else {
+            let grant = try await Inspection.of(
+                subject.ids.first ?? "", days: 0, limit: SearchLimits.standings, within: SearchLimits.seconds, in: pool)
+            return grant.rows("grants").filter { $0.text("transaction_id") == subject.ids.first }.map(Facts.html)
+                .joined()
+        }
+        var rows: [ListRow] = []
+        for id in subject.ids { rows += try await list.rows(ListFilter(id: id), limit: SearchLimits.standings) }
+        return rows.isEmpty ? "" : ListTable(list: list, rows: rows).html
     }
 
     func confirm(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard session.user.mayChange else { return Self.mayNot(session) }
-        guard let choice = choice(request.query) else { return Self.noChange(session) }
-        let found = try await found(choice)
+        guard let subject = ChangeSubject(request.query, lists: lists) else { return Self.noChange(session) }
+        guard !subject.isNothing else {
+            return Self.message(
+                "No row is picked: nothing was done. Go back and pick some.", .badRequest, title: subject.change.title,
+                session: session)
+        }
+        let found = try await found(subject)
         guard found.count > 0 else {
             return Self.message(
                 "There is nothing to change: it was decided meanwhile, or the filter shows nothing that waits.",
-                .conflict, title: choice.change.title, session: session)
+                .conflict, title: subject.change.title, session: session)
         }
         return ConsoleAnswer(
             body: ConfirmPage(
-                change: choice.change, id: choice.id, filter: choice.filter, count: found.count, mark: found.mark,
-                rows: try await facts(choice), session: session
+                subject: subject, count: found.count, mark: found.mark, named: try await named(subject),
+                session: session
             ).html)
     }
 
@@ -113,11 +101,12 @@ extension Console {
         default: return Self.message("There is no such page.", .notFound, title: "Not found", session: session)
         }
         guard session.user.mayChange, let operatorName = session.user.name else { return Self.mayNot(session) }
-        guard let choice = choice(request.form),
+        guard let subject = ChangeSubject(request.form, lists: lists), !subject.isNothing,
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
+        let found = subject.isOfAny ? try await found(subject) : Found(counts: [shown])
         // What came since would be rejected or let pass unseen in the place of what is gone.
-        if choice.isOfAny, choice.change.needsSameSet, try await found(choice).mark != request.form["found"] {
+        if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
             return Self.message(
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)
@@ -128,16 +117,19 @@ extension Console {
                 "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session
             )
         }
-        let entry = try await ChangeRun(pool: pool, operatorName: operatorName).run(
-            choice.change, id: choice.id, filter: choice.filter, shown: shown, note: note.isEmpty ? nil : note)
-        metrics.consoleChanges.with(choice.change.rawValue).increment()
+        let run = ChangeRun(
+            pool: pool, change: subject.change, operatorName: operatorName, note: note.isEmpty ? nil : note)
+        let targets = zip(subject.targets, subject.ids.count > 1 ? found.counts.map { max(1, $0) } : [shown])
+        let entries = try await run.all(Array(targets))
+        metrics.consoleChanges.with(subject.change.rawValue).increment()
         logger.info(
             "changed by the console",
             [
-                .operatorName: "\(operatorName)", .detail: "\(choice.change.rawValue)",
+                .operatorName: "\(operatorName)", .detail: "\(subject.change.rawValue)",
                 .count: .stringConvertible(shown),
             ])
-        return .seeOther(ConsolePage.address("/changes", [("made", "\(entry)")]))
+        let made = entries.map { "\($0)" }.joined(separator: ",")
+        return .seeOther(ConsolePage.address("/changes", [("made", made)]))
     }
 
     private func endSession(_ request: ConsoleRequest, _ session: Sessions.Session) -> ConsoleAnswer {

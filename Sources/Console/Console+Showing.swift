@@ -45,7 +45,7 @@ extension Console {
         var spans: [Traffic] = []
         for span in TrafficSpan.allCases { spans.append(try await TrafficStore(pool: pool).read(span)) }
         var page = DeadLettersPage(spans: spans, session: session)
-        page.reason = Self.value("reason", of: request.query)
+        page.reason = request.query["reason"].flatMap { $0.isEmpty ? nil : $0 }
         guard page.reason.map(page.reasons.contains) ?? true else { return Self.unknownFilter(session) }
         guard request.path == "/dead-letters.csv" else { return ConsoleAnswer(body: page.html) }
         return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, page.rows))
@@ -59,7 +59,8 @@ extension Console {
         return ConsoleAnswer(
             body: ChangesPage(
                 changes: Array(found.prefix(ListLimits.page)), hasMore: found.count > ListLimits.page, page: page,
-                made: request.query["made"].flatMap { Int64($0) }, session: session
+                made: Set((request.query["made"] ?? "").split(separator: ",").compactMap { Int64($0) }),
+                session: session
             ).html)
     }
 
@@ -107,49 +108,33 @@ extension Console {
             body: InspectionPage(id: id, days: days, page: page, inspection: inspection, session: session).html)
     }
 
-    /// Nil where it is not there, or empty.
-    private static func value(_ name: String, of fields: [String: String]) -> String? {
-        let text = String((fields[name] ?? "").trimmed)
-        return text.isEmpty ? nil : text
-    }
-
-    /// Nil where it names a reason that the list does not have.
-    static func filter(_ fields: [String: String], of list: any ConsoleList) -> ListFilter? {
-        let filter = ListFilter(bundleID: value("bundle", of: fields), reason: value("reason", of: fields))
-        guard filter.reason.map(list.reasons.contains) ?? true, filter.bundleID?.utf8.contains(0) != true else {
-            return nil
-        }
-        return filter
-    }
-
     private static func unknownFilter(_ session: Sessions.Session) -> ConsoleAnswer {
-        message("The filter names a reason that there is not.", .badRequest, title: "Filter", session: session)
+        message("The filter asks for what this list does not have.", .badRequest, title: "Filter", session: session)
     }
 
     private func page(
         of list: any ConsoleList, _ request: ConsoleRequest, _ session: Sessions.Session
     ) async throws -> ConsoleAnswer {
-        guard let filter = Self.filter(request.query, of: list) else { return Self.unknownFilter(session) }
+        guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         guard let page = Self.page(request) else { return Self.noPage(list.title, session) }
         let count = try await list.count(filter)
         let rows = try await list.rows(filter, limit: page * ListLimits.page)
-        let kinds: ListedKinds? = if let table = list.table { try await ListedKinds.of(table, in: pool) } else { nil }
         return ConsoleAnswer(
             body: ListPage(
                 list: list, filter: filter, count: count, rows: Array(rows.dropFirst((page - 1) * ListLimits.page)),
-                page: page, kinds: kinds, session: session
+                page: page, kinds: try await ListedKinds.of(list.table, in: pool), session: session
             ).html)
     }
 
     private func file(
         of list: any ConsoleList, _ request: ConsoleRequest, _ session: Sessions.Session
     ) async throws -> ConsoleAnswer {
-        guard let filter = Self.filter(request.query, of: list) else { return Self.unknownFilter(session) }
+        guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         let rows = try await list.rows(filter, limit: ListLimits.maximumExported + 1)
         guard rows.count <= ListLimits.maximumExported else {
             // A file that is not whole would be taken for all.
             return Self.message(
-                "More than \(ListLimits.maximumExported) rows: choose an app or a reason.",
+                "More than \(ListLimits.maximumExported) rows: filter them.",
                 .contentTooLarge, title: list.title, session: session)
         }
         return Self.file(list.name, CSV.text(list.columns.map(\.name), rows.map(\.cells)))

@@ -16,29 +16,45 @@ struct CommandPlanTests {
         ("find_told_subscriptions", "int4, int8", "30, 20000"),
         ("find_told_refund_requests", "int4, int8", "30, 20000"),
         ("find_told_announced", "int4, int8", "30, 20000"),
-        ("count_unclaimed", "text, text, text", "'b7', NULL, NULL"),
-        ("list_unclaimed", "int8, text, text, int8", "100, 'b7', NULL, 5"),
-        ("retry_unclaimed_purchases", "text, text, text, int8", "NULL, 'crashed', NULL, 1000"),
+        ("count_unclaimed", "text, text, text, text, timestamptz", "NULL, 'b7', NULL, 'gold', now()"),
+        (
+            "list_unclaimed", "int8, text, text, text, text, timestamptz, int8",
+            "100, NULL, 'b7', NULL, 'gold', now(), 5"
+        ),
+        ("list_unclaimed_kinds", "", ""),
+        (
+            "retry_unclaimed_purchases", "text, text, text, text, timestamptz, int8",
+            "NULL, NULL, 'crashed', NULL, NULL, 1000"
+        ),
         ("find_grant", "text", "'t-7'"),
         ("find_grant_in_force", "text", "'t-7'"),
         ("insert_grant_decision", "text, text, text, text", "'t-7', 'revoke', 'ann', NULL"),
         ("find_parked_by_submission", "text, int8", "'s-7', NULL"),
         ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
-        ("retry_parked_page", "uuid, int8, text, text", "'00000000-0000-0000-0000-000000000000', 2000, 'b', NULL"),
+        (
+            "retry_parked_page", "uuid, int8, text, text, text, timestamptz",
+            "'00000000-0000-0000-0000-000000000000', 2000, 'b', NULL, 'p-7', now()"
+        ),
         (
             "retry_blocked_parked_page", "uuid, int8, text, float8, text[]",
             "'00000000-0000-0000-0000-000000000000', 2000, 'b', 10, '{doubt}'"
         ),
-        ("count_holds", "text, text, text", "NULL, 'b7', NULL"),
-        ("list_holds", "int8, text, text", "100, NULL, 'unknown_product'"),
+        ("count_holds", "text, text, text, text, text, timestamptz", "NULL, 'b7', NULL, 'p-7', 'gold', now()"),
         (
-            "list_holds_page", "timestamptz, text, int8, text, text, text",
-            "'-infinity', '', 200, NULL, 'b7', 'unknown_product'"
+            "list_holds", "int8, text, text, text, text, text, timestamptz",
+            "100, NULL, NULL, 'unknown_product', 'p-7', 'gold', now()"
         ),
-        ("count_parked", "text, text, text", "NULL, NULL, 'doubt'"),
-        ("list_parked", "int8, text, text", "100, 'b7', NULL"),
-        ("find_parked", "text, text, int8", "'b7', NULL, 10"),
-        ("lease_chosen_parked", "float8, int8, text, text, text, uuid[]", "60, 100, NULL, 'b7', NULL, '{}'"),
+        (
+            "list_holds_page", "timestamptz, text, int8, text, text, text, text, text, timestamptz",
+            "'-infinity', '', 200, NULL, 'b7', 'unknown_product', 'p-7', 'gold', now()"
+        ),
+        ("count_parked", "text, text, text, text, timestamptz", "NULL, NULL, 'doubt', 'p-7', now()"),
+        ("list_parked", "int8, text, text, text, text, timestamptz", "100, NULL, 'b7', NULL, 'p-7', now()"),
+        ("find_parked", "text, text, text, timestamptz, int8", "'b7', NULL, 'p-7', now(), 10"),
+        (
+            "lease_chosen_parked", "float8, int8, text, text, text, text, timestamptz, uuid[]",
+            "60, 100, NULL, 'b7', NULL, 'p-7', now(), '{}'"
+        ),
         (
             "lease_due_subscriptions", "text[], int8[], float8, int8",
             "'{b1,b2,b3}', '{5,5,5}', 60, 10"
@@ -48,7 +64,15 @@ struct CommandPlanTests {
         ("inspect_subscriptions", "text, text[], int8, int8", "'p-7', '{t-8}', 100, 0"),
         ("lease_chosen_subscription", "text, float8", "'t-7', 60"),
         ("release_hold", "text, text", "'ann', 't-7'"),
-        ("release_holds_page", "text, text, int8, text, text, int8", "'ann', '', 1000, NULL, 'unknown_product', NULL"),
+        (
+            "release_holds_page", "text, text, int8, text, text, text, text, timestamptz, int8",
+            "'ann', '', 1000, NULL, 'unknown_product', 'p-7', 'gold', now(), NULL"
+        ),
+        ("list_refund_kinds", "int8", "20000"),
+        (
+            "list_refunds", "int8, text, text, text, text, timestamptz",
+            "100, 'b7', NULL, NULL, NULL, now() - interval '1 day'"
+        ),
     ]
 
     @Test("none reads a table of 100,000 rows for a few of them")

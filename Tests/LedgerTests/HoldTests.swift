@@ -26,6 +26,21 @@ struct HoldTests {
         try await PostgresHolds(pool: database.pool).leaseDue(catalogVersion: catalogVersion, limit: limit)
     }
 
+    @Test("a hold is listed with the price that Apple told, and without one where Apple told none")
+    func price() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        var purchase = Sample.purchase("1001", quantity: 3)
+        purchase.currency = "EUR"
+        purchase.told = PurchaseFacts(priceMilliunits: 5970)
+        let priced = Sample.judged(purchase, .consumable, .hold(.retiredProduct))
+        _ = try await ledger.record(Sample.decision([held("1000"), priced], offset: 1))
+        let holds = try await HoldAdministration(pool: database.pool).list(HoldFilter(), limit: 10)
+        #expect(holds.map(\.transactionID) == ["1000", "1001"])
+        #expect(holds.map(\.priceMilliunits) == [nil, 5970] && holds.map(\.currency) == [nil, "EUR"])
+        await ledger.close()
+    }
+
     @Test("a released hold is taken once, granted to its submission, and its event waits in the outbox")
     func release() async throws {
         let database = try await LedgerDatabase()

@@ -8,54 +8,57 @@ import ReceiptdConfiguration
 /// Makes a change that was confirmed: entered first, then done, then ended with what came of it.
 struct ChangeRun: Sendable {
     let pool: PostgresPool
+    let change: ConsoleChange
     let operatorName: String
+    let note: String?
 
-    /// - Parameters:
-    ///   - id: nil: what the filter shows.
-    ///   - shown: how many the operator confirmed; no more are changed.
-    /// - Returns: the entry's id.
-    func run(
-        _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
-    ) async throws -> Int64 {
+    /// Each is entered by itself, so that each id has its own entry. Where one throws, those that have ended stay done.
+    /// - Parameter targets: with how many of each the operator confirmed; no more are changed.
+    /// - Returns: the entries' ids.
+    func all(_ targets: [(ListFilter, Int)]) async throws -> [Int64] {
+        // At once: each may wait some seconds for a worker that tries it.
+        try await withThrowingTaskGroup(of: Int64.self) { group in
+            for (target, shown) in targets { group.addTask { try await run(target, shown: shown) } }
+            return try await group.reduce(into: [Int64]()) { $0.append($1) }.sorted()
+        }
+    }
+
+    private func run(_ target: ListFilter, shown: Int) async throws -> Int64 {
         try await ConsoleChanges(pool: pool).record(
-            change.rawValue, of: id ?? filter.text, shown: shown, by: operatorName, note: note
-        ) { try await perform(change, id: id, filter: filter, shown: shown, note: note) }.entry
+            change.rawValue, of: target.subject, shown: shown, by: operatorName, note: note
+        ) { try await perform(target, shown: shown) }.entry
     }
 
     private static let nothing = "nothing changed: it was decided meanwhile, or somebody works on it now"
 
-    private func perform(
-        _ change: ConsoleChange, id: String?, filter: ListFilter, shown: Int, note: String?
-    ) async throws -> String {
+    private func perform(_ target: ListFilter, shown: Int) async throws -> String {
         switch change {
         case .release:
             let released = try await HoldAdministration(pool: pool).release(
-                HeldList.filter(filter, id: id), by: operatorName, limit: shown)
+                HeldList.filter(target), by: operatorName, limit: shown)
             return released == 0 ? Self.nothing : "\(released) released; a worker judges them within seconds"
         case .rejectHeld:
             return try await HoldAdministration(pool: pool).reject(
-                HeldList.filter(filter, id: id), by: operatorName, at: WallClock.now, limit: shown
+                HeldList.filter(target), by: operatorName, at: WallClock.now, limit: shown
             ).description
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
-                ParkedList.filter(filter, id: id), limit: shown)
+                ParkedList.filter(target), limit: shown)
             return due == 0 ? Self.nothing : "\(due) are due now"
         case .rejectParked:
             return try await ParkedRejection(pool: pool, by: operatorName).run(
-                ParkedList.filter(filter, id: id), limit: shown
+                ParkedList.filter(target), limit: shown
             ).description
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
-                UnclaimedList.filter(filter, id: id), limit: shown)
+                UnclaimedList.filter(target), limit: shown)
             return due == 0 ? Self.nothing : "\(due) are due now"
         case .revoke, .reinstate:
-            return try await decide(change, StoreTransactionID(id ?? ""), note: note)
+            return try await decide(StoreTransactionID(target.id ?? ""))
         }
     }
 
-    private func decide(
-        _ change: ConsoleChange, _ transaction: StoreTransactionID, note: String?
-    ) async throws -> String {
+    private func decide(_ transaction: StoreTransactionID) async throws -> String {
         let decision = GrantDecision(
             change == .revoke ? .revoke : .reinstate, transaction, by: operatorName, note: note, at: WallClock.now)
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool)) ?? Catalog(version: 0, apps: [])

@@ -84,26 +84,4 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         case .reinstate: "Revoke undoes it."
         }
     }
-
-    /// Of an inspection, with what it is about.
-    var section: String {
-        switch self {
-        case .release, .rejectHeld: "holds"
-        case .retry, .rejectParked: "parked"
-        case .retryUnclaimed: "announced"
-        case .revoke, .reinstate: "grants"
-        }
-    }
-
-    var idColumn: String { section == "parked" ? "submission_id" : "transaction_id" }
-
-    /// Since when it waits, or is granted.
-    var sinceColumn: String {
-        switch section {
-        case "holds": "held_at"
-        case "parked": "parked_at"
-        case "announced": "stored_at"
-        default: "granted_at"
-        }
-    }
 }

@@ -1,22 +1,14 @@
 import Ledger
 
-/// What a list shows: all, or those of an app, of a reason or state, or of both.
-struct ListFilter: Sendable, Equatable {
-    var bundleID: String?
-    var reason: String?
-
-    /// For people and for the record of a change.
-    var text: String { ConsoleChanges.subject(bundleID: bundleID, reason: reason) }
-
-    /// As in an address.
-    var fields: [(String, String)] {
-        [("bundle", bundleID), ("reason", reason)].compactMap { name, value in value.map { (name, $0) } }
-    }
-}
-
 struct ListColumn: Sendable {
     let name: String
     var isNumber = false
+    /// Shown below the column before it, with its name.
+    var isUnder = false
+    /// An id, which leads to what is known of it.
+    var isLink = false
+    /// A time whose age decides.
+    var isSince = false
 }
 
 struct ListRow: Sendable {
@@ -26,8 +18,11 @@ struct ListRow: Sendable {
     var id: String?
     /// Nil: all of the list's.
     var changes: [ConsoleChange]?
-    /// What is looked up by its first cell.
-    var search: String?
+}
+
+/// What only some lists are filtered by.
+enum ListPart: Sendable {
+    case player, product
 }
 
 /// A list of the console over one table of the ledger. Every function throws a `PostgresError`.
@@ -40,8 +35,12 @@ protocol ConsoleList: Sendable {
     /// Of what the second filter chooses.
     var reasonLabel: String { get }
     var reasons: [String] { get }
-    /// Where it is known of which apps and reasons there are rows, the table that knows it.
-    var table: ListedKinds.Table? { get }
+    var parts: Set<ListPart> { get }
+    /// Empty: it is not filtered by age.
+    var ages: [ListAge] { get }
+    /// That knows of which apps and reasons there are rows.
+    var table: ListedKinds.Table { get }
+    /// By which one decides first.
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 

@@ -11,11 +11,15 @@ struct HeldList: ConsoleList {
     let explanation = "Paid purchases that wait for a person's decision."
     let reasonLabel = "Reason"
     let reasons = Reason.allCases.map(\.rawValue).sorted()
-    let table: ListedKinds.Table? = .holds
+    let parts: Set<ListPart> = [.player, .product]
+    let ages = ListAge.waiting
+    let table = ListedKinds.Table.holds
     let columns = [
-        ListColumn(name: "Transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
-        ListColumn(name: "Product"), ListColumn(name: "Quantity", isNumber: true), ListColumn(name: "Reason"),
-        ListColumn(name: "Bought"), ListColumn(name: "Held"), ListColumn(name: "State"),
+        ListColumn(name: "Reason"), ListColumn(name: "State", isUnder: true), ListColumn(name: "Held", isSince: true),
+        ListColumn(name: "Bought", isUnder: true), ListColumn(name: "Product"),
+        ListColumn(name: "Price", isUnder: true), ListColumn(name: "Quantity", isNumber: true, isUnder: true),
+        ListColumn(name: "App", isUnder: true), ListColumn(name: "Transaction", isLink: true),
+        ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = [.release, .rejectHeld]
 
@@ -28,16 +32,19 @@ struct HeldList: ConsoleList {
         try await store.list(Self.filter(filter), limit: limit).map { hold in
             ListRow(
                 cells: [
-                    hold.transactionID, hold.playerID, hold.bundleID, hold.productID, "\(hold.quantity)", hold.reason,
-                    hold.purchasedAt.rfc3339, hold.heldAt.rfc3339, Self.state(hold),
-                ], id: hold.transactionID, search: hold.transactionID)
+                    hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt.rfc3339, hold.productID,
+                    ShownPrice.text(hold.priceMilliunits, hold.currency), "\(hold.quantity)", hold.bundleID,
+                    hold.transactionID, hold.playerID,
+                ], id: hold.transactionID)
         }
     }
 
-    static func filter(_ filter: ListFilter, id: String? = nil) -> HoldFilter {
-        HoldFilter(
-            transactionID: id.map { StoreTransactionID($0) }, bundleID: filter.bundleID,
+    static func filter(_ filter: ListFilter) -> HoldFilter {
+        var holds = HoldFilter(
+            transactionID: filter.id.map { StoreTransactionID($0) }, bundleID: filter.bundleID,
             reason: filter.reason.flatMap(Reason.init))
+        (holds.playerID, holds.productID, holds.until) = (filter.playerID, filter.productID, filter.time)
+        return holds
     }
 
     private static func state(_ hold: HoldSummary) -> String {

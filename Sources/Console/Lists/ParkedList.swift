@@ -11,11 +11,14 @@ struct ParkedList: ConsoleList {
     let explanation = "Submissions that wait in PostgreSQL until Apple or the app's settings can answer them."
     let reasonLabel = "Reason"
     let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
-    let table: ListedKinds.Table? = .parked
+    let parts: Set<ListPart> = [.player]
+    let ages = ListAge.waiting
+    let table = ListedKinds.Table.parked
     let columns = [
-        ListColumn(name: "Submission"), ListColumn(name: "Player"), ListColumn(name: "App"), ListColumn(name: "Reason"),
-        ListColumn(name: "Detail"), ListColumn(name: "Failures", isNumber: true), ListColumn(name: "Parked"),
-        ListColumn(name: "Next try"),
+        ListColumn(name: "Reason"), ListColumn(name: "Detail", isUnder: true),
+        ListColumn(name: "Parked", isSince: true), ListColumn(name: "Next try", isUnder: true),
+        ListColumn(name: "App"), ListColumn(name: "Failures", isNumber: true, isUnder: true),
+        ListColumn(name: "Submission", isLink: true), ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = [.retry, .rejectParked]
 
@@ -30,14 +33,16 @@ struct ParkedList: ConsoleList {
             let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "by an operator"
             return ListRow(
                 cells: [
-                    parked.submissionID, parked.playerID, parked.bundleID, parked.reason, detail, "\(parked.failures)",
-                    parked.parkedAt.rfc3339, next,
-                ], id: parked.submissionID, search: parked.submissionID)
+                    parked.reason, detail, parked.parkedAt.rfc3339, next, parked.bundleID, "\(parked.failures)",
+                    parked.submissionID, parked.playerID,
+                ], id: parked.submissionID)
         }
     }
 
-    static func filter(_ filter: ListFilter, id: String? = nil) -> ParkedFilter {
-        ParkedFilter(
-            submissionID: id, bundleID: filter.bundleID, reason: filter.reason.flatMap(ParkingReason.init))
+    static func filter(_ filter: ListFilter) -> ParkedFilter {
+        var parked = ParkedFilter(
+            submissionID: filter.id, bundleID: filter.bundleID, reason: filter.reason.flatMap(ParkingReason.init))
+        (parked.playerID, parked.until) = (filter.playerID, filter.time)
+        return parked
     }
 }

@@ -13,11 +13,14 @@ struct RefundList: ConsoleList {
     let explanation = "What Apple took back, or gave again, the newest first."
     let reasonLabel = "State"
     let reasons = RefundFilter.State.allCases.map(\.rawValue)
-    let table: ListedKinds.Table? = nil
+    let parts: Set<ListPart> = [.player, .product]
+    let ages = ListAge.recent
+    let table = ListedKinds.Table.refunds
     let columns = [
-        ListColumn(name: "Transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
-        ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Part"), ListColumn(name: "Units"),
-        ListColumn(name: "Told"),
+        ListColumn(name: "State"), ListColumn(name: "Part", isUnder: true), ListColumn(name: "Units", isUnder: true),
+        ListColumn(name: "Told", isSince: true), ListColumn(name: "Taken back", isUnder: true),
+        ListColumn(name: "Product"), ListColumn(name: "App", isUnder: true),
+        ListColumn(name: "Transaction", isLink: true), ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = [.revoke, .reinstate]
 
@@ -28,15 +31,18 @@ struct RefundList: ConsoleList {
 
     func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
         try await store.list(Self.filter(filter), limit: limit).map { refund in
-            let apples = refund.revokedAt.map { "\(refund.reason ?? "refund") at \($0.rfc3339)" } ?? "reversed"
-            let state = apples + (refund.isRevokedByOperator ? ", revoked by an operator" : "")
+            let state =
+                (refund.revokedAt == nil ? "reversed" : refund.reason ?? "refund")
+                + (refund.isRevokedByOperator ? ", revoked by an operator" : "")
+                + (refund.playerID == nil ? ", never granted" : "")
             let units = refund.quantity.map { "\(refund.revokedUnits ?? 0) of \($0)" } ?? ""
             let changes = Self.changes(of: refund)
             return ListRow(
                 cells: [
-                    refund.transactionID, refund.playerID ?? "never granted", refund.bundleID, refund.productID, state,
-                    refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
-                ], id: changes.isEmpty ? nil : refund.transactionID, changes: changes, search: refund.transactionID)
+                    state, refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
+                    refund.revokedAt?.rfc3339 ?? "", refund.productID, refund.bundleID, refund.transactionID,
+                    refund.playerID ?? "",
+                ], id: changes.isEmpty ? nil : refund.transactionID, changes: changes)
         }
     }
 
@@ -48,6 +54,9 @@ struct RefundList: ConsoleList {
     }
 
     private static func filter(_ filter: ListFilter) -> RefundFilter {
-        RefundFilter(bundleID: filter.bundleID, state: filter.reason.flatMap(RefundFilter.State.init))
+        var refunds = RefundFilter(
+            bundleID: filter.bundleID, state: filter.reason.flatMap(RefundFilter.State.init))
+        (refunds.playerID, refunds.productID, refunds.since) = (filter.playerID, filter.productID, filter.time)
+        return refunds
     }
 }

@@ -11,11 +11,15 @@ struct SubscriptionList: ConsoleList {
     let explanation = "What each subscription was last known to be, the newest change first."
     let reasonLabel = "State"
     let reasons = SubscriptionState.allCases.map(\.rawValue)
-    let table: ListedKinds.Table? = .subscriptions
+    let parts: Set<ListPart> = []
+    let ages: [ListAge] = []
+    let table = ListedKinds.Table.subscriptions
     let columns = [
-        ListColumn(name: "Original transaction"), ListColumn(name: "Player"), ListColumn(name: "App"),
-        ListColumn(name: "Product"), ListColumn(name: "State"), ListColumn(name: "Expires"),
-        ListColumn(name: "Renews"), ListColumn(name: "Changed"), ListColumn(name: "Asked again"),
+        ListColumn(name: "State"), ListColumn(name: "Renews", isUnder: true), ListColumn(name: "Expires"),
+        ListColumn(name: "Grace until", isUnder: true), ListColumn(name: "Changed"),
+        ListColumn(name: "Asked again", isUnder: true), ListColumn(name: "Product"),
+        ListColumn(name: "App", isUnder: true), ListColumn(name: "Original transaction", isLink: true),
+        ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = []
 
@@ -25,16 +29,14 @@ struct SubscriptionList: ConsoleList {
 
     func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
         try await store.list(Self.filter(filter), limit: limit).map { subscription in
-            let expires = [
-                subscription.expiresAt?.rfc3339, subscription.graceExpiresAt.map { "grace until \($0.rfc3339)" },
-            ].compactMap(\.self).joined(separator: ", ")
             let renews = subscription.willRenew.map { $0 ? subscription.renewalProductID ?? "yes" : "no" } ?? "not told"
             return ListRow(
                 cells: [
-                    subscription.originalTransactionID, subscription.playerID, subscription.bundleID,
-                    subscription.productID, subscription.state, expires, renews, subscription.updatedAt.rfc3339,
-                    subscription.dueAt?.rfc3339 ?? "when Apple tells",
-                ], search: subscription.originalTransactionID)
+                    subscription.state, renews, subscription.expiresAt?.rfc3339 ?? "",
+                    subscription.graceExpiresAt?.rfc3339 ?? "", subscription.updatedAt.rfc3339,
+                    subscription.dueAt?.rfc3339 ?? "when Apple tells", subscription.productID, subscription.bundleID,
+                    subscription.originalTransactionID, subscription.playerID,
+                ])
         }
     }
 

@@ -11,11 +11,14 @@ struct UnclaimedList: ConsoleList {
     let explanation = "Purchases that Apple told of, and that belong to no known player."
     let reasonLabel = "Reason"
     let reasons = UnclaimedReason.allCases.map(\.rawValue).sorted()
-    let table: ListedKinds.Table? = nil
+    let parts: Set<ListPart> = [.product]
+    let ages = ListAge.waiting
+    let table = ListedKinds.Table.unclaimed
     let columns = [
-        ListColumn(name: "Transaction"), ListColumn(name: "App"), ListColumn(name: "Product"),
-        ListColumn(name: "Reason"), ListColumn(name: "Bought"), ListColumn(name: "Told"), ListColumn(name: "Renewal"),
-        ListColumn(name: "Account token"), ListColumn(name: "Token seen with"),
+        ListColumn(name: "Reason"), ListColumn(name: "Account token", isUnder: true),
+        ListColumn(name: "Told", isSince: true), ListColumn(name: "Bought", isUnder: true),
+        ListColumn(name: "Product"), ListColumn(name: "Renewal", isUnder: true), ListColumn(name: "App", isUnder: true),
+        ListColumn(name: "Transaction", isLink: true), ListColumn(name: "Token seen with", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = [.retryUnclaimed]
 
@@ -29,15 +32,18 @@ struct UnclaimedList: ConsoleList {
         try await store.list(Self.filter(filter), limit: limit).map { purchase in
             ListRow(
                 cells: [
-                    purchase.transactionID, purchase.bundleID, purchase.productID, purchase.reason,
-                    purchase.purchasedAt.rfc3339, purchase.toldAt.rfc3339, purchase.isRenewal ? "yes" : "no",
-                    purchase.hasToken ? "known" : "none", purchase.learntOf ?? "",
-                ], id: purchase.isRetriable ? purchase.transactionID : nil, search: purchase.transactionID)
+                    purchase.reason, purchase.hasToken ? "known" : "none", purchase.toldAt.rfc3339,
+                    purchase.purchasedAt.rfc3339, purchase.productID, purchase.isRenewal ? "yes" : "no",
+                    purchase.bundleID, purchase.transactionID, purchase.learntOf ?? "",
+                ], id: purchase.isRetriable ? purchase.transactionID : nil,
+                changes: purchase.isRetriable ? nil : [])
         }
     }
 
-    static func filter(_ filter: ListFilter, id: String? = nil) -> UnclaimedFilter {
-        UnclaimedFilter(
-            bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init), transactionID: id)
+    static func filter(_ filter: ListFilter) -> UnclaimedFilter {
+        var unclaimed = UnclaimedFilter(
+            bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init), transactionID: filter.id)
+        (unclaimed.productID, unclaimed.until) = (filter.productID, filter.time)
+        return unclaimed
     }
 }

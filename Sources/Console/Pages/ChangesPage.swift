@@ -8,15 +8,17 @@ struct ChangesPage {
     let hasMore: Bool
     /// From 1.
     let page: Int
-    /// The one that was just made.
-    let made: Int64?
+    /// Those that were just made.
+    let made: Set<Int64>
     let session: Sessions.Session
 
     var html: String {
-        let told = changes.first { $0.id == made }.map { change in
-            "<p class=\"message\" role=\"status\">\(HTMLText.shown(Self.title(change.change))): "
-                + "\(HTMLText.shown(change.result ?? "it has not come to its end"))</p>"
+        let lines = changes.filter { made.contains($0.id) }.map { change in
+            "\(HTMLText.shown(Self.title(change.change)))\(made.count > 1 ? " of \(HTMLText.shown(change.subject))" : ""): "
+                + HTMLText.shown(change.result ?? "it has not come to its end")
         }
+        let told =
+            lines.isEmpty ? "" : "<p class=\"message\" role=\"status\">\(lines.joined(separator: "<br>"))</p>"
         let rows = changes.map { change in
             [
                 change.beganAt.rfc3339, change.operatorName, Self.title(change.change), change.subject,
@@ -30,7 +32,7 @@ struct ChangesPage {
         return ConsolePage(
             title: "Changes", place: "/changes", session: session,
             main: """
-                \(told ?? "")<p>What was changed with the console, and by commands about what is parked, unclaimed or a dead \
+                \(told)<p>What was changed with the console, and by commands about what is parked, unclaimed or a dead \
                 letter, the newest first.</p>
                 \(ConsolePage.table("Changes", heads, rows, none: "Nothing was changed yet."))
                 <p class="pages">\(page > 1 ? link("Before", page - 1) : "") <span>Page \(page)</span> \

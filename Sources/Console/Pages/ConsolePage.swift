@@ -100,11 +100,19 @@ struct ConsolePage {
         "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.shown(text))</a>"
     }
 
+    /// Characters of the longest word that no cell breaks: ids are up to so long, but for hostile ones.
+    private static let longestWord = 40
+
+    /// A word of a cell is broken only where it is longer than any that one expects, and never at a hyphen.
+    static func word(_ text: String) -> String {
+        let shown = HTMLText.shown(text)
+        let isWord = text.count <= longestWord && !text.contains(where: \.isWhitespace)
+        return isWord && !text.isEmpty ? "<span class=\"word\">\(shown)</span>" : shown
+    }
+
     /// A cell's text; a time in fewer characters, with the whole of it beside.
     static func cell(_ text: String) -> String {
-        guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else {
-            return HTMLText.shown(text)
-        }
+        guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else { return word(text) }
         return ShownTime.html(time)
     }
 

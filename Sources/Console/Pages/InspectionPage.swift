@@ -93,7 +93,7 @@ struct InspectionPage {
 
     private func facts(_ all: [Standing]) -> String {
         guard let first = all.first(where: { $0.row.isNamed(id) }) ?? all.first else { return "" }
-        return "<h2>Facts</h2>" + Facts.html(Facts.of(first.row))
+        return "<h2>Facts</h2>" + Facts.html(first.row)
     }
 
     // MARK: - Tables

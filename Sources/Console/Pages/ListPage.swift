@@ -9,8 +9,8 @@ struct ListPage {
     let rows: [ListRow]
     /// From 1.
     let page: Int
-    /// What the filters offer; nil: it is not known of what there are rows.
-    var kinds: ListedKinds?
+    /// What the filters offer.
+    let kinds: ListedKinds
     let session: Sessions.Session
 
     var html: String {
@@ -23,27 +23,45 @@ struct ListPage {
     }
 
     private var filters: String {
-        let app =
-            kinds.map { "<select id=\"bundle\" name=\"bundle\">\(options($0.bundleIDs, filter.bundleID))</select>" }
-                ?? """
-                <input id="bundle" name="bundle" value="\(HTMLText.escaped(filter.bundleID ?? ""))" placeholder="any" spellcheck="false">
-                """
+        var fields = [
+            Self.choice("bundle", "App", kinds.bundleIDs.map { ($0, $0) }, filter.bundleID),
+            Self.choice("reason", list.reasonLabel, kinds.reasons.map { ($0, $0) }, filter.reason),
+        ]
+        if list.parts.contains(.player) { fields.append(Self.text("player", "Player", filter.playerID)) }
+        if list.parts.contains(.product) { fields.append(Self.text("product", "Product", filter.productID)) }
+        if !list.ages.isEmpty {
+            fields.append(Self.choice("age", "Age", list.ages.map { ($0.rawValue, $0.words) }, filter.age?.rawValue))
+        }
         return """
-            <form class="filter" action="/\(list.name)" method="get">
-            <label for="bundle">App</label>\(app)
-            <label for="reason">\(list.reasonLabel)</label>
-            <select id="reason" name="reason">\(options(kinds?.reasons ?? list.reasons, filter.reason))</select>
-            <button>Show</button></form>
+            <form class="filter" action="/\(list.name)" method="get">\(fields.joined())<button>Show</button></form>
             """
     }
 
+    private static func field(_ name: String, _ label: String, _ control: String) -> String {
+        "<div><label for=\"\(name)\">\(label)</label> \(control)</div>"
+    }
+
+    private static func text(_ name: String, _ label: String, _ value: String?) -> String {
+        field(
+            name, label,
+            """
+            <input id="\(name)" name="\(name)" value="\(HTMLText.escaped(value ?? ""))" placeholder="any" \
+            maxlength="\(SearchLimits.maximumID)" autocomplete="off" spellcheck="false">
+            """)
+    }
+
     /// Any, and each that there is; what is chosen is among them, though its last row be gone.
-    private func options(_ offered: [String], _ chosen: String?) -> String {
-        let all = offered + [chosen].compactMap(\.self).filter { !offered.contains($0) }
-        return "<option value=\"\">any</option>"
-            + all.map { one in
-                "<option value=\"\(HTMLText.escaped(one))\"\(one == chosen ? " selected" : "")>\(HTMLText.shown(one))</option>"
-            }.joined()
+    private static func choice(
+        _ name: String, _ label: String, _ offered: [(value: String, words: String)], _ chosen: String?
+    ) -> String {
+        let gone: (value: String, words: String)? =
+            offered.contains { $0.value == chosen } ? nil : chosen.map { ($0, $0) }
+        let options = (offered + [gone].compactMap(\.self)).map { value, words in
+            "<option value=\"\(HTMLText.escaped(value))\"\(value == chosen ? " selected" : "")>\(HTMLText.shown(words))</option>"
+        }
+        return field(
+            name, label,
+            "<select id=\"\(name)\" name=\"\(name)\"><option value=\"\">any</option>\(options.joined())</select>")
     }
 
     private var actions: String {
@@ -65,22 +83,32 @@ struct ListPage {
         ShownNumber.whole(Double(count.rows)) + (count.isLeast ? " or more" : "") + " in all"
     }
 
+    /// Changes that several rows can be picked for.
+    private var picked: [ConsoleChange] { session.user.mayChange ? list.changes.filter(\.takesFilter) : [] }
+
     private var table: String {
-        let mayChange = session.user.mayChange && !list.changes.isEmpty
-        let heads = (mayChange ? [("Decide", false)] : []) + list.columns.map { ($0.name, $0.isNumber) }
-        let cells = rows.map { row in
-            (mayChange ? [decisions(row)] : [])
-                + row.cells.enumerated().map { index, cell in
-                    guard index == 0, let search = row.search else { return ConsolePage.cell(cell) }
-                    return ConsolePage.link(cell, to: ConsolePage.address("/search", [("q", search)]))
-                }
+        var shown = ListTable(list: list, rows: rows)
+        if session.user.mayChange, !list.changes.isEmpty { shown.decisions = decision }
+        let table = shown.html
+        guard !picked.isEmpty, rows.contains(where: { $0.id != nil }) else { return table }
+        let buttons = picked.map { change in
+            "<button name=\"change\" value=\"\(change.rawValue)\"\(change.isFinal ? " class=\"danger\"" : "")>"
+                + "\(change.title) the picked</button>"
         }
-        return ConsolePage.table(list.title, heads, cells, none: "There is nothing here.")
+        return """
+            <form id="pick" action="/confirm" method="get">\(ConsolePage.hidden(PickedRows.marker, "1"))\(table)\
+            <p class="actions">\(buttons.joined(separator: " "))</p></form>
+            """
     }
 
-    private func decisions(_ row: ListRow) -> String {
+    private func decision(_ place: Int, _ row: ListRow) -> String {
         guard let id = row.id else { return "" }
-        return (row.changes ?? list.changes).map { ConsolePage.button($0, id: id) }.joined(separator: " ")
+        let box =
+            picked.isEmpty
+            ? ""
+            : "<input type=\"checkbox\" name=\"\(PickedRows.field(place))\" value=\"\(HTMLText.escaped(id))\" "
+                + "aria-label=\"Pick \(HTMLText.shown(id))\">"
+        return box + (row.changes ?? list.changes).map { ConsolePage.button($0, id: id) }.joined(separator: " ")
     }
 
     private var pages: String {

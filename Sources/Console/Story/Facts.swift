@@ -15,21 +15,20 @@ enum Facts {
         ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
     ]
 
-    /// Of a row, each with HTML.
-    static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
+    /// Each with HTML.
+    private static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
         var facts: [(name: String, html: String)] = []
         if row.text("product_id") != nil { facts.append(("Purchase", row.purchase)) }
-        if let price = row.number("price_milliunits"), let currency = row.text("currency") {
-            facts.append(("Price", "\(ShownNumber.short(Double(price) / 1000)) \(HTMLText.shown(currency))"))
-        }
+        let price = ShownPrice.text(row.number("price_milliunits").map(Int64.init), row.text("currency"))
+        if !price.isEmpty { facts.append(("Price", HTMLText.shown(price))) }
         facts += ids.filter { row.text($0.1) != nil }.map { ($0.0, row.link($0.1)) }
         facts += words.filter { row.text($0.1) != nil }.map { ($0.0, row.shown($0.1)) }
         facts += times.compactMap { name, column in row.time(column).map { (name, ShownTime.html($0)) } }
         return facts
     }
 
-    static func html(_ facts: [(name: String, html: String)]) -> String {
+    static func html(_ row: InspectionRow) -> String {
         "<dl class=\"facts\">"
-            + facts.map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined() + "</dl>"
+            + of(row).map { "<div><dt>\($0.name)</dt><dd>\($0.html)</dd></div>" }.joined() + "</dl>"
     }
 }

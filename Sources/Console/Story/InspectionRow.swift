@@ -35,7 +35,8 @@ struct InspectionRow {
     func link(_ name: String) -> String { text(name).map(Self.link) ?? "?" }
 
     static func link(_ id: String) -> String {
-        ConsolePage.link(id, to: ConsolePage.address("/search", [("q", id)]))
+        let address = HTMLText.escaped(ConsolePage.address("/search", [("q", id)]))
+        return "<a href=\"\(address)\">\(ConsolePage.word(id))</a>"
     }
 
     /// `2 × gems`.

@@ -20,7 +20,7 @@ struct Standings {
 
     private func held(_ row: InspectionRow) -> Standing {
         let reason = row.text("reason") ?? "?"
-        let what = "\(row.purchase) of player \(row.link("player_id"))"
+        let what = "\(row.purchase) of player \(row.link("player_id")), transaction \(row.link("transaction_id")),"
         let isReleased = row.text("released_at") != nil
         let reject = row.text("transaction_id").map { Standing.Change(change: .rejectHeld, id: $0) }
         let release = row.text("transaction_id").map { Standing.Change(change: .release, id: $0) }

@@ -6,8 +6,10 @@ import Postgres
 public struct UnclaimedFilter: Sendable, Equatable {
     public var bundleID: String?
     public var reason: UnclaimedReason?
-    /// `list` does not look at it.
     public var transactionID: String?
+    public var productID: String?
+    /// The latest time at which Apple told of it.
+    public var until: Timestamp?
 
     public init(bundleID: String? = nil, reason: UnclaimedReason? = nil, transactionID: String? = nil) {
         self.bundleID = bundleID
@@ -18,7 +20,9 @@ public struct UnclaimedFilter: Sendable, Equatable {
     /// As a change of it is entered.
     public var subject: String { transactionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
 
-    fileprivate var parameters: [PostgresParameter] { [.text(bundleID), .text(reason?.rawValue)] }
+    fileprivate var parameters: [PostgresParameter] {
+        [.text(transactionID), .text(bundleID), .text(reason?.rawValue), .text(productID), .timestamptz(until)]
+    }
 }
 
 /// A purchase that Apple told of and that is nobody's, as an operator sees it.
@@ -67,7 +71,7 @@ public struct UnclaimedAdministration: Sendable {
 
     public func count(_ filter: UnclaimedFilter) async throws -> Count {
         try await pool.run { session in
-            let rows = try session.execute(Self.counting, filter.parameters + [.text(filter.transactionID)])
+            let rows = try session.execute(Self.counting, filter.parameters)
             let (all, retriable) = (try rows.column("unclaimed"), try rows.column("retriable"))
             return Count(
                 all: Int(rows.int8(0, all) ?? 0), retriable: Int(rows.int8(0, retriable) ?? 0),
@@ -84,9 +88,7 @@ public struct UnclaimedAdministration: Sendable {
         while retried < limit {
             let count = min(limit - retried, Self.retriedAtATime)
             let due = try await pool.run { session in
-                try session.execute(
-                    Self.retrying, filter.parameters + [.text(filter.transactionID), .int8(Int64(count))]
-                ).affectedRows
+                try session.execute(Self.retrying, filter.parameters + [.int8(Int64(count))]).affectedRows
             }
             retried += due
             if due < count { break }

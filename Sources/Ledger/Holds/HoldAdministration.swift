@@ -55,12 +55,10 @@ public struct HoldAdministration: Sendable {
         }
     }
 
-    /// Oldest first. The filter's `transactionID` is not looked at.
+    /// Oldest first.
     public func list(_ filter: HoldFilter, limit: Int) async throws -> [HoldSummary] {
         try await pool.run { session in
-            let rows = try session.execute(
-                Self.listing, [.int8(Int64(limit)), .text(filter.bundleID), .text(filter.reason?.rawValue)])
-            return try HoldSummary.all(rows)
+            try HoldSummary.all(session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters))
         }
     }
 
@@ -78,7 +76,6 @@ public struct HoldAdministration: Sendable {
                 try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows
             }
         }
-        let chosen = [PostgresParameter.text(filter.bundleID), .text(filter.reason?.rawValue)]
         var last = ""
         var released = 0
         while true {
@@ -86,7 +83,7 @@ public struct HoldAdministration: Sendable {
             let left = PostgresParameter.int8(limit.map { Int64($0 - released) })
             let (newest, count) = try await pool.run { session in
                 let rows = try session.execute(
-                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + chosen + [left])
+                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + filter.ofMany + [left])
                 let (last, released) = (try rows.column("last_transaction_id"), try rows.column("released"))
                 return (rows.text(0, last), Int(rows.int8(0, released) ?? 0))
             }

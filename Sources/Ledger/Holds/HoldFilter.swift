@@ -7,6 +7,10 @@ public struct HoldFilter: Sendable, Equatable {
     public var transactionID: StoreTransactionID?
     public var bundleID: String?
     public var reason: Reason?
+    public var playerID: String?
+    public var productID: String?
+    /// The latest time of a hold.
+    public var until: Timestamp?
 
     public init(transactionID: StoreTransactionID? = nil, bundleID: String? = nil, reason: Reason? = nil) {
         self.transactionID = transactionID
@@ -14,7 +18,10 @@ public struct HoldFilter: Sendable, Equatable {
         self.reason = reason
     }
 
-    var parameters: [PostgresParameter] {
-        [.text(transactionID?.text), .text(bundleID), .text(reason?.rawValue)]
+    var parameters: [PostgresParameter] { [.text(transactionID?.text)] + ofMany }
+
+    /// Without the transaction.
+    var ofMany: [PostgresParameter] {
+        [.text(bundleID), .text(reason?.rawValue), .text(playerID), .text(productID), .timestamptz(until)]
     }
 }

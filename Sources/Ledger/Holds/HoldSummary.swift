@@ -23,6 +23,11 @@ public struct HoldSummary: Sendable, Equatable {
     public let catalogVersion: Int64
     /// Without a verdict, since the last decision.
     public let tries: Int
+    /// Of the whole quantity, in thousandths of the currency's unit. Nil where Apple did not tell it, and where it was held before
+    /// Apple was asked.
+    public let priceMilliunits: Int64?
+    /// ISO 4217.
+    public let currency: String?
 }
 
 extension HoldSummary {
@@ -34,7 +39,7 @@ extension HoldSummary {
 
     private enum Column: String, CaseIterable {
         case transactionID, originalTransactionID, playerID, bundleID, productID, quantity, environment, reason
-        case waived, submissionID, purchasedAt, heldAt, releasedAt, note, catalogVersion, tries
+        case waived, submissionID, purchasedAt, heldAt, releasedAt, note, catalogVersion, tries, evidence
     }
 
     private init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<Column>) {
@@ -46,6 +51,9 @@ extension HoldSummary {
             let purchasedAt = rows.timestamp(row, columns[.purchasedAt]),
             let heldAt = rows.timestamp(row, columns[.heldAt])
         else { return nil }
+        let told = rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:))?.purchases.first {
+            $0.transactionID.text == transaction
+        }
         self.init(
             transactionID: transaction, originalTransactionID: original, playerID: player, bundleID: bundle,
             productID: product, quantity: Int(rows.int4(row, columns[.quantity]) ?? 1), environment: environment,
@@ -53,6 +61,7 @@ extension HoldSummary {
             submissionID: submission, purchasedAt: purchasedAt, heldAt: heldAt,
             releasedAt: rows.timestamp(row, columns[.releasedAt]), note: rows.text(row, columns[.note]),
             catalogVersion: rows.int8(row, columns[.catalogVersion]) ?? 0,
-            tries: Int(rows.int4(row, columns[.tries]) ?? 0))
+            tries: Int(rows.int4(row, columns[.tries]) ?? 0), priceMilliunits: told?.told?.priceMilliunits,
+            currency: told?.currency)
     }
 }

@@ -31,12 +31,10 @@ public struct ParkedAdministration: Sendable {
         self.pool = pool
     }
 
-    /// Oldest first. The filter's `submissionID` is not looked at.
+    /// Oldest first.
     public func list(_ filter: ParkedFilter, limit: Int) async throws -> [ParkedSummary] {
         try await pool.run { session in
-            let rows = try session.execute(
-                Self.listing, [.int8(Int64(limit)), .text(filter.bundleID), .text(filter.reason?.rawValue)])
-            return try ParkedSummary.all(rows)
+            try ParkedSummary.all(session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters))
         }
     }
 
@@ -59,9 +57,7 @@ public struct ParkedAdministration: Sendable {
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
         guard filter.submissionID != nil || limit != nil else {
-            return try await ParkedPages.run(
-                Self.retryingPage, [.text(filter.bundleID), .text(filter.reason?.rawValue)], in: pool,
-                progress: progress)
+            return try await ParkedPages.run(Self.retryingPage, filter.ofMany, in: pool, progress: progress)
         }
         var rest = try await ids(filter, limit: limit)[...]
         var due = 0
@@ -82,8 +78,7 @@ public struct ParkedAdministration: Sendable {
                 if let submission = filter.submissionID {
                     try session.execute(Self.findingNamed, [.text(submission), limit])
                 } else {
-                    try session.execute(
-                        Self.finding, [.text(filter.bundleID), .text(filter.reason?.rawValue), limit])
+                    try session.execute(Self.finding, filter.ofMany + [limit])
                 }
             let id = try rows.column("id")
             return (0..<rows.count).compactMap { rows.uuid($0, id)?.nameBased }

@@ -10,13 +10,19 @@ public struct RefundFilter: Sendable, Equatable {
 
     public var bundleID: String?
     public var state: State?
+    public var playerID: String?
+    public var productID: String?
+    /// The earliest time of Apple's notice.
+    public var since: Timestamp?
 
     public init(bundleID: String? = nil, state: State? = nil) {
         self.bundleID = bundleID
         self.state = state
     }
 
-    fileprivate var parameters: [PostgresParameter] { [.text(bundleID), .text(state?.rawValue)] }
+    fileprivate var parameters: [PostgresParameter] {
+        [.text(bundleID), .text(state?.rawValue), .text(playerID), .text(productID), .timestamptz(since)]
+    }
 }
 
 /// What Apple took back, or gave again, as an operator sees it.

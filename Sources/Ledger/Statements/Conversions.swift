@@ -49,6 +49,10 @@ extension PostgresParameter {
         uuidArray(values.map { Optional($0.stored) })
     }
 
+    static func timestamptz(_ value: Timestamp?) -> PostgresParameter {
+        timestamptz(unixMicroseconds: value?.microseconds)
+    }
+
     static func timestamps(_ values: [Timestamp?]) -> PostgresParameter {
         timestamptzArray(unixMicroseconds: values.map { $0?.microseconds })
     }

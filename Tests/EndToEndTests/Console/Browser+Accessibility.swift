@@ -40,4 +40,41 @@ extension Browser {
             try await evaluate("return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
         }
     }
+
+    /// What one must scroll or guess to read: a table wider than its place, a word of a cell broken, buttons of one row on several
+    /// lines, a label that is not above its field.
+    func layoutFaults() async throws -> [String] {
+        let found = try await evaluate(
+            """
+            const faults = [];
+            const lines = rects => new Set([...rects].map(rect => Math.round(rect.top))).size;
+            for (const region of document.querySelectorAll('.wide'))
+              if (region.checkVisibility() && region.scrollWidth > region.clientWidth) faults.push('scrolls: ' + region.getAttribute('aria-label'));
+            const range = document.createRange();
+            for (const cell of document.querySelectorAll('.wide td, .wide th')) {
+              const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+              while (walker.nextNode()) {
+                const node = walker.currentNode;
+                if (!node.parentElement.checkVisibility()) continue;
+                const words = node.parentElement.closest('.word') ? /\\S+/g : /[^\\s-]+/g;
+                for (const match of node.data.matchAll(words)) {
+                  if (match[0].length > 40) continue;
+                  range.setStart(node, match.index);
+                  range.setEnd(node, match.index + match[0].length);
+                  if (lines(range.getClientRects()) > 1) faults.push('breaks: ' + match[0]);
+                }
+              }
+            }
+            for (const row of document.querySelectorAll('.decide'))
+              if (lines([...row.querySelectorAll('.button')].map(button => button.getBoundingClientRect())) > 1)
+                faults.push('stacks: ' + row.textContent);
+            for (const field of document.querySelectorAll('.filter > div')) {
+              const [label, control] = [...field.children].map(child => child.getBoundingClientRect());
+              if (Math.abs(label.left - control.left) > 1 || label.bottom > control.top + 1)
+                faults.push('apart: ' + field.textContent);
+            }
+            return faults;
+            """)
+        return found as? [String] ?? ["the page gave no answer"]
+    }
 }

@@ -50,9 +50,9 @@ final class ConsoleClient: Sendable {
     }
 
     /// What a person does: asks for the page that confirms, and presses its button.
-    func confirm(_ address: String) async throws -> Answer {
+    func confirm(_ address: String, note: String = "") async throws -> Answer {
         let page = try await get(address)
-        var form: [String: String] = [:]
+        var form = ["note": note]
         for field in page.body.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/) {
             form[String(field.output.1)] = String(field.output.2)
         }

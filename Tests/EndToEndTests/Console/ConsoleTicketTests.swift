@@ -74,6 +74,7 @@ struct ConsoleTicketTests {
                         #expect(try #require(try await browser.contentWidth) <= width, "\(id) at \(kind)")
                         try await browser.picture("ticket-\(id)-\(kind)")
                     }
+                        #expect(try await browser.layoutFaults() == [], "\(id) at \(kind)")
                     for path in ["/search?q=p-held-1x", "/sessions", "/held", "/confirm?change=release&id=9910"] {
                         try await browser.open(console + path)
                         #expect(try await browser.graveFaults() == [], "\(path) at \(kind)")

@@ -1,6 +1,7 @@
 import Fulfillment
 import Ledger
 import NamesAndTimes
+import Postgres
 import TestSupport
 import Testing
 
@@ -18,7 +19,9 @@ struct ConsoleListConformance {
     }
 
     /// Two rows in each table, of two reasons or states where the list tells them apart.
-    private func with(_ implementation: Implementation, _ body: (any ConsoleList) async throws -> Void) async throws {
+    private func with(
+        _ implementation: Implementation, _ body: (any ConsoleList, PostgresPool) async throws -> Void
+    ) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
         switch implementation {
@@ -27,10 +30,10 @@ struct ConsoleListConformance {
                 let held = Sample.judged(Sample.purchase("100\(offset)"), .consumable, .hold(reason))
                 _ = try await ledger.record(Sample.decision([held], offset: Int64(offset)))
             }
-            try await body(HeldList(store: HoldAdministration(pool: database.pool)))
+            try await body(HeldList(store: HoldAdministration(pool: database.pool)), database.pool)
         case .parked:
             try await park(in: database)
-            try await body(ParkedList(store: ParkedAdministration(pool: database.pool)))
+            try await body(ParkedList(store: ParkedAdministration(pool: database.pool)), database.pool)
         case .unclaimed:
             let subject = AnnouncedSubject(database, ledger)
             try await subject.enter([
@@ -40,13 +43,13 @@ struct ConsoleListConformance {
             let catalog = AnnouncedSubject.catalog(.report)
             let leased = try await subject.announced.leaseDue(under: catalog, limit: 10)
             _ = try await subject.announced.deliver(leased, under: catalog, at: Sample.noon)
-            try await body(UnclaimedList(store: UnclaimedAdministration(pool: database.pool)))
+            try await body(UnclaimedList(store: UnclaimedAdministration(pool: database.pool)), database.pool)
         case .subscriptions:
             let subject = FollowedSubscriptionsConformance.Subject(database, ledger)
             for (offset, original) in ["1000", "2000"].enumerated() {
                 _ = try await subject.grant(original, original: original, at: 0, offset: Int64(offset))
             }
-            try await body(SubscriptionList(store: SubscriptionAdministration(pool: database.pool)))
+            try await body(SubscriptionList(store: SubscriptionAdministration(pool: database.pool)), database.pool)
         case .refunds:
             let subject = AnnouncedSubject(database, ledger)
             let granted = Sample.judged(Sample.purchase("1001"), .consumable, .grant(payload: nil))
@@ -55,7 +58,7 @@ struct ConsoleListConformance {
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1001", id: "n-2")
             try await subject.apply(
                 .reversed, of: "1001", id: "n-3", signedAt: Sample.noon.adding(milliseconds: 1_000))
-            try await body(RefundList(store: RefundAdministration(pool: database.pool)))
+            try await body(RefundList(store: RefundAdministration(pool: database.pool)), database.pool)
         }
         await ledger.close()
     }
@@ -74,7 +77,7 @@ struct ConsoleListConformance {
 
     @Test("counts what it shows, and shows no more than asked for", arguments: Implementation.allCases)
     func counts(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             let count = try await list.count(ListFilter())
             #expect(count.rows == 2 && !count.isLeast)
             #expect(try await list.rows(ListFilter(), limit: 10).count == 2)
@@ -82,13 +85,25 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("a row has a cell for each column, and is found by its first", arguments: Implementation.allCases)
+    /// By what each row is found, wherever its column is.
+    private func ids(_ list: any ConsoleList, _ rows: [ListRow]) throws -> [String] {
+        let column = try #require(list.columns.firstIndex { $0.isLink })
+        return rows.map { $0.cells[column] }
+    }
+
+    @Test(
+        "a row has a cell for each column, of which the first leads a row, and one finds it",
+        arguments: Implementation.allCases)
     func rows(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             let rows = try await list.rows(ListFilter(), limit: 10)
             #expect(rows.allSatisfy { $0.cells.count == list.columns.count })
-            #expect(rows.allSatisfy { $0.search != nil && $0.search == $0.cells.first })
-            #expect(Set(rows.compactMap(\.search)).count == 2)
+            #expect(list.columns.first?.isUnder == false)
+            let found = Set(try ids(list, rows))
+            #expect(found.count == 2 && !found.contains(""))
+            for (index, column) in list.columns.enumerated() where column.isSince {
+                #expect(rows.allSatisfy { Timestamp(rfc3339: $0.cells[index]) != nil }, "\(column.name)")
+            }
             for (index, column) in list.columns.enumerated() where column.isNumber {
                 #expect(rows.allSatisfy { Int($0.cells[index]) != nil }, "\(column.name)")
             }
@@ -99,7 +114,7 @@ struct ConsoleListConformance {
         "a row has an id where it can be changed, and else none, and is changed as the list is",
         arguments: Implementation.allCases)
     func ids(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             let rows = try await list.rows(ListFilter(), limit: 10)
             #expect(rows.allSatisfy { ($0.id != nil) == !($0.changes ?? list.changes).isEmpty })
             #expect(rows.contains { $0.id != nil } == !list.changes.isEmpty)
@@ -111,22 +126,23 @@ struct ConsoleListConformance {
         "each of its reasons shows a part, each row is of one of them, and counts agree",
         arguments: Implementation.allCases)
     func reasons(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             #expect(Set(list.reasons).count == list.reasons.count && !list.reasons.isEmpty)
             var all: [String] = []
             for reason in list.reasons {
                 let filter = ListFilter(bundleID: nil, reason: reason)
                 let rows = try await list.rows(filter, limit: 10)
                 #expect(try await list.count(filter).rows == rows.count, "\(reason)")
-                all += rows.compactMap(\.search)
+                all += try ids(list, rows)
             }
-            #expect(all.sorted() == (try await list.rows(ListFilter(), limit: 10)).compactMap(\.search).sorted())
+            let known = try ids(list, try await list.rows(ListFilter(), limit: 10))
+            #expect(all.sorted() == known.sorted())
         }
     }
 
     @Test("shows an app's rows where one is asked for", arguments: Implementation.allCases)
     func apps(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             let filter = ListFilter(bundleID: Sample.bundle.text, reason: nil)
             let count = try await list.count(filter)
             #expect(count.rows == 2)
@@ -137,9 +153,67 @@ struct ConsoleListConformance {
         }
     }
 
+    @Test("is filtered by one row's id, player and product, where it says so", arguments: Implementation.allCases)
+    func parts(implementation: Implementation) async throws {
+        try await with(implementation) { list, _ in
+            let all = try await list.rows(ListFilter(), limit: 10)
+            func shows(_ filter: ListFilter, _ cell: String, in place: Int) async throws {
+                let rows = try await list.rows(filter, limit: 10)
+                #expect(!rows.isEmpty && rows.allSatisfy { $0.cells[place] == cell }, "\(list.columns[place].name)")
+                #expect(try await list.count(filter).rows == rows.count)
+            }
+            for (name, part) in [("player", ListPart.player), ("product", .product)] {
+                let place = list.columns.firstIndex { $0.name.lowercased() == name }
+                let cell = place.flatMap { place in all.map { $0.cells[place] }.first { !$0.isEmpty } } ?? "x"
+                let wanted = ListFilter([name: cell], of: list)
+                #expect((wanted != nil) == list.parts.contains(part), "\(name)")
+                guard let wanted, let place else { continue }
+                try await shows(wanted, cell, in: place)
+                let other = try #require(ListFilter([name: "nobody's"], of: list))
+                #expect(try await list.count(other).rows == 0)
+                #expect(try await list.rows(other, limit: 10).isEmpty)
+            }
+            if list.changes.contains(where: \.takesFilter) {
+                let id = try #require(all.last?.id)
+                try await shows(ListFilter(id: id), id, in: try #require(list.columns.firstIndex { $0.isLink }))
+            }
+        }
+    }
+
+    @Test("is filtered by the ages that it offers, counted from one moment", arguments: Implementation.allCases)
+    func ages(implementation: Implementation) async throws {
+        try await with(implementation) { list, _ in
+            for age in ListAge.allCases {
+                let now = Timestamp.current
+                for (years, isYounger) in [(-50, true), (50, false)] as [(Int64, Bool)] {
+                    let moment = now.adding(milliseconds: years * 365 * 86_400_000).milliseconds
+                    let filter = ListFilter(["age": age.rawValue, "now": "\(moment)"], of: list)
+                    #expect((filter != nil) == list.ages.contains(age), "\(age)")
+                    guard let filter else { continue }
+                    let wanted = isYounger == ListAge.recent.contains(age) ? 2 : 0
+                    let (count, rows) = (try await list.count(filter), try await list.rows(filter, limit: 10))
+                    #expect(count.rows == wanted && rows.count == wanted, "\(age), \(years) years")
+                }
+            }
+        }
+    }
+
+    @Test("offers the apps and reasons that its rows have, and no others", arguments: Implementation.allCases)
+    func kinds(implementation: Implementation) async throws {
+        try await with(implementation) { list, pool in
+            let kinds = try await ListedKinds.of(list.table, in: pool)
+            #expect(kinds.bundleIDs == [Sample.bundle.text])
+            var having: [String] = []
+            for reason in list.reasons where try await list.count(ListFilter(reason: reason)).rows > 0 {
+                having.append(reason)
+            }
+            #expect(kinds.reasons == having.sorted())
+        }
+    }
+
     @Test("has a name for addresses, and words for people", arguments: Implementation.allCases)
     func names(implementation: Implementation) async throws {
-        try await with(implementation) { list in
+        try await with(implementation) { list, _ in
             #expect(
                 !list.name.isEmpty && list.name.utf8.allSatisfy { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }
             )

@@ -62,9 +62,13 @@ extension LedgerDatabase {
     func plan(_ statement: String, types: String, parameters: String, analyze: Bool = false) async throws -> String {
         try await pool.run { session in
             try session.run(
-                script: "SET plan_cache_mode = force_generic_plan; PREPARE looked_at (\(types)) AS \(statement)")
+                script:
+                    "SET plan_cache_mode = force_generic_plan; PREPARE looked_at \(types.isEmpty ? "" : "(\(types))") AS \(statement)"
+            )
             let rows = try session.execute(
-                PostgresStatement("EXPLAIN \(analyze ? "(ANALYZE, BUFFERS)" : "") EXECUTE looked_at (\(parameters))"))
+                PostgresStatement(
+                    "EXPLAIN \(analyze ? "(ANALYZE, BUFFERS)" : "") EXECUTE looked_at \(parameters.isEmpty ? "" : "(\(parameters))")"
+                ))
             try session.run(script: "DEALLOCATE looked_at; RESET plan_cache_mode")
             return (0..<rows.count).compactMap { rows.text($0, 0) }.joined(separator: "\n")
         }

@@ -16,6 +16,18 @@ struct ConsolePartsTests {
         #expect(CSV.cell(text) == cell)
     }
 
+    @Test(
+        "a price is shown to its last thousandth that counts",
+        arguments: [
+            (19_990, "19.99 EUR"), (4_500, "4.50 EUR"), (120_000, "120 EUR"), (1_234_567, "1234.567 EUR"),
+            (50, "0.05 EUR"),
+            (5, "0.005 EUR"), (0, "0 EUR"), (-4_990, "-4.99 EUR"),
+        ] as [(Int64, String)])
+    func price(milliunits: Int64, text: String) {
+        #expect(ShownPrice.text(milliunits, "EUR") == text)
+        #expect(ShownPrice.text(nil, "EUR").isEmpty && ShownPrice.text(milliunits, nil).isEmpty)
+    }
+
     @Test("rows end with CR LF, heads first")
     func csv() {
         #expect(CSV.text(["A", "B"], [["1", "x,y"]]) == "A,B\r\n1,\"x,y\"\r\n")

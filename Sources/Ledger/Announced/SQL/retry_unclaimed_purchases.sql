@@ -1,13 +1,14 @@
--- An operator has them looked at again, the oldest first, also what killed its workers. $1 an app, $2 a reason, $3 a
--- transaction, or null; $4 how many. What somebody decides now is left out.
+-- An operator has them looked at again, the oldest first, also what killed its workers. $1–$4 a transaction, an app, a
+-- reason, a product, $5 the latest time at which Apple told of it, or null; $6 how many. What somebody decides now is left out.
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
     is_alone = false, deaths_alone = 0
 WHERE transaction_id = ANY (ARRAY(
     SELECT transaction_id
     FROM announced_purchases
-    WHERE state = 'unclaimed' AND evidence IS NOT NULL AND ($1::text IS NULL OR bundle_id = $1)
-        AND ($2::text IS NULL OR reason = $2) AND ($3::text IS NULL OR transaction_id = $3)
+    WHERE state = 'unclaimed' AND evidence IS NOT NULL AND ($1::text IS NULL OR transaction_id = $1)
+        AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
+        AND ($4::text IS NULL OR product_id = $4) AND stored_at <= coalesce($5::timestamptz, 'infinity')
     ORDER BY stored_at, transaction_id
-    LIMIT $4
+    LIMIT $6
     FOR UPDATE SKIP LOCKED));

@@ -1,5 +1,5 @@
--- All, and those whose release is under way; a sum that tells one set from another of as many. $1–$3 a transaction, an app, a
--- reason, or null
+-- All, and those whose release is under way; a sum that tells one set from another of as many. $1–$5 a transaction, an app, a
+-- reason, a player, a product, or null; $6 the latest time of a hold, or null
 SELECT coalesce(sum(held), 0)::int8 AS held, coalesce(sum(released), 0)::int8 AS released,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
@@ -12,7 +12,8 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT count(*), count(released_at), sum(hashtextextended(transaction_id, 0))
         FROM holds
-        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND held_at <= coalesce($6::timestamptz, 'infinity')
+            AND ($4::text IS NULL OR player_id = $4) AND ($5::text IS NULL OR product_id = $5)
     ) AS counted
     WHERE $1::text IS NULL
 ) AS part;

@@ -1,5 +1,5 @@
 -- For an operator who rejects them, oldest first, behind the one of $1 (held at) and $2 (transaction). $3 how many;
--- $4–$6 a transaction, an app, a reason, or null
+-- $4–$8 a transaction, an app, a reason, a player, a product, or null; $9 the latest time of a hold, or null
 SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
     known.submission, submission_key, source_topic, source_partition, source_offset, source_timestamp, traceparent,
     evidence, tries, coalesce(leased_until, 'epoch') AS leased_until, NULL::int8 AS daily_count, false AS is_due, risk,
@@ -16,6 +16,8 @@ FROM (
         SELECT * FROM holds
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason
             AND (held_at, transaction_id) > ($1::timestamptz, $2::text)
+            AND held_at <= coalesce($9::timestamptz, 'infinity')
+            AND ($7::text IS NULL OR player_id = $7) AND ($8::text IS NULL OR product_id = $8)
         ORDER BY held_at, transaction_id
         LIMIT $3
     ) AS one

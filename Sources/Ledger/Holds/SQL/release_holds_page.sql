@@ -1,6 +1,7 @@
 -- Marks them for the workers; whoever has one leased finds its lease gone. Of the rows behind $2 by transaction, $3 at most,
--- those of an app and a reason, or of any (null). $1 operator; $4, $5 app and reason; $6 how many in all, or null. Returns
--- the last row looked at, null behind the end, and how many were released.
+-- those of an app, a reason, a player and a product, or of any (null). $1 operator; $4–$7 app, reason, player and product; $8 the
+-- latest time of a hold, $9 how many in all, or null. Returns the last row looked at, null behind the end, and how many were
+-- released.
 WITH page AS (
     SELECT transaction_id
     FROM (SELECT transaction_id FROM holds WHERE transaction_id > $2 ORDER BY transaction_id LIMIT $3) AS looked
@@ -15,8 +16,10 @@ WITH page AS (
         FROM holds
         WHERE transaction_id > $2 AND transaction_id <= (SELECT transaction_id FROM page) AND released_at IS NULL
             AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
+            AND ($6::text IS NULL OR player_id = $6) AND ($7::text IS NULL OR product_id = $7)
+            AND held_at <= coalesce($8::timestamptz, 'infinity')
         ORDER BY transaction_id
-        LIMIT $6::int8
+        LIMIT $9::int8
         FOR UPDATE))
     RETURNING holds.*
 ), remembered AS (

@@ -1,5 +1,5 @@
--- All, and those that someone works on; a sum that tells one set from another of as many. $1–$3 a submission, an app, a reason,
--- or null
+-- All, and those that someone works on; a sum that tells one set from another of as many. $1–$4 a submission, an app, a reason,
+-- a player, or null; $5 the latest time of parking, or null
 SELECT coalesce(sum(parked), 0)::int8 AS parked, coalesce(sum(leased), 0)::int8 AS leased,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
@@ -13,7 +13,8 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT count(*), count(*) FILTER (WHERE leased_until > now()), sum(uuid_hash_extended(id, 0))
         FROM parked
-        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND parked_at <= coalesce($5::timestamptz, 'infinity')
+            AND ($4::text IS NULL OR player_id = $4)
     ) AS counted
     WHERE $1::text IS NULL
 ) AS part;

@@ -1,21 +1,22 @@
--- Leases for an operator, whether due or not, oldest first. $1 seconds; $2 how many; $3–$5 a submission, an app, a reason, or
--- null; $6 rows to leave out
+-- Leases for an operator, whether due or not, oldest first. $1 seconds; $2 how many; $3–$6 a submission, an app, a reason, a
+-- player, or null; $7 the latest time of parking, or null; $8 rows to leave out
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH chosen AS (
     SELECT id
     FROM parked
     WHERE submission_id = $3 AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
-        AND id <> ALL ($6::uuid[])
+        AND id <> ALL ($8::uuid[])
     UNION ALL
     (SELECT one.id
     FROM kinds_of_parked($4, $5) AS kind
     CROSS JOIN LATERAL (
         SELECT id, parked_at
         FROM parked
-        WHERE bundle_id = kind.bundle_id AND reason = kind.reason
+        WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND parked_at <= coalesce($7::timestamptz, 'infinity')
+            AND ($6::text IS NULL OR player_id = $6)
             AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
-            AND id <> ALL ($6::uuid[])
+            AND id <> ALL ($8::uuid[])
         ORDER BY parked_at, id
         LIMIT $2
     ) AS one

@@ -1,5 +1,5 @@
--- Of the rows behind $1 by id, $2 at most, those of an app and a reason, or of any (null), as retry_parked. Returns the last
--- row looked at, null behind the end, and how many are due.
+-- Of the rows behind $1 by id, $2 at most, those of an app, a reason and a player ($3–$5), or of any (null), that were parked at
+-- $6 (or null) at the latest, as retry_parked. Returns the last row looked at, null behind the end, and how many are due.
 WITH page AS (
     SELECT id FROM (SELECT id FROM parked WHERE id > $1 ORDER BY id LIMIT $2) AS looked ORDER BY id DESC LIMIT 1
 ), due AS (
@@ -9,7 +9,8 @@ WITH page AS (
         SELECT ctid
         FROM parked
         WHERE id > $1 AND id <= (SELECT id FROM page) AND ($3::text IS NULL OR bundle_id = $3)
-            AND ($4::text IS NULL OR reason = $4)
+            AND ($4::text IS NULL OR reason = $4) AND ($5::text IS NULL OR player_id = $5)
+            AND parked_at <= coalesce($6::timestamptz, 'infinity')
             AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
         ORDER BY id
         FOR UPDATE SKIP LOCKED))

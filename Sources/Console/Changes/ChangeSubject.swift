@@ -1,0 +1,56 @@
+import Fulfillment
+import Ledger
+
+/// What a change is about: one row, some that were picked, or all that a filter shows.
+struct ChangeSubject: Sendable {
+    let change: ConsoleChange
+    /// Empty: what the filter shows.
+    let ids: [String]
+    let filter: ListFilter
+
+    /// Nil where the fields name no change that the console knows. An empty id is a fault, and never all.
+    init?(_ fields: [String: String], lists: [any ConsoleList]) {
+        guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
+        self.change = change
+        let isTransaction = change != .retry && change != .rejectParked
+        func isSound(_ id: String) -> Bool {
+            !id.isEmpty && (!isTransaction || TransactionIDText.isSound(id)) && id.count <= SearchLimits.maximumID
+                && !id.utf8.contains(0)
+        }
+        if let ids = fields["id"].map({ [$0] }) ?? PickedRows.ids(fields) {
+            guard ids.allSatisfy(isSound), change.takesFilter || ids.count == 1 else { return nil }
+            (self.ids, self.filter) = (ids, ListFilter())
+            self.isPicked = fields["id"] == nil
+            return
+        }
+        guard change.takesFilter, let list = lists.first(where: { $0.name == change.list }),
+            let filter = ListFilter(fields, of: list)
+        else { return nil }
+        (self.ids, self.filter, self.isPicked) = ([], filter, false)
+    }
+
+    private let isPicked: Bool
+
+    /// A form of picked rows in which there is none.
+    var isNothing: Bool { isPicked && ids.isEmpty }
+
+    /// Each is counted, changed and entered by itself.
+    var targets: [ListFilter] { ids.isEmpty ? [filter] : ids.map { ListFilter(id: $0) } }
+
+    /// Several players may have given their submissions one id.
+    var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
+
+    /// That tell it again.
+    var fields: [(String, String)] {
+        isPicked ? PickedRows.fields(ids) : ids.first.map { [("id", $0)] } ?? filter.fixedFields
+    }
+
+    /// For people.
+    var text: String {
+        switch ids.count {
+        case 0: "Those that the filter shows: \(filter.text)."
+        case 1: "Of \(ids[0])."
+        default: "Of these \(ids.count), which were picked."
+        }
+    }
+}

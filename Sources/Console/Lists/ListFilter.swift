@@ -1,0 +1,101 @@
+import Ledger
+import NamesAndTimes
+import ReceiptdConfiguration
+
+/// What a list shows: all rows, or those for which every part holds.
+struct ListFilter: Sendable {
+    /// One row, whatever the other parts say.
+    var id: String?
+    var bundleID: String?
+    var reason: String?
+    var playerID: String?
+    var productID: String?
+    var age: ListAge?
+    /// Ages are counted back from here, so that a confirmed change is of the rows that were counted.
+    var now = WallClock.now
+
+    init(id: String? = nil, bundleID: String? = nil, reason: String? = nil) {
+        (self.id, self.bundleID, self.reason) = (id, bundleID, reason)
+    }
+
+    /// Nil where it asks for what the list does not have: a change of more than was meant is worse than none.
+    init?(_ fields: [String: String], of list: any ConsoleList) {
+        func value(_ name: String) -> String? {
+            let text = String((fields[name] ?? "").trimmed)
+            return text.isEmpty ? nil : text
+        }
+        (bundleID, reason) = (value("bundle"), value("reason"))
+        (playerID, productID) = (value("player"), value("product"))
+        age = value("age").flatMap(ListAge.init)
+        if let time = value("now") {
+            guard let time = Int64(time), time.magnitude < Self.farthest else { return nil }
+            now = Timestamp(milliseconds: time)
+        }
+        guard reason.map(list.reasons.contains) ?? true, playerID == nil || list.parts.contains(.player),
+            productID == nil || list.parts.contains(.product),
+            value("age") == nil || age.map(list.ages.contains) ?? false,
+            [bundleID, playerID, productID].compactMap(\.self).allSatisfy(Self.isSound)
+        else { return nil }
+    }
+
+    /// Milliseconds: some thousands of years.
+    private static let farthest: UInt64 = 1 << 47
+
+    private static func isSound(_ text: String) -> Bool {
+        text.count <= SearchLimits.maximumID && !text.utf8.contains(0)
+    }
+
+    /// The time that the age means.
+    var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
+
+    /// For people.
+    var text: String { words(playerID.map { "player \($0)" }) }
+
+    /// For the record of a change, which outlives the player: `hold_decisions` and the outcomes name each of theirs.
+    var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
+
+    private func words(_ player: String?) -> String {
+        let parts = [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }].compactMap(\.self)
+        let all = ConsoleChanges.subject(bundleID: bundleID, reason: reason)
+        guard !parts.isEmpty else { return all }
+        return ((bundleID == nil && reason == nil ? [] : [all]) + parts).joined(separator: ", ")
+    }
+
+    /// As in an address.
+    var fields: [(String, String)] {
+        [
+            ("bundle", bundleID), ("reason", reason), ("player", playerID), ("product", productID),
+            ("age", age?.rawValue),
+        ].compactMap { name, value in value.map { (name, $0) } }
+    }
+
+    /// As in a form that confirms.
+    var fixedFields: [(String, String)] { fields + (age == nil ? [] : [("now", "\(now.milliseconds)")]) }
+}
+
+/// How old a row is.
+enum ListAge: String, CaseIterable, Sendable {
+    case overHour = "over-hour"
+    case overDay = "over-day"
+    case overWeek = "over-week"
+    case overMonth = "over-month"
+    case underDay = "under-day"
+    case underWeek = "under-week"
+    case underMonth = "under-month"
+
+    static let waiting: [ListAge] = [.overHour, .overDay, .overWeek, .overMonth]
+    static let recent: [ListAge] = [.underDay, .underWeek, .underMonth]
+
+    var words: String {
+        rawValue.replacing("-hour", with: " an hour").replacing("-", with: " a ")
+    }
+
+    var seconds: Int64 {
+        switch self {
+        case .overHour: 3_600
+        case .overDay, .underDay: 86_400
+        case .overWeek, .underWeek: 7 * 86_400
+        case .overMonth, .underMonth: 30 * 86_400
+        }
+    }
+}

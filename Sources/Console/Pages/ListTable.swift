@@ -1,0 +1,39 @@
+import NamesAndTimes
+import OperationsHTTP
+
+/// Rows of a list: what belongs together is one cell, so that all of a row is seen at once.
+struct ListTable {
+    let list: any ConsoleList
+    let rows: [ListRow]
+    /// HTML in front of each row, by its place; nil: nothing.
+    var decisions: ((Int, ListRow) -> String)?
+
+    var html: String {
+        let columns = list.columns
+        let starts = columns.indices.filter { !columns[$0].isUnder }
+        let facts = starts.map { (columns[$0].name, columns[$0].isNumber) }
+        let cells = rows.enumerated().map { place, row -> [String] in
+            let leading = decisions.map { decide in ["<div class=\"decide\">\(decide(place, row))</div>"] }
+            return (leading ?? []) + starts.map { cell(row, $0) }
+        }
+        let heads = decisions == nil ? facts : [("Decide", false)] + facts
+        return ConsolePage.table(list.title, heads, cells, none: "There is nothing here.")
+    }
+
+    /// With what is below it.
+    private func cell(_ row: ListRow, _ start: Int) -> String {
+        let under = list.columns.indices.dropFirst(start + 1).prefix { list.columns[$0].isUnder }
+        return shown(row, start) + under.compactMap { below(row, $0) }.joined()
+    }
+
+    private func below(_ row: ListRow, _ index: Int) -> String? {
+        row.cells[index].isEmpty ? nil : "<small>\(list.columns[index].name): \(shown(row, index))</small>"
+    }
+
+    private func shown(_ row: ListRow, _ index: Int) -> String {
+        let (column, cell) = (list.columns[index], row.cells[index])
+        if column.isLink { return cell.isEmpty ? "" : InspectionRow.link(cell) }
+        let age = column.isSince ? Timestamp(rfc3339: cell).map { "<small>\(ShownTime.age($0)) ago</small>" } : nil
+        return ConsolePage.cell(cell) + (age ?? "")
+    }
+}
