@@ -24,7 +24,7 @@ SERVER = sys.argv[1]
 NOT_IN_TABLES = {"create_import_table", "find_index_states"}
 # By receiptd_support: commands that only look.
 LOOKING = re.compile(
-    r"inspect_\w+|find_event_names|find_told_\w+|list_(holds|parked|unclaimed|subscriptions)|list_(unclaimed|refund)_kinds|count_(holds|parked|unclaimed)"
+    r"inspect_\w+|find_event_names|find_told_\w+|list_(holds|parked|unclaimed|subscriptions)|list_(unclaimed|refund)_kinds|list_nameless_dead_letters|count_(holds|parked|unclaimed)"
     r"|list_traffic_\w+|list_console_changes|list_refunds|count_refunds|count_listed_subscriptions|count_granted_units|find_(latest_)?catalog|find_redriven_dead_letters")
 
 # Run to their end, for their functions' bodies and their triggers need rights of their own.

@@ -47,7 +47,11 @@ extension Console {
         var page = DeadLettersPage(spans: spans, session: session)
         page.reason = request.query["reason"].flatMap { $0.isEmpty ? nil : $0 }
         guard page.reason.map(page.reasons.contains) ?? true else { return Self.unknownFilter(session) }
-        guard request.path == "/dead-letters.csv" else { return ConsoleAnswer(body: page.html) }
+        guard request.path == "/dead-letters.csv" else {
+            page.nameless = try await LocalRefusalStore(pool: pool).namelessDeadLetters(
+                page.reason.map { [$0] } ?? page.reasons, limit: ListLimits.page)
+            return ConsoleAnswer(body: page.html)
+        }
         return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, page.rows))
     }
 

@@ -13,7 +13,7 @@ enum ConsoleStyle {
               border-bottom: 1px solid var(--line); }
             nav a { display: inline-block; padding: .35rem 0; } nav a[aria-current] { font-weight: 600; text-decoration: none; }
             form { margin: 0; } .search, .filter { display: flex; flex-wrap: wrap; gap: .4rem .75rem; align-items: end; margin-top: .75rem; }
-            .search label, .filter label { align-self: center; } .filter > div { display: grid; gap: .15rem; max-width: 100%; } .filter label { align-self: start; }
+            .search label, .filter label { align-self: center; } .filter > div { display: grid; gap: .15rem; max-width: 100%; } .filter label { align-self: start; } .filter input { width: 11rem; }
             .search input { flex: 1 1 14rem; min-width: 0; } label { color: var(--soft); }
             input, select, button, textarea, .button { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--soft);
               border-radius: .3rem; padding: .4rem .6rem; min-height: 2.4rem; box-sizing: border-box; max-width: 100%; }

@@ -78,7 +78,7 @@ struct InspectionPage {
             let total = inspection.total(name)
             return total == 0 ? nil : "\(ShownNumber.whole(Double(total))) \(words)"
         }
-        let refused = standings.all.filter { $0.state.hasPrefix("refused") }.count
+        let refused = standings.refused.count
         let told = [
             count("grants", "granted"), count("holds", "held"), count("parked", "waiting for Apple"),
             count("subscriptions", "subscriptions"),
@@ -123,7 +123,7 @@ struct InspectionPage {
             let heads = ["Id", "State", "Time", "What"].map { ($0, false) }
             return "<h2>\(title)</h2>" + ConsolePage.table("\(title), the newest first", heads, rows, none: "")
         }
-        let refused = standings.all.filter { $0.state.hasPrefix("refused") }
+        let refused = standings.refused
         return table("Subscriptions", "original_transaction_id", "updated_at", standings.subscriptions)
             + table(
                 "Refused submissions", "submission_id", "decided_at",

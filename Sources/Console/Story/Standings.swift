@@ -137,7 +137,8 @@ struct Standings {
 
     // MARK: - Refused
 
-    private var refused: [Standing] { rejectedByOperators + answers + locallyRefused }
+    /// Dead letters that name no sender are among them.
+    var refused: [Standing] { rejectedByOperators + answers + locallyRefused }
 
     private var rejectedByOperators: [Standing] {
         let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
@@ -169,7 +170,15 @@ struct Standings {
 
     private var locallyRefused: [Standing] {
         rows("local_refusals").map { row in
-            Standing(
+            if let reason = row.text("reason").flatMap(DeadLetter.Reason.init) {
+                return Standing(
+                    row: row, state: "dead letter: \(reason.rawValue)", tone: .bad,
+                    sentence:
+                        "The record \(row.link("submission_id")), with the key \(row.link("player_id")), came at "
+                        + "\(row.shownTime("occurred_at")) and names no sender whom an event could tell. \(row.shown("detail"))"
+                )
+            }
+            return Standing(
                 row: row, state: "refused: \(row.text("reason") ?? "?")", tone: .bad,
                 sentence:
                     "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "

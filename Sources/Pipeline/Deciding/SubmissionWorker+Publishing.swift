@@ -55,7 +55,7 @@ extension SubmissionWorker {
     ) async throws(Abandoned) {
         try await publisher.publish(letter, of: record, position: item.position, evenIfCancelled: true)
         metrics.deadLetter(letter.reason)
-        traffic.buried(letter, at: item.position)
+        traffic.buried(letter, key: record.key, at: item.position)
         guard let sender = letter.sender else { return }
         let event = OutcomeEvent.malformed(sender, letter.cause, position: item.position)
         try await publish([event], of: item, .local)

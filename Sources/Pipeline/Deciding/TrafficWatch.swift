@@ -67,7 +67,9 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    func buried(_ letter: DeadLetter, at position: RecordPosition) {
+    /// - Parameter key: of the record.
+    func buried(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
+        if letter.sender == nil { keep(letter, key: key, at: position) }
         note("dead letter \(letter.reason.rawValue) \(letter.cause.code)") { count in
             logger.notice(
                 "records are dead letters",
@@ -92,6 +94,21 @@ final class TrafficWatch: Sendable {
                 eventID: event.eventID.description, submissionID: submission.text, playerID: player,
                 bundleID: event.bundleID?.text, reason: reason, detailCode: refusal.cause.code,
                 detail: refusal.cause.sentence, occurredAt: event.occurredAt.rfc3339)
+        }
+    }
+
+    /// Who sent it is not known: it is found by its place, or by its key, which is the player's id where the game keeps to the
+    /// contract.
+    private func keep(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
+        let key = key.flatMap { String(validating: $0, as: UTF8.self) } ?? ""
+        let player = key.unicodeScalars.count <= SubmissionLimits.maximumNameScalars ? key : ""
+        let place = Identifier("\(position.topic)/\(position.partition)/\(position.offset)")
+        let sender = DeadLetter.Sender(submissionID: place, playerID: PlayerID(player), bundleID: nil, orderID: nil)
+        metrics.localRefusals.note(reason: letter.reason.rawValue, player: player) {
+            LocalRefusal(
+                eventID: OutcomeEvent.eventID(.rejected, submission: sender.identity, position: position).description,
+                submissionID: place.text, playerID: player, bundleID: nil, reason: letter.reason.rawValue,
+                detailCode: letter.cause.code, detail: letter.cause.sentence, occurredAt: position.timestamp.rfc3339)
         }
     }
 

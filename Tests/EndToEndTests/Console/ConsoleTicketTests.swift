@@ -22,6 +22,7 @@ struct ConsoleTicketTests {
         ("nobody-knows", "not found", "check the id"),
         ("MK5TTTVWJ3", "not found", "receiptd inspect --apple-order"),
         ("s-letter", "refused: malformed_submission", "is not a submission"),
+        ("p-nobody", "player", "1 refused in the last 2 days"),
     ]
 
     /// One of each, by a worker where one can.
@@ -31,6 +32,7 @@ struct ConsoleTicketTests {
         try await bed.until("it is refused here") { bed.answers("p-junk") == ["receipt.rejected malformed_receipt"] }
         try await bed.submit("p-other", ParkingBed.receipt("9901"))
         try await bed.until("it is another's") { !bed.answers("p-other").isEmpty }
+        try await bed.publish("no submission at all", player: "p-nobody")
         try await bed.publish(#"{"submission_id":"s-letter","player_id":"p-letter","bundle_id":7}"#, player: "p-letter")
         try await bed.until("it is a dead letter") { !bed.answers("p-letter").isEmpty }
         // It tells what it keeps of local refusals.
@@ -53,7 +55,7 @@ struct ConsoleTicketTests {
             """)
     }
 
-    @Test("ten tickets are answered by one search each, wide and narrow, light and dark, and axe finds nothing")
+    @Test("eleven tickets are answered by one search each, wide and narrow, light and dark, and axe finds nothing")
     func tickets() async throws {
         try await ParkingBed.run { bed in
             try await Self.fill(bed)
@@ -72,9 +74,12 @@ struct ConsoleTicketTests {
                         #expect(try await browser.text("#verdict").contains(words), "\(id) at \(kind)")
                         #expect(try await browser.graveFaults() == [], "\(id) at \(kind)")
                         #expect(try #require(try await browser.contentWidth) <= width, "\(id) at \(kind)")
+                        #expect(try await browser.layoutFaults() == [], "\(id) at \(kind)")
                         try await browser.picture("ticket-\(id)-\(kind)")
                     }
-                        #expect(try await browser.layoutFaults() == [], "\(id) at \(kind)")
+                    try await browser.open(console + "/dead-letters?reason=malformed_message")
+                    try await browser.click("td[data-label='Record'] a")
+                    #expect(try await browser.text(".badge") == "dead letter: malformed_message", "at \(kind)")
                     for path in ["/search?q=p-held-1x", "/sessions", "/held", "/confirm?change=release&id=9910"] {
                         try await browser.open(console + path)
                         #expect(try await browser.graveFaults() == [], "\(path) at \(kind)")

@@ -1,7 +1,10 @@
 -- Rejections that asked nobody, newest first, as far as they are kept. $1 a submission, a player or an event; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
-    SELECT occurred_at, submission_id, player_id, bundle_id, reason, detail_code, detail, event_id
+    -- A dead letter that names no sender has no event.
+    SELECT occurred_at, submission_id, player_id, bundle_id, reason, detail_code, detail,
+        CASE WHEN reason NOT IN ('malformed_message', 'bad_signature', 'too_large', 'crashed', 'unreadable_batch')
+        THEN event_id END AS event_id
     FROM local_refusals
     WHERE event_id IN (
         SELECT event_id FROM local_refusals WHERE submission_id = $1
