@@ -95,6 +95,32 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
+    @Test("a reversal that a newer refund has outdated since a fall back tells again that the refund is in force")
+    func outdatedReversal() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        for offset in [1, 2] as [Int64] {
+            _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
+        }
+        #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
+        let floor = try await fallBack(database)
+        // The lost state had the reversal, and told of it. The second refund came after the fall.
+        let century: Int64 = 3_155_760_000
+        #expect(
+            try await refunds.apply(refunds.received(.refund, of: "1001", after: century), in: database)
+                == ["remembered"])
+        #expect(try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["revoked"])
+        // What was told since is not told again.
+        #expect(
+            try await refunds.apply(refunds.received(.reversal, of: "1001", after: 4), in: database) == ["outdated"])
+        #expect(
+            try await events(in: database).map(\.eventID) == [
+                OutcomeEvent.eventID(.revoked, transaction: "1001", revision: 2),
+                OutcomeEvent.eventID(.revoked, transaction: "1001", revision: floor + 1),
+            ])
+        await ledger.close()
+    }
+
     @Test("what is granted again has its first revision again, and what is revoked of it at once one above them")
     func revokedAtOnce() async throws {
         let database = try await LedgerDatabase()

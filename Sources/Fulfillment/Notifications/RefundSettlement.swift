@@ -36,7 +36,7 @@ extension RefundNotice {
         guard counts else {
             // What another id of the period says is known of this one too.
             if last != nil || state.revocation != nil { view.enter(state, of: keys) }
-            return refunded.flatMap { _ in tellAgain(in: &view, at: now, catalog: catalog) } ?? .outdated
+            return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
         }
         if id != nil, refunded == nil { view.told[key, default: ToldRefunds()].reversals.append(signedAt) }
         state.signedAt = max(signedAt, last?.signedAt ?? signedAt)
@@ -51,8 +51,9 @@ extension RefundNotice {
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// It changes nothing here, but words that cancel each other may have been told one by one in a state of the database that is
-    /// lost: what is in force is told again, once. What another answer shows is no such word, for it is shown again and again.
+    /// It changes nothing here, or is outdated, but words that cancel each other may have been told one by one in a state of the
+    /// database that is lost, and a newer word than the lost state had may have changed nothing here: what is in force is told again,
+    /// once. What another answer shows is no such word, for it is shown again and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor
