@@ -271,6 +271,7 @@ extension InMemoryLedger.State {
         let outcome: AnnouncedOutcome
         switch leased.judge(under: catalog, ownership, at: now) {
         case .deliver(let decision): outcome = settle(leased, decision)
+        case .asks: return nil
         case .erased(let pseudonym): outcome = AnnouncedOutcome(erased: purchase, pseudonym)
         case .refused(let reason, let player):
             outcome = AnnouncedOutcome(of: purchase, .refused, reason: reason.rawValue, player: player)

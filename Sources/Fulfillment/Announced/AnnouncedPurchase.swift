@@ -14,7 +14,7 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
 /// A purchase that Apple told of by itself, whoever it belongs to.
 public struct AnnouncedPurchase: Sendable, Equatable {
     /// One transaction, as Apple signed or answered it.
-    public let evidence: GenuineReceipt
+    public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
     /// In place of a game server's `submission_id`: of the notification's UUID, or the transaction where there was none.
@@ -58,6 +58,21 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         purchase.purchase.refundedMilliPercent = nil
         purchase.purchase.revocationType = nil
         return purchase
+    }
+
+    /// As Apple tells it by name. Unchanged where the answer is of another transaction, app, environment or original.
+    func told(by answer: NotifiedTransaction) -> AnnouncedPurchase {
+        let told = answer.purchase
+        guard told.transactionID == purchase.transactionID, answer.bundleID == evidence.bundleID,
+            answer.environment == evidence.environment,
+            told.originalTransactionID == purchase.originalTransactionID
+        else { return self }
+        var changed = self
+        changed.evidence.purchases = [told]
+        changed.purchase = told
+        changed.previousOriginalTransactionID =
+            answer.previousOriginalTransactionID ?? previousOriginalTransactionID
+        return changed
     }
 
     /// Nil where it names no account, or there is none.

@@ -15,7 +15,8 @@ public protocol AnnouncedPurchases: Sendable {
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
-    /// One whose lease is over, or that was claimed meanwhile, has no outcome.
+    /// One whose lease is over, or that was claimed meanwhile, has no outcome, nor has one that Apple is to tell by name first
+    /// (`isToBeAsked`): that stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
@@ -53,6 +54,8 @@ public struct AnnouncedOwnership: Sendable, Equatable {
 public enum AnnouncedJudgement: Sendable {
     /// For the ledger to settle.
     case deliver(PendingDecision)
+    /// Apple is to tell it by name first.
+    case asks
     /// To whoever it belongs, or to the player that is known.
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
@@ -81,6 +84,7 @@ extension LeasedAnnouncement {
         guard let appTerms = catalog.terms[bundleID] else { return .unclaimed(.unknownApp) }
         let app = appTerms.app
         if purchase.isRenewal, ownership.isLetIn, let owner = ownership.owner {
+            if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
         // Of what is decided again the refund is settled with the grant.
@@ -91,7 +95,7 @@ extension LeasedAnnouncement {
         switch app.announcements.missedPurchases {
         case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
         case .report: return .unclaimed(.notDelivered)
-        case .grant: break
+        case .grant: if isToBeAsked(under: app) { return .asks }
         }
         let bought = purchase.purchase.purchasedAt
         guard let since = ownership.grantsSince, bought >= since, app.cutover.map({ bought >= $0 }) ?? true else {

@@ -5,10 +5,12 @@ public struct LeasedAnnouncement: Sendable {
     /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
     public typealias Lease = Int64
 
-    public let purchase: AnnouncedPurchase
+    public private(set) var purchase: AnnouncedPurchase
     /// How often it was held, and refused to the player by an operator.
     public let timesHeld: Int32
     public let lease: Lease
+    /// Apple was asked for it by name since it was leased.
+    private var wasAsked = false
 
     public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease) {
         self.purchase = purchase
@@ -18,7 +20,23 @@ public struct LeasedAnnouncement: Sendable {
 
     /// Apple has reversed its refund since it was told of.
     public var withoutRevocation: LeasedAnnouncement {
-        LeasedAnnouncement(purchase: purchase.withoutRevocation, timesHeld: timesHeld, lease: lease)
+        var one = self
+        one.purchase = purchase.withoutRevocation
+        return one
+    }
+
+    /// A fact that decides cannot be read: Apple is asked for the transaction by name before it is delivered to anybody.
+    public func isToBeAsked(under app: AppPolicy) -> Bool {
+        !wasAsked && app.serverAPI != nil && !purchase.purchase.unreadable.isEmpty
+    }
+
+    /// - Parameter answer: the transaction as Apple tells it now; nil where it does not know it, or cannot be asked. What
+    ///   is still unreadable then is held.
+    public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
+        var one = self
+        one.wasAsked = true
+        if let answer { one.purchase = purchase.told(by: answer) }
+        return one
     }
 
     /// Where no record of Kafka's brought it. No topic can have this name.

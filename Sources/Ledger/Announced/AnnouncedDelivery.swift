@@ -26,6 +26,7 @@ struct AnnouncedDelivery: Sendable {
                 let one = ownership.isReversed ? one.withoutRevocation : one
                 switch one.judge(under: catalog, ownership, at: now) {
                 case .deliver(let decision): delivered.append((one, decision))
+                case .asks: break
                 case .erased(let pseudonym):
                     outcomes.append(AnnouncedOutcome(erased: one.purchase, pseudonym))
                 case .refused(let reason, let player):

@@ -5,8 +5,12 @@ import Postgres
 /// Purchases that Apple told of, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks
 /// order what is decided.
 public final class PostgresAnnouncements: AnnouncedPurchases {
-    /// Of a lease. Work on one takes no question to anyone; a worker that is slower has lost it, and its delivery with it.
+    /// Of a lease. A worker that is slower has lost it, and its delivery with it.
     public static let leaseSeconds = 20.0
+    /// What a question to Apple leaves of a lease for the database.
+    private static let deliverySeconds = 10.0
+    /// Six of them are shorter than the ten minutes by which a lease of a clock that was ahead is known.
+    private static let longestLeaseSeconds = 90.0
     /// For which what Apple signed is kept: so long its history tells it, too.
     private static let evidenceDays: Int32 = 180
     /// Unclaimed purchases of unknown apps that are kept: Apple signs those of every app alike, and whoever can post
@@ -34,14 +38,15 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private let mending = DueTimes.Mending(
         PostgresAnnouncements.resetting, farthestSeconds: PostgresAnnouncements.farthestDueSeconds)
 
-    /// - Parameter waitSeconds: how long one waits for its submission.
+    /// - Parameters:
+    ///   - waitSeconds: how long one waits for its submission.
+    ///   - appleSeconds: how long Apple has to tell one by name.
     public init(
-        pool: PostgresPool, waitSeconds: Double, leaseSeconds: Double = PostgresAnnouncements.leaseSeconds,
-        observer: LedgerObserver = LedgerObserver()
+        pool: PostgresPool, waitSeconds: Double, appleSeconds: Double = 0, observer: LedgerObserver = LedgerObserver()
     ) {
         self.pool = pool
         self.waitSeconds = waitSeconds
-        self.leaseSeconds = leaseSeconds
+        leaseSeconds = min(max(Self.leaseSeconds, appleSeconds + Self.deliverySeconds), Self.longestLeaseSeconds)
         self.observer = observer
     }
 

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Delivers purchases that Apple told of and nobody submitted. It asks nobody: the database is all it needs.
+/// Delivers purchases that Apple told of and nobody submitted. The database is all it needs, but for what cannot be read.
 ///
 /// Behind each batch it delivers one that may have killed its workers, by itself. What is counted against it is in its row
 /// before anyone looks into it.
@@ -42,6 +42,7 @@ struct AnnouncedLoop: LeasingLoop {
         }
         CrashPoint.delivered.reached()
         try await tell(outcomes)
+        try await deliver(await askedByName(leased, besides: outcomes, under: catalog), under: catalog)
     }
 
     /// Now and then. False where there was none.
@@ -68,7 +69,7 @@ struct AnnouncedLoop: LeasingLoop {
     }
 
     /// The process lives: whatever failed, none of them kills it.
-    private func forgive(_ leased: [LeasedAnnouncement]) async {
+    func forgive(_ leased: [LeasedAnnouncement]) async {
         await SuspectTurns.clear { try await announced.forgive(leased) }
     }
 

@@ -131,7 +131,7 @@ struct WorkerService: Service {
                 claims: PostgresClaims(pool: pool),
                 announced: PostgresAnnouncements(
                     pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds,
-                    observer: .reporting(to: metrics, health, logger)),
+                    appleSeconds: settings.apple.timeoutSeconds, observer: .reporting(to: metrics, health, logger)),
                 finishes: PostgresFinishes(pool: pool), refundRequests: PostgresRefundRequests(pool: pool)),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,

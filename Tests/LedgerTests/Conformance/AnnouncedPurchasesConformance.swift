@@ -137,6 +137,35 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
+        "one with a fact that cannot be read stays leased until Apple was asked by name, and is held only then",
+        arguments: Implementation.allCases)
+    func unreadable(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            let asking = Subject.catalog {
+                $0.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+            }
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter(["1000", "1001"].map { try Subject.told($0) { $0.unreadable = ["quantity"] } })
+            try await subject.endPatience()
+            let leased = try await subject.announced.leaseDue(under: asking, limit: 50)
+            #expect(leased.count == 2)
+            #expect(try await subject.announced.deliver(leased, under: asking, at: Sample.noon).isEmpty)
+            var answer = NotifiedTransaction(
+                purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
+                environment: .production)
+            answer.purchase.appAccountToken = Subject.token
+            // An answer about another transaction is none.
+            let asked = leased.map { $0.told(answer) }
+            let outcomes = try await subject.announced.deliver(asked, under: asking, at: Sample.noon)
+            #expect(
+                outcomes.sorted { $0.transactionID < $1.transactionID }.map(\.inWords) == [
+                    "granted", "held unreadable_transaction",
+                ])
+        }
+    }
+
+    @Test(
         "three leases without an end make a suspect, three deaths in isolation leave it unclaimed",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {

@@ -18,6 +18,8 @@ struct AnnouncedLoopTests {
             /// What comes of looking for suspects, the first next.
             var suspects: [Suspect] = []
             var delivered: [[Identifier]] = []
+            /// What cannot be read of each, as it was delivered.
+            var unreadable: [[String]] = []
             var forgiven: [[Identifier]] = []
             var refusesDeliveries = false
             /// A delivery ends no earlier than the process is to stop.
@@ -64,15 +66,18 @@ struct AnnouncedLoopTests {
             try state.update { state throws(Refused) in
                 if state.refusesDeliveries { throw Refused() }
                 state.delivered.append(leased.map(\.purchase.purchase.transactionID))
+                state.unreadable += leased.map(\.purchase.purchase.unreadable)
             }
-            return leased.map { AnnouncedOutcome(of: $0.purchase, .unclaimed, reason: "unknown_player") }
+            let decided = leased.filter { !$0.isToBeAsked(under: ParkingBench.serverApp) }
+            return decided.map { AnnouncedOutcome(of: $0.purchase, .unclaimed, reason: "unknown_player") }
         }
     }
 
-    static func purchase(_ id: Identifier) throws -> AnnouncedPurchase {
+    static func purchase(_ id: Identifier, unreadable: [String] = []) throws -> AnnouncedPurchase {
         let time = Timestamp(milliseconds: 1_795_167_000_000)
-        let purchase = StorePurchase(
+        var purchase = StorePurchase(
             transactionID: id, originalTransactionID: id, productID: "gold", purchasedAt: time)
+        purchase.unreadable = unreadable
         return try #require(
             AnnouncedPurchase(
                 evidence: GenuineReceipt(
@@ -86,15 +91,17 @@ struct AnnouncedLoopTests {
             logger: Logger(label: "announced") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    private func leased(_ id: Identifier) throws -> LeasedAnnouncement {
-        LeasedAnnouncement(purchase: try Self.purchase(id), timesHeld: 0, lease: 1)
+    private func leased(_ id: Identifier, unreadable: [String] = []) throws -> LeasedAnnouncement {
+        LeasedAnnouncement(purchase: try Self.purchase(id, unreadable: unreadable), timesHeld: 0, lease: 1)
     }
 
     private func run(
-        _ content: Store.Content, until what: String, _ isDone: (Store.Content) -> Bool
+        _ content: Store.Content, until what: String,
+        prepare: (ParkingBench) -> Void = { _ in }, _ isDone: (Store.Content) -> Bool
     ) async throws -> (Store, String) {
         let bench = try ParkingBench()
         defer { bench.close() }
+        prepare(bench)
         let store = Store(content)
         let loop = Self.loop(bench, store)
         loop.start()
@@ -119,6 +126,32 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
         #expect(
             metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
+    }
+
+    @Test("Apple is asked by name for what cannot be read, and what it does not answer for waits for another lease")
+    func askedByName() async throws {
+        var content = Store.Content()
+        content.due = [
+            try leased("1"), try leased("2", unreadable: ["quantity"]), try leased("3", unreadable: ["quantity"]),
+        ]
+        let (store, _) = try await run(content, until: "one more delivery") { bench in
+            bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
+            // Of the two one is told, and Apple fails at the other.
+            bench.queries.fail(.transaction, .trouble(.init(.timeout)))
+            for id in ["2", "3"] as [Identifier] {
+                bench.queries.register(
+                    NotifiedTransaction(
+                        purchase: StorePurchase(
+                            transactionID: id, originalTransactionID: id, productID: "gold",
+                            purchasedAt: Timestamp(milliseconds: 1_795_167_000_000)),
+                        kind: .consumable, bundleID: ParkingBench.bundle, environment: .production))
+            }
+        } _: {
+            $0.delivered.count == 2
+        }
+        #expect(store.content.delivered.map(\.count) == [3, 1])
+        #expect(store.content.unreadable == [[], ["quantity"], ["quantity"], []])
+        #expect(store.content.forgiven == [["2", "3"]])
     }
 
     @Test("a delivery that fails is not held against its purchases, once the database can be reached")

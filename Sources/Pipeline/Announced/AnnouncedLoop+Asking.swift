@@ -1,0 +1,42 @@
+import Fulfillment
+
+/// Purchases of which Apple told something that cannot be read: it is asked for them by name before they are held.
+extension AnnouncedLoop {
+    /// Of those that a delivery left open, some, as Apple tells them now. Those that it does not answer for are leased again
+    /// when their leases are over, and so are the others.
+    func askedByName(
+        _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
+    ) async -> [LeasedAnnouncement] {
+        let decided = Set(outcomes.map(\.transactionID))
+        let open = leased.filter { one in
+            guard let app = catalog.apps[one.purchase.evidence.bundleID] else { return false }
+            return one.isToBeAsked(under: app) && !decided.contains(one.purchase.purchase.transactionID)
+        }
+        guard !open.isEmpty else { return [] }
+        // They only wait from here on.
+        await forgive(open)
+        return await withTaskGroup(of: LeasedAnnouncement?.self) { group in
+            for one in open.prefix(PipelineLimits.lookUpsAtOnce) {
+                group.addTask { await askedByName(one, under: catalog) }
+            }
+            return await group.reduce(into: []) { if let told = $1 { $0.append(told) } }
+        }
+    }
+
+    /// Nil where Apple is in trouble. Without credentials that Apple takes the purchase is held: an operator sees it then, and its
+    /// release asks again.
+    private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
+        let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
+        guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
+        let context = StoreQueryContext(
+            bundleID: app, credentials: credentials, environment: environment, share: .submission)
+        let answer = await worker.verification.queries.transaction(one.purchase.purchase.transactionID, context)
+        // What a cancelled try brought is no answer.
+        if Task.isCancelled { return nil }
+        switch answer {
+        case .answered(let told): return one.told(told)
+        case .notFound, .refused, .blocked: return one.told(nil)
+        case .trouble: return nil
+        }
+    }
+}
