@@ -87,7 +87,7 @@ struct StandingTests {
         #expect(places.count == parts.count)
         #expect(places == places.sorted())
         #expect(html.contains("title=\"2026-11-27T04:52:16.500Z\">27 Nov") && html.contains("04:52:16 UTC</time>"))
-        #expect(html.contains("/search?q=p\">p</a>") && !html.contains("<script"))
+        #expect(html.contains("/search?q=p\"><span class=\"word\">p</span></a>") && !html.contains("<script"))
     }
 
     @Test("a player's page has true counts, and leads to the page of older rows")
