@@ -16,10 +16,7 @@ final class PartitionHandover {
     private let logger: Logger
     /// Where partitions are to start that were found to have started too high.
     private var lowerStarts: [TopicPartition: Int64] = [:]
-
-    /// Counts assignments, and each time that all were given up.
-    private var takeovers = 0
-    private var awaitingClaims: Task<Void, Never>?
+    private let losses: LossWait
 
     /// - Parameter graceSeconds: for finishing what is in flight when the process stops.
     init(
@@ -31,6 +28,7 @@ final class PartitionHandover {
         self.offsets = offsets
         self.isolated = isolated
         self.preparation = preparation
+        losses = LossWait(assignment: assignment, preparation: preparation)
         self.health = health
         self.metrics = metrics
         self.graceSeconds = graceSeconds
@@ -103,25 +101,12 @@ extension PartitionHandover {
             guard let state = assignment[partition] else { continue }
             state.preparing = preparation.start(partition, assignment: state.assignment)
         }
-        if stored != nil || assigned.isEmpty { awaitClaims() }
+        if stored != nil || assigned.isEmpty { losses.begin() }
         offsets.commitStarts(of: assigned, consumer)
         return starts
     }
 
-    private func awaitClaims() {
-        takeovers += 1
-        awaitingClaims?.cancel()
-        awaitingClaims = preparation.awaitClaims(takeover: takeovers)
-    }
-
-    func claimsAreEntered(takeover: Int) {
-        if takeover == takeovers { lossesAreKnown() }
-    }
-
-    private func lossesAreKnown() {
-        assignment.lossesAreKnown()
-        preparation.worker.ledger.lossesAreKnown()
-    }
+    func claimsAreEntered(takeover: Int) { losses.claimsAreEntered(takeover: takeover) }
 
     /// Before Kafka's offset goes down: the next owner would not see what was lost.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
@@ -154,7 +139,7 @@ extension PartitionHandover {
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
         // Where the database did not answer when the partition was taken over.
-        lossesAreKnown()
+        losses.areKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }
@@ -235,10 +220,7 @@ extension PartitionHandover {
 
     /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
-        if gone.count == assignment.all.count {
-            takeovers += 1
-            awaitingClaims?.cancel()
-        }
+        if gone.count == assignment.all.count { losses.giveUp() }
         SubmissionInHand.abandon(assignment.inFlight(of: gone), immediately: true)
         for partition in gone {
             if let state = assignment[partition] { PlantedCommits.revoked(partition, end: state.progress.end) }
