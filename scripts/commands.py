@@ -167,7 +167,7 @@ def shell_for(stack, folder, programs, replaced, more):
     environment = {
         "PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "HTTP_PORT": port,
         "CONSOLE_HTTP_PORT": free_port(), "GOFLAGS": "-buildvcs=false",
-        "KAFKA_PROPERTIES": f"session.timeout.ms={examples.SESSION_MILLISECONDS};heartbeat.interval.ms=300;fetch.wait.max.ms=100",
+        "KAFKA_PROPERTIES": f"session.timeout.ms={examples.SESSION_MILLISECONDS};heartbeat.interval.ms=300",
         "KAFKA_SESSION_TIMEOUT_MS": examples.SESSION_MILLISECONDS, **more,
     }
     shell = Shell(environment, [*replaced, ("$PWD/.build/debug", str(programs)), (".build/debug/receiptd", "receiptd")], folder)

@@ -240,7 +240,7 @@ def run(stack, folder):
     receiptd = {
         **inherited,
         "KAFKA_BOOTSTRAP_SERVERS": broker,
-        "KAFKA_PROPERTIES": f"session.timeout.ms={SESSION_MILLISECONDS};heartbeat.interval.ms=300;fetch.wait.max.ms=100",
+        "KAFKA_PROPERTIES": f"session.timeout.ms={SESSION_MILLISECONDS};heartbeat.interval.ms=300",
         "DATABASE_URL": address("receiptd"),
         "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": f"{apple}/production/verifyReceipt",
         "APPLE_VERIFY_RECEIPT_SANDBOX_URL": f"{apple}/sandbox/verifyReceipt",

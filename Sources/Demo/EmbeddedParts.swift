@@ -131,12 +131,11 @@ final class EmbeddedParts: Sendable {
             "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
             "HTTP_PORT": "0",
         ]
-        // The in-process broker takes a member back only after its session has ended, and answers a fetch that found nothing only after
-        // its wait, whatever comes meanwhile.
+        // The in-process broker takes a member back only after its session has ended.
         let brokers =
             broker == nil
             ? ["KAFKA_PROPERTIES": givenProperties]
-            : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500;fetch.wait.max.ms=100"]
+            : ["KAFKA_PROPERTIES": "session.timeout.ms=4000;heartbeat.interval.ms=500"]
         return own.merging(brokers) { first, _ in first }.merging(more) { _, given in given }
     }
 

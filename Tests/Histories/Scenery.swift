@@ -107,8 +107,7 @@ enum Scenery {
     /// How soon the group goes on without a worker that was killed. The in-process broker wants 3,200 ms at least, a real
     /// one 6,000 by its defaults.
     static func consumer(sessionMilliseconds: Int) -> String {
-        "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;"
-            + "reconnect.backoff.max.ms=500;fetch.wait.max.ms=100"
+        "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
     }
 
     /// Short times, so that what waits is seen within seconds.

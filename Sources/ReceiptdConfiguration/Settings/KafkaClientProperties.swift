@@ -33,6 +33,7 @@ package struct KafkaClientProperties {
                 ("isolation.level", "read_committed"),
                 ("partition.assignment.strategy", "range,roundrobin"),
                 ("allow.auto.create.topics", "false"),
+                ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
                 // The end of a partition shows that it may be read.

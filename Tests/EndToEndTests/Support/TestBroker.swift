@@ -21,13 +21,12 @@ enum TestBroker {
         return environment
     }
 
-    /// Of workers. The in-process broker takes a member back after its session less a second, and no session below 3 s, and
-    /// answers a fetch that found nothing only after its wait; a real one allows no session below 6 s unless it is told to.
+    /// Of workers. The in-process broker takes a member back after its session less a second, and no session below 3 s; a
+    /// real one allows none below 6 s unless it is told to.
     static var workerProperties: String {
         let session = isReal ? "6000" : "3200"
-        let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300"
-        let waits = "reconnect.backoff.max.ms=500;fetch.wait.max.ms=100"
-        return [properties, own, waits].compactMap { $0 }.joined(separator: ";")
+        let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
+        return [properties, own].compactMap { $0 }.joined(separator: ";")
     }
 
     private static func set(_ name: String) -> String? {
