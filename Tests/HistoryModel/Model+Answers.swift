@@ -27,7 +27,9 @@ extension Model {
 
     private func answered(_ event: Event) -> [Difference] {
         guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
-            event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player)
+            event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player),
+            // A record of an erased player that comes again gets what erasing left of its answer.
+            !event.submission.hasPrefix("erased-")
         else { return [] }
         let sent = submissions(event.submission)
         guard !sent.isEmpty else {
