@@ -39,18 +39,7 @@ final class Browser {
     private init(width: Int, isDark: Bool, runsScripts: Bool) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("browser-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let log = folder.appendingPathComponent("driver.log")
-        var start = ChildProcess.Start(["/usr/bin/env", "chromedriver", "--port=0"], log: log.path)
-        start.logsOutput = true
-        start.endsWithUs = true
-        driver = try ChildProcess(start)
-        var port: Int?
-        try await eventually("chromedriver listens", within: .seconds(Self.seconds)) {
-            let text = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
-            port = text.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.output.1) }
-            return port != nil
-        }
-        self.port = port ?? 0
+        (driver, port) = try await Self.startDriver(in: folder)
         let options: [String: Any] = [
             "args": [
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
@@ -71,6 +60,27 @@ final class Browser {
         try await devtools(
             "Emulation.setEmulatedMedia",
             ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
+    }
+
+    /// Up to three times: on a busy machine chromedriver may end, or hang, before it listens.
+    private static func startDriver(in folder: URL) async throws -> (ChildProcess, port: Int) {
+        var said = ""
+        for attempt in 1...3 {
+            let log = folder.appendingPathComponent("driver-\(attempt).log")
+            var start = ChildProcess.Start(["/usr/bin/env", "chromedriver", "--port=0"], log: log.path)
+            start.logsOutput = true
+            start.endsWithUs = true
+            let driver = try ChildProcess(start)
+            var port: Int?
+            try? await eventually("chromedriver listens or ends", within: .seconds(seconds / 3)) {
+                said = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
+                port = said.firstMatch(of: /started successfully on port (\d+)/).flatMap { Int($0.output.1) }
+                return port != nil || !driver.isRunning
+            }
+            if let port { return (driver, port) }
+            driver.send(SIGKILL)
+        }
+        throw Fault(description: "chromedriver does not listen: \(said)")
     }
 
     private func close() async {
