@@ -43,9 +43,17 @@ actor ClaimRestoration {
     }
 
     private nonisolated func enterAll() async {
+        // Reading lasts as long as the events since then are many.
+        var isTold = false
         while !Task.isCancelled {
             do {
                 guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
+                if !isTold {
+                    isTold = true
+                    logger.notice(
+                        "partitions wait: the owners of published purchases are read back from the outcomes topic",
+                        [.detail: "since \(lost.since.rfc3339)"])
+                }
                 let count = try await enter(lost)
                 try await checkpoints.entered(lost)
                 logger.notice(
