@@ -8,13 +8,13 @@ import ReceiptdConfiguration
 
 /// What changes something: asked first, then done once it is confirmed.
 extension Console {
-    /// What a change would be of, by target.
+    /// The rows that a change would be about, by target.
     private struct Found {
         var counts: [Int] = []
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// What the form carries to tell whether it is still the same.
+        /// The form carries it, to tell whether the rows are still the same.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 
@@ -51,7 +51,7 @@ extension Console {
         }
     }
 
-    /// What is known of each that a change names; of a submission's id, of each player who chose it.
+    /// Returns what is known of each row that a change names. A submission id that several players chose has a row for each of them.
     private func named(_ subject: ChangeSubject) async throws -> String {
         guard let list = lists.first(where: { $0.name == subject.change.list }) else {
             let grant = try await Inspection.of(

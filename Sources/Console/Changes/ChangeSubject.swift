@@ -1,7 +1,7 @@
 import Fulfillment
 import Ledger
 
-/// What a change is about: one row, some that were picked, or all that a filter shows.
+/// The rows of a change: one, some that were picked, or all that a filter shows.
 struct ChangeSubject: Sendable {
     let change: ConsoleChange
     /// Empty: what the filter shows.

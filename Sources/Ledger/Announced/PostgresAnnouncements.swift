@@ -5,9 +5,9 @@ import Postgres
 /// Purchases that Apple told of, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks
 /// order what is decided.
 public final class PostgresAnnouncements: AnnouncedPurchases {
-    /// Of a lease. A worker that is slower has lost it, and its delivery with it.
+    /// The shortest lease. A worker that is slower has lost the lease, and its delivery with it.
     public static let leaseSeconds = 20.0
-    /// What a question to Apple leaves of a lease for the database.
+    /// The part of a lease that is left for the database behind a question to Apple.
     private static let deliverySeconds = 10.0
     /// Six of them are shorter than the ten minutes by which a lease of a clock that was ahead is known.
     private static let longestLeaseSeconds = 90.0

@@ -48,7 +48,7 @@ final class FallBackWatch: Sendable {
         tell()
     }
 
-    /// What was lost is known by now.
+    /// Decisions go on: the losses are known.
     func reopen() { state.withLock { ($0.last, $0.isOpen) = (nil, true) } }
 
     static let error = PostgresError(

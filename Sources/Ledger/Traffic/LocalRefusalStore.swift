@@ -8,7 +8,7 @@ public struct LocalRefusalStore: Sendable {
     /// Days for which they are kept, besides today.
     static let days: Int32 = 3
 
-    /// Of the last that were kept, so many are looked through.
+    /// A search looks through so many of the newest refusals.
     private static let lookedThrough: Int64 = 20_000
 
     private static let listing = LedgerSQL.statement(PackageResources.list_nameless_dead_letters_sql)

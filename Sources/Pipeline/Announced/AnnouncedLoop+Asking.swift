@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Purchases of which Apple told something that cannot be read: it is asked for them by name before they are held.
+/// Asks Apple by name for announced purchases with a fact that cannot be read, before they are held.
 extension AnnouncedLoop {
-    /// Of those that a delivery left open, some, as Apple tells them now. Those that it does not answer for are leased again
-    /// when their leases are over, and so are the others.
+    /// Returns some of the purchases that a delivery left open, as Apple tells them now. All others are leased again when their
+    /// leases are over.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -31,7 +31,7 @@ extension AnnouncedLoop {
         let context = StoreQueryContext(
             bundleID: app, credentials: credentials, environment: environment, share: .submission)
         let answer = await worker.verification.queries.transaction(one.purchase.purchase.transactionID, context)
-        // What a cancelled try brought is no answer.
+        // A cancelled try brings no answer.
         if Task.isCancelled { return nil }
         switch answer {
         case .answered(let told): return one.told(told)

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What is leased, and what the ledger decides after a fall back, waits until the owners that the database lost are entered again.
+/// Keeps leases and, after a fall back, the ledger's decisions waiting until the owners that the database lost are entered again.
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation

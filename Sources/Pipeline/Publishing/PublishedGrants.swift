@@ -71,7 +71,7 @@ struct PublishedGrants: Sendable {
         try enter(owners.takeAll())
     }
 
-    /// Of each partition that has anything to read: where that begins, and where the log ends now.
+    /// Returns where each partition is read from, and where its log ends now. A partition with nothing to read is left out.
     private func stretches(
         since time: Timestamp, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> (starts: [TopicPartition: Int64], ends: [TopicPartition: Int64]) {
@@ -83,7 +83,7 @@ struct PublishedGrants: Sendable {
         var ends: [TopicPartition: Int64] = [:]
         for partition in partitions {
             let (low, high) = try consumer.watermarks(partition, timeoutMilliseconds: Self.callMilliseconds)
-            // None is told where all is older, and by a broker that knows no times, as librdkafka's in-process one.
+            // The broker tells no offset if all records are older, or if it knows no times, as librdkafka's in-process one.
             let begin = begins[partition] ?? high - PipelineLimits.publishedTail
             guard max(low, begin) < high else { continue }
             starts[partition] = max(low, begin)
