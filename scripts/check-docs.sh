@@ -116,28 +116,28 @@ check_threats() {
     done < <(awk -F ' *[|] *' 'NF == 6 && $2 !~ /^(attack|-)/ { print $5 }' "$model" | sed -E 's/^`([^`]+)`: */\1\t/')
 }
 
-# Each detail_code that events may have is in the contract page's table of causes, and docs/answers.md says what to do about it and
+# docs/contract/reasons.md lists each detail_code that events may have, and docs/answers.md says what to do about it and
 # about each reason.
 check_causes() {
     local code
     while read -r code; do
-        grep -qF "\`$code\`" docs/contract.md || fault "docs/contract.md: the cause $code is not listed"
+        grep -qF "\`$code\`" docs/contract/reasons.md || fault "docs/contract/reasons.md: the cause $code is not listed"
         grep -qF "\`$code\`" docs/answers.md || fault "docs/answers.md: the cause $code is not listed"
     done < <(grep -rhoE 'code: "[a-z0-9_]+"' Sources/Fulfillment | cut -d'"' -f2 | sort -u)
     # shellcheck disable=SC2016  # the backquotes are Markdown's
     while read -r code; do
         grep -qF "\`$code\`" docs/answers.md || fault "docs/answers.md: the reason $code is not listed"
-    done < <(awk '/^## /{ inside = ($0 == "## Reasons") } /^### /{ inside = 0 } inside && /^\| `/' docs/contract.md | cut -d'|' -f2 |
+    done < <(awk '/^## /{ inside = ($0 == "## Every reason, in order") } inside && /^\| `/' docs/contract/reasons.md | cut -d'|' -f2 |
         grep -oE '[a-z_]+' | sort -u)
 }
 
-# What a table of docs/contract.md promises as a metric is registered by the sources.
+# The sources register each metric that docs/contract/commands.md promises.
 check_metrics() {
     local name
     # shellcheck disable=SC2016  # the backquotes are Markdown's
     while read -r name; do
-        grep -rqF "\"$name\"" Sources || fault "docs/contract.md: Sources has no metric $name"
-    done < <(grep -oE '^\| `receiptd_[a-z_]+' docs/contract.md | tr -d '|` ')
+        grep -rqF "\"$name\"" Sources || fault "docs/contract/commands.md: Sources has no metric $name"
+    done < <(grep -oE '^\| `receiptd_[a-z_]+' docs/contract/commands.md | tr -d '|` ')
 }
 
 # The version is in one place, Sources/receiptd/Version.swift. CHANGELOG.md's newest and that of docs/schemas are the same.

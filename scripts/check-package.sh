@@ -63,7 +63,7 @@ check_contents() {
         share/bash-completion/completions/receiptd "share/zsh/$zsh/_receiptd" share/fish/vendor_completions.d/receiptd.fish \
         share/receiptd/{schema.sql,migrations/011-columns-of-earlier-versions.sql,alerts.yaml,grafana/receiptd.json,postgres/roles.sql,kafka/acls.sh} \
         share/doc/receiptd/{README.md,CHANGELOG.md,receiptd.spdx.json,licenses-of-packages.txt} \
-        share/doc/receiptd/docs/{operations,runbooks,settings,contract,console}.md \
+        share/doc/receiptd/docs/{operations,runbooks,settings,console,contract/submissions}.md \
         share/doc/receiptd/examples/{receiptd.env.example,catalog.yaml,console-users.example} \
         share/doc/receiptd/examples/{README.md,inventory.sql,python/consumer.py,go/consumer/main.go} \
         share/doc/receiptd/examples/{receiptd,receiptd-console}-old-systemd.conf; do

@@ -206,7 +206,7 @@ def check_dashboard(path: Path) -> Iterator[str]:
 def check_documents() -> None:
     """Every metric is in a document, with its labels, and no document has another."""
     told: set[str] = set()
-    for path in [Path("docs/contract.md"), Path("docs/operations.md")]:
+    for path in [Path("docs/contract/commands.md"), Path("docs/operations.md")]:
         for name, labels in re.findall(r"`((?:receiptd|process)_[a-z_]+)(?:{([^}`]*)})?`", path.read_text()):
             base = re.sub(r"_(bucket|sum|count)$", "", name)
             metric = METRICS.get(name) or METRICS.get(base)

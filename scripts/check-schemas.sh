@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails where docs/schemas is not what its meta-schemas and AsyncAPI allow, what docs/contract.md says, or what receiptd takes and writes:
+# Fails where docs/schemas is not what its meta-schemas and AsyncAPI allow, what docs/contract says, or what receiptd takes and writes:
 # every sample case, every catalog, the examples of the contract, and every line of the files that are named.
 # usage: scripts/check-schemas.sh [--all-kinds] [FILE...]   JSON lines of events, as RECEIPTD_TEST_EVENTS collects them
 #                                                           --all-kinds: fails where a kind of event is in none of them

@@ -17,7 +17,8 @@ import jsonschema
 import yaml
 
 SCHEMAS = pathlib.Path("docs/schemas")
-CONTRACT = pathlib.Path("docs/contract.md").read_text()
+PAGES = ("submissions", "events", "reasons", "catalog", "commands")
+CONTRACT = {page: pathlib.Path(f"docs/contract/{page}.md").read_text() for page in PAGES}
 # Cases of records that receiptd refuses and a JSON Schema cannot: it knows neither bytes nor what is there twice.
 NOT_EXPRESSIBLE = {"malformed-repeated-member", "malformed-nesting", "malformed-too-large"}
 MOST_TOLD = 20
@@ -149,9 +150,9 @@ def resolves(document, reference):
     return True
 
 
-def table(heading, first):
-    """Rows below a heading of the contract, of the table whose first column has this head."""
-    text = CONTRACT[CONTRACT.index(f"\n{heading}\n") + len(heading) + 1 :]
+def table(page, first, heading=""):
+    """The rows of a page's first table whose first column has this head, below a heading where one is named."""
+    text = CONTRACT[page].partition(heading)[2] if heading else CONTRACT[page]
     text = text[text.index(f"\n| {first} |") + 1 :].split("\n\n")[0]
     return [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines()[2:]]
 
@@ -163,8 +164,8 @@ def code(text):
 def same(place, ours, theirs, ordered=False):
     if (list(ours) != list(theirs)) if ordered else (set(ours) != set(theirs)):
         only = sorted(set(ours) - set(theirs)), sorted(set(theirs) - set(ours))
-        fault(place, f"not what docs/contract.md has: only here {only[0]}, only there {only[1]}" if any(only) else
-              "not in the order of docs/contract.md")
+        fault(place, f"not what docs/contract has: only here {only[0]}, only there {only[1]}" if any(only) else
+              "not in the order of docs/contract")
 
 
 def check_contract(schemas):
@@ -172,11 +173,11 @@ def check_contract(schemas):
     event = schemas["event.schema.json"]
     parts = event["$defs"]
     kinds = [part["$ref"].rsplit("/", 1)[1] for part in event["oneOf"]]
-    same("event.schema.json, kinds", kinds, [code(row[0])[0] for row in table("## Events", "`type`")], ordered=True)
+    same("event.schema.json, kinds", kinds, [code(row[0])[0] for row in table("events", "`type`")], ordered=True)
     for kind in kinds:
         if parts[kind]["properties"]["type"] != {"const": kind}:
             fault("event.schema.json", f"{kind} does not say its type")
-    reasons = table("## Reasons", "reason")
+    reasons = table("reasons", "reason")
     same("event.schema.json, reasons", parts["reason"]["enum"], [name for row in reasons for name in code(row[0])], True)
     held = [code(row[0])[0] for row in reasons if "held" in row[1]]
     same("event.schema.json, reasons of holds", parts["hold_reason"]["enum"], held)
@@ -185,7 +186,7 @@ def check_contract(schemas):
          {*parts["rejection_reason"]["enum"], *parts["hold_reason"]["enum"], *revoked}, parts["reason"]["enum"])
     described = collections.defaultdict(set)
     short = {kind.rsplit(".", 1)[1]: kind for kind in kinds if kind.startswith("receipt.")}
-    for row in table("## Events", "field"):
+    for row in table("events", "field"):
         where = row[1].split(",")
         for kind in short.values() if row[1] == "all" else [short[word.strip()] for word in where if word.strip() in short]:
             described[kind].update(code(row[0]))
@@ -196,23 +197,24 @@ def check_contract(schemas):
     for kind in short.values():
         same(f"event.schema.json, fields of {kind}", parts[kind]["properties"], described[kind])
     submission = schemas["submission.schema.json"]
-    same("submission.schema.json", submission["properties"], [code(row[0])[0] for row in table("## Submissions", "field")])
-    required = [code(row[0])[0] for row in table("## Submissions", "field") if row[2] == "yes"]
+    same("submission.schema.json", submission["properties"], [code(row[0])[0] for row in table("submissions", "field")])
+    required = [code(row[0])[0] for row in table("submissions", "field") if row[2] == "yes"]
     same("submission.schema.json, required", submission["required"], required)
     same("submission-headers.schema.json", schemas["submission-headers.schema.json"]["properties"],
-         [code(row[0])[0] for row in table("## Submissions", "header")])
+         [code(row[0])[0] for row in table("submissions", "header")])
     letters = schemas["dead-letter-headers.schema.json"]["properties"]
-    section = CONTRACT[CONTRACT.index("\n## Dead letters\n") :].split("\n## ")[1]
+    section = CONTRACT["submissions"].split("\n## Dead letters\n")[1].split("\n## ")[0]
     same("dead-letter-headers.schema.json", letters, re.findall(r"`(dead-letter-[a-z0-9-]+)`", section))
-    row = next(row for row in table("## Dead letters", "header") if row[0] == "`dead-letter-reason`")
+    rows = table("submissions", "header", "\n## Dead letters\n")
+    row = next(row for row in rows if row[0] == "`dead-letter-reason`")
     same("dead-letter-headers.schema.json, reasons", letters["dead-letter-reason"]["enum"], code(row[1]))
     same("consumption.schema.json", schemas["consumption.schema.json"]["properties"],
-         [code(row[0])[0] for row in table("## Refund requests", "field")])
+         [code(row[0])[0] for row in table("catalog", "field")])
     catalog = schemas["catalog.schema.json"]["$defs"]
     same("catalog.schema.json, apps", catalog["app"]["properties"],
-         [code(row[0])[0] for row in table("## Catalog", "key of an app")])
+         [code(row[0])[0] for row in table("catalog", "key of an app")])
     same("catalog.schema.json, products", catalog["product"]["properties"],
-         [code(row[0])[0] for row in table("## Catalog", "key of a product")])
+         [code(row[0])[0] for row in table("catalog", "key of a product")])
 
 
 # AsyncAPI.
@@ -229,7 +231,7 @@ def check_asyncapi(schemas):
             fault(name, f"there is no {file}")
         elif not resolves(schemas[file] if file else document, "#" + pointer):
             fault(name, f"{reference} leads nowhere")
-    topics = {code(row[0])[0]: row[2] for row in table("## Topics", "topic")}
+    topics = {code(row[0])[0]: row[2] for row in table("submissions", "topic")}
     actions = {}
     for operation in document["operations"].values():
         channel = operation["channel"]["$ref"].rsplit("/", 1)[1]
@@ -406,10 +408,8 @@ class Seen:
 
 def check_events(schemas, files):
     seen = Seen(schemas)
-    for text in fenced(CONTRACT, "json"):
-        value = json.loads(text)
-        if "event_id" in value:
-            seen.check("docs/contract.md", text)
+    for text in fenced(CONTRACT["events"], "json"):
+        seen.check("docs/contract/events.md", text)
     # The kinds exclude one another, so that `oneOf` holds for what one of them takes.
     whole = validator(schemas["event.schema.json"])
     for path in files:

@@ -10,11 +10,11 @@ struct RuleOrderTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
 
-    /// The first column of the table under "Reasons" in docs/contract.md.
+    /// The first column of the table of reasons in docs/contract/reasons.md.
     private static func documented() throws -> [Reason] {
-        let lines = try String(contentsOf: root.appending(path: "docs/contract.md"), encoding: .utf8)
+        let lines = try String(contentsOf: root.appending(path: "docs/contract/reasons.md"), encoding: .utf8)
             .split(separator: "\n")
-        let table = lines.drop { $0 != "## Reasons" }.dropFirst().prefix { !$0.hasPrefix("#") }
+        let table = lines.drop { $0 != "## Every reason, in order" }.dropFirst().prefix { !$0.hasPrefix("#") }
             .filter { $0.hasPrefix("| `") }
         return table.flatMap { line in
             line.split(separator: "|")[0].split(separator: "`").compactMap { Reason(rawValue: String($0)) }

@@ -20,7 +20,7 @@ public struct Catalog: Sendable, Equatable {
     }
 }
 
-/// One app of the catalog: "Catalog" in docs/contract.md, with its defaults.
+/// One app of the catalog: docs/contract/catalog.md has its keys and defaults.
 public struct AppPolicy: Sendable, Equatable {
     public let bundleID: BundleID
     /// Apple's number of the app (`adam_id`), compared in Production where both are told.

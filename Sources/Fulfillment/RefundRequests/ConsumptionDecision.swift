@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What Apple is to be told about a refund request now: "Refund requests" in docs/contract.md.
+/// The answer that Apple gets about a refund request now (docs/contract/catalog.md).
 public enum ConsumptionDecision: Sendable, Equatable {
     case answer(ConsumptionAnswer)
     /// It is not certain yet that the inventory service has the grant.

@@ -35,7 +35,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 }
 
-/// Reads a record of the topic on which the game reports: "Refund requests" in docs/contract.md.
+/// Reads a record of the topic on which the game reports: docs/contract/catalog.md.
 public struct ConsumptionReportDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case report(ConsumptionReport)

@@ -1,4 +1,4 @@
-/// What is checked, in which order: section "Reasons" of docs/contract.md. The first rule that fails gives the reason.
+/// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
 /// `Screening`, `Judge` and the settlement check in this order, and `receiptd inspect` tells by it which rules a
 /// decision passed. RuleOrderTests compares all of them with one another and with the contract.
