@@ -5,15 +5,19 @@ import Foundation
 /// `MockCluster.createTopic`.
 public enum TopicAdministration {
     /// Replication by the cluster's default. Blocks; throws the first topic's error. A topic that exists is an error.
+    /// - Parameter settings: of each topic, by Kafka's names; else the broker's defaults.
     public static func create(
-        _ topics: [String: Int32], properties: KafkaProperties, timeoutMilliseconds: Int32
+        _ topics: [String: Int32], settings: [String: String] = [:], properties: KafkaProperties,
+        timeoutMilliseconds: Int32
     ) throws(KafkaError) {
         let names = topics.keys.sorted()
         var requests: [OpaquePointer?] = []
         defer { for request in requests { rd_kafka_NewTopic_destroy(request) } }
         for name in names {
             // -1 leaves the replication factor to the broker (since Kafka 2.4).
-            requests.append(rd_kafka_NewTopic_new(name, topics[name] ?? 1, -1, nil, 0))
+            let request = rd_kafka_NewTopic_new(name, topics[name] ?? 1, -1, nil, 0)
+            for (setting, value) in settings { rd_kafka_NewTopic_set_config(request, setting, value) }
+            requests.append(request)
         }
         try run(properties, timeoutMilliseconds) { client, queue in
             rd_kafka_CreateTopics(client, &requests, requests.count, nil, queue)

@@ -57,7 +57,9 @@ final class World: Sendable {
             broker = nil
             servers = given
             let properties = KafkaProperties([("bootstrap.servers", given)])
-            try TopicAdministration.create(topics, properties: properties, timeoutMilliseconds: 30_000)
+            // A history's records are up to 400 days old: by its default the broker deletes them unread.
+            try TopicAdministration.create(
+                topics, settings: ["retention.ms": "-1"], properties: properties, timeoutMilliseconds: 30_000)
             try TopicAdministration.awaitLeaders(of: topics, properties: properties, timeoutMilliseconds: 30_000)
         } else {
             let process = try BrokerProcess(log: ground.directory.appendingPathComponent("\(name)-broker.log").path)
