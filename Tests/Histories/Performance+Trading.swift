@@ -185,6 +185,9 @@ extension Performance {
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !conversions.contains(one.originalID)
             else { continue }
+            // Billing failed before the period's end: a notification says grace period, and verifyReceipt's answer, by its expiry
+            // ahead, active (section 14). The newest word counts, and nothing tells here which that is.
+            guard !one.renewal.isInBillingRetry || one.expiresAt <= present else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(
                 state: one.state(at: present).rawValue, product: one.product.id, willRenew: one.renewal.isOn)
         }
