@@ -85,10 +85,10 @@ public final class InMemoryLedger: PurchaseLedger {
 extension InMemoryLedger: PublishedClaims {
     public func enter(_ claims: [PublishedClaim]) async throws {
         state.update { state in
-            for claim in claims where state.view.claims[claim.originalTransactionID]?.player == nil {
-                state.view.claims[claim.originalTransactionID] = LedgerView.Claim(
+            for claim in claims where state.view.claims[claim.id]?.player == nil {
+                state.view.claims[claim.id] = LedgerView.Claim(
                     player: claim.playerID, grantedTransaction: claim.grantedTransactionID)
-                state.view.freeRevoked(claim.originalTransactionID)
+                state.view.freeRevoked(claim.id)
             }
         }
     }

@@ -3,7 +3,8 @@ import NamesAndTimes
 
 extension OutcomeEvent {
     /// Takes an event up again from its stored bytes. Nil where they are not an event's: a fault of the store.
-    public init?(stored value: [UInt8]) {
+    /// - Parameter period: its grant's.
+    public init?(stored value: [UInt8], period: StoreTransactionID? = nil) {
         guard let json = try? JSONParser.parse(value).value,
             let id = json["event_id"]?.string.flatMap(NameBasedUUID.init(text:)),
             let kind = json["type"]?.string.flatMap(Kind.init(rawValue:)),
@@ -18,6 +19,7 @@ extension OutcomeEvent {
             subject: Identifier(subject), occurredAt: occurredAt,
             risk: (json["risk"]?.array ?? []).compactMap { $0.string.flatMap(RiskSignal.init(rawValue:)) }, value: value
         )
+        self.period = period
     }
 }
 

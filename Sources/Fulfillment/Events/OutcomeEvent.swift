@@ -26,6 +26,8 @@ public struct OutcomeEvent: Sendable, Equatable {
     public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
+    /// The claim of the period that a granted one pays for (`PeriodIdentity`); nil for all others. A header carries it.
+    public var period: StoreTransactionID?
 
     public init(
         eventID: NameBasedUUID, kind: Kind, reason: Reason?, playerID: PlayerID, bundleID: BundleID?,

@@ -73,10 +73,11 @@ public struct HoldDecision: Sendable {
     private func granted(_ judged: JudgedPurchase, payload: String?, in view: inout LedgerView) -> Settled {
         view.enterGrant(of: judged, decision: decision)
         let purchase = judged.purchase
-        let event = OutcomeEvent.granted(
+        var event = OutcomeEvent.granted(
             purchase, payload: payload, to: decision.submission, from: decision.source,
             environment: decision.environment, at: decision.decidedAt, risk: hold.risk,
             transactions: [outcome(ofGranted: purchase)])
+        event.period = decision.period(of: judged)
         return .granted(decision.newGrant(of: judged, event, in: view))
     }
 

@@ -73,6 +73,11 @@ extension PendingDecision {
         PeriodIdentity.claim(of: judged.purchase, kind: judged.kind, in: app)
     }
 
+    /// The id of the period that a purchase of a type that Apple signed pays for, nil where it is none.
+    func period(of purchase: StorePurchase) -> StoreTransactionID? {
+        PeriodIdentity.claim(of: purchase, kind: nil, in: app)
+    }
+
     /// The id of the period that is granted, nil where it is none.
     public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)

@@ -1,25 +1,52 @@
 import NamesAndTimes
 
-/// Whose a purchase is, as a published `receipt.granted` tells.
+/// Whose an original transaction or a paid period is, as a published `receipt.granted` tells.
 public struct PublishedClaim: Sendable, Equatable {
-    public let originalTransactionID: StoreTransactionID
-    public let transactionID: StoreTransactionID
+    /// The original transaction, or the period's claim (`PeriodIdentity`).
+    public let id: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
+    /// The transaction that was granted under the claim. Nil where the claim is an original transaction and the grant is one of
+    /// its later transactions.
+    public let grantedTransactionID: StoreTransactionID?
 
     public init(
-        originalTransactionID: StoreTransactionID, transactionID: StoreTransactionID, playerID: PlayerID,
-        bundleID: BundleID
+        _ id: StoreTransactionID, of playerID: PlayerID, in bundleID: BundleID, granted: StoreTransactionID?
     ) {
-        self.originalTransactionID = originalTransactionID
-        self.transactionID = transactionID
+        self.id = id
         self.playerID = playerID
         self.bundleID = bundleID
+        grantedTransactionID = granted
     }
 
-    /// A consumable is owned by its transaction, which is its original too: its claim names it.
-    public var grantedTransactionID: StoreTransactionID? {
-        originalTransactionID == transactionID ? transactionID : nil
+    /// Returns what one published grant claims: its original transaction, and its period if it pays for one.
+    public static func claims(
+        of transaction: StoreTransactionID, under original: StoreTransactionID, period: StoreTransactionID?,
+        playerID: PlayerID, bundleID: BundleID
+    ) -> [PublishedClaim] {
+        let own = PublishedClaim(
+            original, of: playerID, in: bundleID, granted: original == transaction ? transaction : nil)
+        guard let period, PeriodIdentity.isPeriod(period) else { return [own] }
+        return [own, PublishedClaim(period, of: playerID, in: bundleID, granted: transaction)]
+    }
+}
+
+extension LedgerView {
+    /// Returns the player and the transaction that a purchase, or the period that it pays for, was published as granted to and by.
+    /// Nil where no such grant was published, and where the ledger has it.
+    func lostGrant(
+        of judged: JudgedPurchase, in decision: PendingDecision
+    ) -> (player: PlayerID, transaction: StoreTransactionID)? {
+        let purchase = judged.purchase
+        if let claim = claims[purchase.originalTransactionID], claim.lostTransaction == purchase.transactionID,
+            let player = claim.player
+        {
+            return (player, purchase.transactionID)
+        }
+        guard let claim = decision.period(of: judged).flatMap({ claims[$0] }), let player = claim.player,
+            let granted = claim.grantedTransaction, grants[granted] == nil, holds[granted] == nil
+        else { return nil }
+        return (player, granted)
     }
 }
 
@@ -39,6 +66,6 @@ public struct LostClaims: Sendable, Equatable {
 /// Enters claims that a database lost when it fell back to an earlier state.
 public protocol PublishedClaims: Sendable {
     /// A claim that somebody has stays as it is. Entering one again changes nothing. Throws where the database is out of reach.
-    /// - Parameter claims: each original transaction once, sorted by it.
+    /// - Parameter claims: each id once, sorted by it.
     func enter(_ claims: [PublishedClaim]) async throws
 }

@@ -29,7 +29,9 @@ extension PendingDecision {
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
         if let known = ownership(of: judged, in: view, waived) { return known }
-        if isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
+        // The player has the goods: what the game said of the token since then takes nothing back.
+        let isLost = view.lostGrant(of: judged, in: self) != nil
+        if !isLost, isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
         if view.isRefunded(judged, of: self) {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
         }
@@ -37,11 +39,11 @@ extension PendingDecision {
         // What is refused to every player is not disputed: a hold of what can never be granted helps nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
         if view.isPeriodGranted(judged, in: app) { return .repeatedPeriod }
-        if isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
+        if !isLost, isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
             return .hold(.ownershipDisputed)
         }
         switch judged.verdict {
-        case .grant where !view.hasRoom(for: judged, of: self): return .hold(.dailyLimit)
+        case .grant where !isLost && !view.hasRoom(for: judged, of: self): return .hold(.dailyLimit)
         case .grant(let payload): return .grant(payload: payload)
         case .hold(let reason): return .hold(reason)
         case .reject(let reason): return .reject(reason)
@@ -68,7 +70,9 @@ extension PendingDecision {
         let player = submission.playerID
         if let grant = view.grants[purchase.transactionID] {
             if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
-            if grant.submission == identity { return .won(grant.event.flatMap(OutcomeEvent.init(stored:))) }
+            if grant.submission == identity {
+                return .won(grant.event.flatMap { OutcomeEvent(stored: $0, period: period(of: judged)) })
+            }
             let byOperator = grant.operatorRevokedAt != nil
             return .reject(grant.isRevoked ? judged.reasonOfRevoked(byOperator: byOperator) : .alreadyGranted)
         }
@@ -83,10 +87,9 @@ extension PendingDecision {
             // A hold for a dispute claims nothing: the purchase stays free for its owner.
             if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
         }
-        if let claim = view.claims[purchase.originalTransactionID], claim.lostTransaction == purchase.transactionID,
-            let owner = claim.player, owner != player
-        {
-            return .reject(.ownedByOtherPlayer)
+        if let lost = view.lostGrant(of: judged, in: self) {
+            if lost.player != player { return .reject(.ownedByOtherPlayer) }
+            if lost.transaction != purchase.transactionID { return .repeatedPeriod }
         }
         if view.refusals[purchase.transactionID]?.contains(player) == true { return .reject(.refusedByOperator) }
         guard judged.isOwnedByOriginal,

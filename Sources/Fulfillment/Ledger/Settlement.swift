@@ -88,7 +88,8 @@ extension PendingDecision {
         }
         for purchase in purchases {
             if let grant = view.grants[purchase.transactionID], grant.player == submission.playerID,
-                grant.submission == identity, let event = grant.event.flatMap(OutcomeEvent.init(stored:))
+                grant.submission == identity,
+                let event = grant.event.flatMap({ OutcomeEvent(stored: $0, period: period(of: purchase)) })
             {
                 settlement.reissued.append(event)
                 settlement.outcomes.append(
@@ -152,10 +153,11 @@ extension PendingDecision {
             settlement.outcomes.append(listed)
         }
         for (index, payload) in toGrant {
-            let event = OutcomeEvent.granted(
+            var event = OutcomeEvent.granted(
                 judged[index].purchase, payload: payload, to: submission, from: source, environment: environment,
                 at: decidedAt,
                 risk: signals(on: judged[index].purchase, in: view), repair: repair, transactions: settlement.outcomes)
+            event.period = period(of: judged[index])
             let (transaction, product) = (judged[index].purchase.transactionID, judged[index].purchase.productID)
             view.grants[transaction]?.event = event.value
             view.won?[identity, default: []].append(

@@ -57,3 +57,15 @@ extension PostgresParameter {
         timestamptzArray(unixMicroseconds: values.map { $0?.microseconds })
     }
 }
+
+extension PostgresRows {
+    /// A stored event. Nil where the column is null, and where its bytes are no event's.
+    /// - Parameter period: the column with the `period_id` of the event's grant.
+    func event(
+        _ row: Int, _ column: PostgresColumn, ofPeriod period: PostgresColumn
+    ) -> OutcomeEvent? {
+        bytes(row, column).flatMap { [period = text(row, period)] stored in
+            OutcomeEvent(stored: stored, period: period.map { StoreTransactionID($0) })
+        }
+    }
+}

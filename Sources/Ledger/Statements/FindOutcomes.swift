@@ -24,16 +24,17 @@ enum FindOutcomes {
             ])
         let (numbers, own) = (try rows.column("number"), try rows.column("answer"))
         let (event, history) = (try rows.column("event"), try rows.column("history"))
+        let period = try rows.column("period_id")
         var events: [Int: [OutcomeEvent]] = [:]
         var answers: [Int: OutcomeEvent] = [:]
         var decided: Set<Int> = []
         for row in 0..<rows.count {
             guard let number = rows.int8(row, numbers).map({ Int($0) - 1 }) else { continue }
             decided.insert(number)
-            if let granted = rows.bytes(row, event).flatMap(OutcomeEvent.init(stored:)) {
+            if let granted = rows.event(row, event, ofPeriod: period) {
                 events[number, default: []].append(granted)
             }
-            if answers[number] == nil, let answer = rows.bytes(row, own).flatMap(OutcomeEvent.init(stored:)) {
+            if answers[number] == nil, let answer = rows.bytes(row, own).flatMap({ OutcomeEvent(stored: $0) }) {
                 answers[number] = answer
             }
         }

@@ -19,11 +19,12 @@ enum FindWonGrants {
             statement, [.identifiers(wanted.lazy.map(\.value)), .uuids(wanted.lazy.map(\.key))])
         let (submission, transaction) = (try rows.column("submission_key"), try rows.column("transaction_id"))
         let (product, event) = (try rows.column("product_id"), try rows.column("event"))
+        let period = try rows.column("period_id")
         var won: [NameBasedUUID: [LedgerView.WonTransaction]] = [:]
         for row in 0..<rows.count {
             guard let identity = rows.uuid(row, submission)?.nameBased, let id = rows.text(row, transaction),
                 let product = rows.text(row, product),
-                let granted = rows.bytes(row, event).flatMap(OutcomeEvent.init(stored:))
+                let granted = rows.event(row, event, ofPeriod: period)
             else { continue }
             won[identity, default: []].append(
                 LedgerView.WonTransaction(

@@ -1,4 +1,5 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
 
 /// An event in the outbox that nobody acknowledged.
@@ -70,9 +71,10 @@ public struct OutboxSweeper: Sendable {
     private static func events(_ rows: PostgresRows) throws -> [OrphanEvent] {
         let (ids, keys) = (try rows.column("event_id"), try rows.column("record_key"))
         let (traceparent, bytes) = (try rows.column("traceparent"), try rows.column("event"))
+        let periods = try rows.column("period_id")
         return (0..<rows.count).compactMap { row in
             guard let id = rows.uuid(row, ids), let key = rows.text(row, keys),
-                let event = rows.bytes(row, bytes).flatMap(OutcomeEvent.init(stored:))
+                let event = rows.event(row, bytes, ofPeriod: periods)
             else { return nil }
             return OrphanEvent(
                 eventID: id.nameBased, recordKey: key, traceparent: rows.text(row, traceparent), event: event)

@@ -17,7 +17,7 @@ public struct PostgresClaims: PublishedClaims {
             _ = try session.execute(
                 Self.inserting,
                 [
-                    .identifiers(claims.lazy.map(\.originalTransactionID)), .identifiers(claims.lazy.map(\.playerID)),
+                    .identifiers(claims.lazy.map(\.id)), .identifiers(claims.lazy.map(\.playerID)),
                     .identifiers(claims.lazy.map(\.bundleID)),
                     .textArray(claims.map { $0.grantedTransactionID?.text }),
                 ])

@@ -4,6 +4,8 @@ import NamesAndTimes
 
 /// The headers of an event's record: CloudEvents 1.0, Kafka protocol binding, binary mode.
 enum OutcomeHeaders {
+    /// Names the paid period of a granted event, for `PublishedGrants` only.
+    static let period = "receiptd-period"
     private static let version = KafkaHeader("ce_specversion", "1.0")
     private static let source = KafkaHeader("ce_source", "receiptd")
     private static let contentType = KafkaHeader("content-type", "application/json")
@@ -13,7 +15,7 @@ enum OutcomeHeaders {
 
     static func of(_ event: OutcomeEvent, traceparent: String?) -> [KafkaHeader] {
         var headers: [KafkaHeader] = []
-        headers.reserveCapacity(8)
+        headers.reserveCapacity(9)
         headers.append(version)
         headers.append(KafkaHeader("ce_id", event.eventID.description))
         headers.append(kinds[event.kind] ?? KafkaHeader("ce_type", event.kind.rawValue))
@@ -21,6 +23,7 @@ enum OutcomeHeaders {
         headers.append(KafkaHeader("ce_subject", event.subject.text))
         headers.append(KafkaHeader("ce_time", event.occurredAt.rfc3339))
         headers.append(contentType)
+        if let period = event.period { headers.append(KafkaHeader(Self.period, period.text)) }
         if let traceparent { headers.append(KafkaHeader("traceparent", traceparent)) }
         return headers
     }

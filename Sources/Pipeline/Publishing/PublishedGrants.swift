@@ -13,21 +13,21 @@ struct PublishedGrants: Sendable {
     let properties: KafkaProperties
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// The owners of original transactions, by the earliest event that names one.
+    /// The owners of original transactions and periods, by the earliest event that names one.
     struct Owners {
         private var found: [StoreTransactionID: (claim: PublishedClaim, at: Int64)] = [:]
 
         var count: Int { found.count }
 
         mutating func add(_ claim: PublishedClaim, at time: Int64) {
-            if let known = found[claim.originalTransactionID], known.at <= time { return }
-            found[claim.originalTransactionID] = (claim, time)
+            if let known = found[claim.id], known.at <= time { return }
+            found[claim.id] = (claim, time)
         }
 
-        /// Sorted by original transaction. None is left.
+        /// Returns them sorted by id, and forgets them.
         mutating func takeAll() -> [PublishedClaim] {
             defer { found.removeAll() }
-            return found.values.map(\.claim).sorted { $0.originalTransactionID < $1.originalTransactionID }
+            return found.values.map(\.claim).sorted { $0.id < $1.id }
         }
     }
 
@@ -53,8 +53,8 @@ struct PublishedGrants: Sendable {
             case .record(let record):
                 lastHeard = .now
                 guard let end = ends[record.topicPartition] else { continue }
-                if record.offset < end, let claim = Self.claim(of: record) {
-                    owners.add(claim, at: record.timestampMilliseconds ?? 0)
+                if record.offset < end {
+                    for claim in Self.claims(of: record) { owners.add(claim, at: record.timestampMilliseconds ?? 0) }
                 }
                 if record.offset >= end - 1 { ends[record.topicPartition] = nil }
                 if owners.count >= PipelineLimits.claimsInMemory { try enter(owners.takeAll()) }
@@ -92,15 +92,16 @@ struct PublishedGrants: Sendable {
         return (starts, ends)
     }
 
-    /// Nil for all but grants.
-    static func claim(of record: ConsumerRecord) -> PublishedClaim? {
+    /// Returns what a grant's event claims. Empty for all other records.
+    static func claims(of record: ConsumerRecord) -> [PublishedClaim] {
         guard record.values(of: "ce_type").contains(kind), let value = record.value,
             let event = try? JSONParser.parse(value).value, let player = event["player_id"]?.string,
             let bundle = event["bundle_id"]?.string, let transaction = event["transaction_id"]?.string,
             let original = event["original_transaction_id"]?.string
-        else { return nil }
-        return PublishedClaim(
-            originalTransactionID: Identifier(original), transactionID: Identifier(transaction),
+        else { return [] }
+        let period = record.values(of: OutcomeHeaders.period).first.map { String(decoding: $0, as: UTF8.self) }
+        return PublishedClaim.claims(
+            of: Identifier(transaction), under: Identifier(original), period: period.map { Identifier($0) },
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 }

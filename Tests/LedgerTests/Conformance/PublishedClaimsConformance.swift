@@ -8,8 +8,7 @@ import Testing
 @Suite("Every keeper of published claims")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
-        PublishedClaim(
-            originalTransactionID: transaction, transactionID: transaction, playerID: player, bundleID: Sample.bundle)
+        PublishedClaim(transaction, of: player, in: Sample.bundle, granted: transaction)
     }
 
     private func check(_ kind: ProductKind, _ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
@@ -45,5 +44,62 @@ struct PublishedClaimsConformance {
             try await check(kind, ledger, PostgresClaims(pool: database.pool))
             await ledger.close()
         }
+    }
+
+    private func checkPeriod(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
+        func decide(_ id: String, _ player: String, _ offset: Int64) async throws -> RecordedOutcome {
+            var purchase = Sample.purchase(id)
+            purchase.webOrderLineItemID = "777"
+            return try await ledger.record(
+                Sample.decision(
+                    .each([Sample.judged(purchase, .autoRenewableSubscription, .grant(payload: nil))]),
+                    player: player, offset: offset))
+        }
+        let period = PeriodIdentity.claim(
+            of: "1000", under: "1000", goingOnFrom: nil, charged: "777", of: "gold", from: nil, to: nil,
+            in: StoreApp(Sample.bundle, in: .production))
+        try await claims.enter(
+            PublishedClaim.claims(
+                of: "1000", under: "1000", period: period, playerID: "player-1", bundleID: Sample.bundle))
+        #expect(try await decide("2000", "player-2", 1).reason == .ownedByOtherPlayer)
+        #expect(try await decide("2000", "player-1", 2).reason == .alreadyGranted)
+        #expect(try await decide("1000", "player-1", 3).granted.map(\.subject) == ["1000"])
+        #expect(try await decide("2000", "player-1", 4).reason == .alreadyGranted)
+    }
+
+    @Test(
+        "a period that was published under one original is not granted under another one",
+        arguments: Implementation.allCases)
+    func periods(implementation: Implementation) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await checkPeriod(ledger, ledger)
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await checkPeriod(ledger, PostgresClaims(pool: database.pool))
+            await ledger.close()
+        }
+    }
+
+    @Test("what was published as granted is granted again though its token is told of another player by now")
+    func toldTokens() {
+        let token = "1a2b3c4d-0000-4000-8000-000000000001"
+        var purchase = Sample.purchase("1000")
+        purchase.appAccountToken = token
+        func granted(isPublished: Bool) -> [StoreTransactionID] {
+            var view = LedgerView()
+            if isPublished {
+                view.claims["1000"] = LedgerView.Claim(player: "player-1")
+                view.claims["1000"]?.lostTransaction = "1000"
+            }
+            view.tokens[AccountTokenKey(bundleID: Sample.bundle, token: token), default: AccountTokenFacts()].told =
+                "player-2"
+            let decision = Sample.decision(.each([Sample.judged(purchase)]), player: "player-1", offset: 1)
+            return decision.settle(in: &view).grants.map(\.purchase.transactionID)
+        }
+        #expect(granted(isPublished: false).isEmpty)
+        #expect(granted(isPublished: true) == ["1000"])
     }
 }

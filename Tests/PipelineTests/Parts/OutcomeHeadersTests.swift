@@ -11,7 +11,7 @@ struct OutcomeHeadersTests {
         "they are CloudEvents' in binary mode, with the traceparent where there is one",
         arguments: OutcomeEvent.Kind.allCases)
     func headers(kind: OutcomeEvent.Kind) {
-        let event = OutcomeEvent(
+        var event = OutcomeEvent(
             eventID: OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1), kind: kind, reason: nil,
             playerID: "player", bundleID: nil, subject: "1000", occurredAt: Timestamp(milliseconds: 1_795_167_000_000),
             value: [])
@@ -26,5 +26,7 @@ struct OutcomeHeadersTests {
         ]
         #expect(shown(nil) == expected)
         #expect(shown("00-a-b-01") == expected + ["traceparent: 00-a-b-01"])
+        event.period = "period 1"
+        #expect(shown(nil) == expected + ["receiptd-period: period 1"])
     }
 }

@@ -1,7 +1,7 @@
 -- The answers to records that were decided before: a row for each granted event in order, or one with only the answer.
 -- $1–$5 the outcomes' key; day comes along so that only its partition is searched, then what lies apart.
 -- The history is read once, where there is a row at all.
-SELECT wanted.number, outcome.answer, known.event, (SELECT database_history()) AS history
+SELECT wanted.number, outcome.answer, known.event, known.period_id, (SELECT database_history()) AS history
 FROM unnest($1::date[], $2::int4[], $3::int8[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (day, partition, position, topic, content, number)
 CROSS JOIN LATERAL (
@@ -17,5 +17,5 @@ CROSS JOIN LATERAL (
     LIMIT 1
 ) AS outcome
 LEFT JOIN LATERAL unnest(outcome.granted_transaction_ids) WITH ORDINALITY AS granted (id, place) ON true
-LEFT JOIN LATERAL (SELECT event FROM grants WHERE transaction_id = granted.id LIMIT 1) AS known ON true
+LEFT JOIN LATERAL (SELECT event, period_id FROM grants WHERE transaction_id = granted.id LIMIT 1) AS known ON true
 ORDER BY wanted.number, granted.place;

@@ -3,7 +3,7 @@
 SELECT won.*
 FROM unnest($1::text[], $2::uuid[]) AS wanted (player_id, submission_key)
 CROSS JOIN LATERAL (
-    SELECT submission_key, transaction_id, product_id, event
+    SELECT submission_key, transaction_id, product_id, event, period_id
     FROM grants
     WHERE player_id = wanted.player_id AND submission_key = wanted.submission_key AND event IS NOT NULL
     ORDER BY purchased_at, transaction_id

@@ -24,7 +24,8 @@ WITH taken AS (
     WHERE outbox.event_id = chosen.event_id
     RETURNING outbox.*
 )
-SELECT leased.event_id, leased.record_key, leased.traceparent, coalesce(leased.event, grants.event) AS event
+SELECT leased.event_id, leased.record_key, leased.traceparent, coalesce(leased.event, grants.event) AS event,
+    grants.period_id
 FROM leased
 LEFT JOIN grants ON grants.transaction_id = leased.transaction_id
 ORDER BY leased.created_at, leased.ordinal;
