@@ -16,7 +16,7 @@
 DO $$
 BEGIN
     IF to_regclass('schema_version') IS NOT NULL THEN
-        IF EXISTS (SELECT FROM schema_version WHERE version < 11) THEN
+        IF EXISTS (SELECT FROM schema_version WHERE version < 12) THEN
             RAISE 'this database has an older schema: run receiptd migrate';
         END IF;
     END IF;
@@ -153,7 +153,7 @@ COMMENT ON FUNCTION accounts_of_players IS 'The Apple accounts that bought each 
 -- Holds.
 
 CREATE TABLE IF NOT EXISTS holds (
-    transaction_id text COLLATE "C" NOT NULL PRIMARY KEY, original_transaction_id text COLLATE "C" NOT NULL,
+    transaction_id text COLLATE "C" NOT NULL, original_transaction_id text COLLATE "C" NOT NULL,
     player_id text COLLATE "C" NOT NULL, bundle_id text COLLATE "C" NOT NULL, product_id text COLLATE "C" NOT NULL,
     reason text COLLATE "C" NOT NULL, submission_key uuid NOT NULL, submission_id text COLLATE "C" NOT NULL,
     environment text COLLATE "C" NOT NULL CHECK (environment IN ('Production', 'Sandbox')),
@@ -182,8 +182,13 @@ CREATE TABLE IF NOT EXISTS holds (
     is_renewal boolean NOT NULL DEFAULT false,
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
     -- Kept until an operator releases the hold.
-    deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0)
+    deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
+    -- As in grants. Null where a version before 12 held it.
+    is_bound boolean,
+    PRIMARY KEY (transaction_id, player_id)
 );
+-- One player has the transaction; the others, who dispute that, have no claim on it.
+CREATE UNIQUE INDEX IF NOT EXISTS holds_claiming ON holds (transaction_id) WHERE reason <> 'ownership_disputed';
 CREATE INDEX IF NOT EXISTS holds_due ON holds (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS holds_suspects ON holds (due_at) WHERE takes >= 3;
 CREATE INDEX IF NOT EXISTS holds_outdated ON holds (catalog_version) WHERE due_at IS NULL;
@@ -193,8 +198,20 @@ CREATE INDEX IF NOT EXISTS holds_players ON holds (player_id);
 CREATE INDEX IF NOT EXISTS holds_names ON holds (submission_id);
 -- For `receiptd holds`, by app, reason or both, oldest first.
 CREATE INDEX IF NOT EXISTS holds_kinds ON holds (bundle_id, reason, held_at, transaction_id);
-COMMENT ON TABLE holds IS 'One row for each transaction that waits for an operator or another catalog. The SQL transaction that grants or rejects deletes it. catalog_version is the catalog that last decided it; a worker with a newer one decides again. An operator''s command ends the lease of the worker that has it.';
+COMMENT ON TABLE holds IS 'One row for each transaction and player that wait for an operator or another catalog. The SQL transaction that grants or rejects deletes it. catalog_version is the catalog that last decided it; a worker with a newer one decides again. An operator''s command ends the lease of the worker that has it.';
 COMMENT ON COLUMN holds.period_id IS 'As in grants.';
+
+CREATE OR REPLACE FUNCTION refuse_to_end_two_holds() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM ended GROUP BY transaction_id HAVING count(*) > 1) THEN
+        RAISE 'two players wait for one of these transactions: end the wait of each by itself';
+    END IF;
+    RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION refuse_to_end_two_holds IS 'Workers and commands before version 12 know one hold of a transaction. They would delete another player''s with it, of which nobody would ever be told.';
+CREATE OR REPLACE TRIGGER holds_end_one_by_one AFTER DELETE ON holds
+    REFERENCING OLD TABLE AS ended FOR EACH STATEMENT EXECUTE FUNCTION refuse_to_end_two_holds();
 
 CREATE OR REPLACE FUNCTION kinds_of_holds(wanted_bundle text, wanted_reason text)
 RETURNS TABLE (bundle_id text, reason text) LANGUAGE sql STABLE ROWS 20 SET enable_seqscan = off AS $$
@@ -1026,13 +1043,14 @@ CREATE OR REPLACE FUNCTION refund_owner(
         (SELECT 3, held.player_id, NULL
         FROM (SELECT * FROM holds WHERE holds.transaction_id = wanted_transaction OFFSET 0) AS held
         WHERE held.bundle_id = wanted_bundle AND held.environment = wanted_environment
+        ORDER BY held.reason = 'ownership_disputed', held.held_at, held.player_id
         LIMIT 1)
         UNION ALL
         (SELECT 3, held.player_id, NULL
         FROM claims
         JOIN holds AS held ON held.transaction_id = claims.granted_transaction_id
         WHERE claims.original_transaction_id = wanted_period AND held.bundle_id = wanted_bundle
-            AND held.environment = wanted_environment
+            AND held.environment = wanted_environment AND held.reason <> 'ownership_disputed'
         LIMIT 1)
         UNION ALL
         (SELECT 4, told.player_id, NULL
@@ -1126,4 +1144,4 @@ CREATE TABLE IF NOT EXISTS console_changes (
 CREATE INDEX IF NOT EXISTS console_changes_subjects ON console_changes USING hash (subject);
 COMMENT ON TABLE console_changes IS 'Who changed what with the console, or by a command about what is parked, unclaimed or a dead letter. Entered before the change begins, and ended with its result. Never deleted.';
 
-INSERT INTO schema_version (version) VALUES (11) ON CONFLICT DO NOTHING;
+INSERT INTO schema_version (version) VALUES (12) ON CONFLICT DO NOTHING;

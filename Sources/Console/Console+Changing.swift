@@ -60,7 +60,9 @@ extension Console {
                 .joined()
         }
         var rows: [ListRow] = []
-        for id in subject.ids { rows += try await list.rows(ListFilter(id: id), limit: SearchLimits.standings) }
+        for row in subject.ids.isEmpty ? [] : subject.targets {
+            rows += try await list.rows(row, limit: SearchLimits.standings)
+        }
         return rows.isEmpty ? "" : ListTable(list: list, rows: rows).html
     }
 

@@ -34,9 +34,9 @@ struct AccountTokenTests {
         #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed shared_token")
         #expect(view.claims["2"] == LedgerView.Claim(player: nil))
         #expect(settle(decision("2", player: "thief"), in: &view) == "held ownership_disputed shared_token")
-        #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
+        #expect(settle(decision("2", player: "second thief"), in: &view) == "held ownership_disputed shared_token")
         #expect(settle(decision("2", player: "buyer"), in: &view) == "granted")
-        #expect(view.claims["2"]?.player == "buyer" && view.holds["2"]?.player == "thief")
+        #expect(view.claims["2"]?.player == "buyer" && view.holds["2"]?.keys.sorted() == ["second thief", "thief"])
         #expect(settle(decision("2", player: "second thief"), in: &view) == "rejected owned_by_other_player")
         #expect(settle(decision("1", player: "thief"), in: &view) == "rejected owned_by_other_player")
     }
@@ -147,9 +147,12 @@ struct AccountTokenTests {
         #expect(
             settle(decision("3", player: "thief", verdict: .hold(.unknownProduct)), in: &view)
                 == "held ownership_disputed shared_token")
-        // One hold for each transaction: the buyer's own would have no place.
+        // The dispute takes no place from the buyer's own, who had the token too: it is disputed no more.
         #expect(
-            settle(decision("3", player: "buyer", verdict: .hold(.unknownProduct)), in: &view)
+            settle(decision("3", player: "buyer", verdict: .hold(.unknownProduct)), in: &view) == "held unknown_product"
+        )
+        #expect(
+            settle(decision("3", player: "second thief", verdict: .hold(.unknownProduct)), in: &view)
                 == "rejected owned_by_other_player")
     }
 

@@ -32,7 +32,7 @@ struct HoldDecisionTests {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
             claims: ["1000": LedgerView.Claim(player: "player-1")],
-            holds: ["1000": LedgerView.Hold(player: "player-1", reason: .unknownProduct)])
+            holds: ["1000": ["player-1": LedgerView.Hold(reason: .unknownProduct)]])
         let settled = settle(
             .each([Sample.judged(Sample.purchase("999")), Sample.judged(Sample.purchase())]), hold, in: &view)
         guard case .granted(let grant) = settled else { return #expect(Bool(false), "\(settled)") }

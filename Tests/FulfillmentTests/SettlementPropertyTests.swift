@@ -107,7 +107,8 @@ struct SettlementPropertyTests {
         let open = view.holds.keys.sorted()
         guard !open.isEmpty, random.chance(20) else { return }
         let refused = random.pick(open)
-        guard let hold = view.holds.removeValue(forKey: refused) else { return }
-        view.refusals[refused, default: []].insert(hold.player)
+        let player = random.pick(view.holds[refused]?.keys.sorted() ?? [])
+        view.endHold(of: refused, player)
+        view.refusals[refused, default: []].insert(player)
     }
 }

@@ -45,8 +45,8 @@ struct CommandPlanTests {
             "100, NULL, NULL, 'unknown_product', 'p-7', 'gold', now()"
         ),
         (
-            "list_holds_page", "timestamptz, text, int8, text, text, text, text, text, timestamptz",
-            "'-infinity', '', 200, NULL, 'b7', 'unknown_product', 'p-7', 'gold', now()"
+            "list_holds_page", "timestamptz, text, text, int8, text, text, text, text, text, timestamptz",
+            "'-infinity', '', '', 200, NULL, 'b7', 'unknown_product', 'p-7', 'gold', now()"
         ),
         ("count_parked", "text, text, text, text, timestamptz", "NULL, NULL, 'doubt', 'p-7', now()"),
         ("list_parked", "int8, text, text, text, text, timestamptz", "100, NULL, 'b7', NULL, 'p-7', now()"),
@@ -63,7 +63,7 @@ struct CommandPlanTests {
         ("list_subscriptions", "int8, text, text", "100, 'b7', 'active'"),
         ("inspect_subscriptions", "text, text[], int8, int8", "'p-7', '{t-8}', 100, 0"),
         ("lease_chosen_subscription", "text, float8", "'t-7', 60"),
-        ("release_hold", "text, text", "'ann', 't-7'"),
+        ("release_hold", "text, text, text", "'ann', 't-7', NULL"),
         (
             "release_holds_page", "text, text, int8, text, text, text, text, timestamptz, int8",
             "'ann', '', 1000, NULL, 'unknown_product', 'p-7', 'gold', now(), NULL"

@@ -180,7 +180,10 @@ struct HoldSuspectTests {
             try await database.run("DROP TRIGGER failing ON holds")
             try await database.pool.run { session in
                 try UpdateHolds.setAside(
-                    [(transaction: "1001", lease: 1), (transaction: "1002", lease: 2)], catalogVersion: 1, in: session)
+                    [
+                        LeasedHolds.Unreadable(transaction: "1001", player: "player-1", lease: 1),
+                        LeasedHolds.Unreadable(transaction: "1002", player: "player-1", lease: 2),
+                    ], catalogVersion: 1, in: session)
             }
             #expect(try await database.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 2)
         }

@@ -285,7 +285,7 @@ extension InMemoryLedger.State {
     private mutating func settle(_ leased: LeasedAnnouncement, _ decision: PendingDecision) -> AnnouncedOutcome {
         let settlement = decision.settle(in: &view)
         for grant in settlement.grants { enter(grant, of: decision) }
-        for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
+        for hold in settlement.holds { enter(hold, of: decision) }
         announced.claim(by: settlement)
         var outcome = leased.outcome(of: settlement, for: decision)
         outcome.subscriptions = hear(decision, settlement.outcomes)

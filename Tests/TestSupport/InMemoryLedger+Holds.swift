@@ -1,5 +1,19 @@
 import Fulfillment
 
+/// One player's wait for one transaction.
+struct HoldKey: Hashable, Comparable {
+    let transaction: StoreTransactionID
+    let player: PlayerID
+
+    static func < (one: HoldKey, other: HoldKey) -> Bool {
+        (one.transaction, one.player) < (other.transaction, other.player)
+    }
+}
+
+extension LeasedHold {
+    var key: HoldKey { HoldKey(transaction: transactionID, player: submission.playerID) }
+}
+
 struct HoldRow {
     let purchase: StorePurchase
     let decision: PendingDecision
@@ -63,18 +77,17 @@ extension InMemoryLedger: HeldPurchases {
 
     public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         state.update { state in
-            guard let transaction = state.suspectHold(catalogVersion: catalogVersion),
-                var row = state.holds[transaction]
+            guard let key = state.suspectHold(catalogVersion: catalogVersion), var row = state.holds[key]
             else { return .none }
             guard let deaths = row.suspicion.beginIsolation() else {
-                return state.leaseHold(transaction, from: row).map { .isolated($0) } ?? .none
+                return state.leaseHold(key, from: row).map { .isolated($0) } ?? .none
             }
             row.isReleased = false
             row.dueAt = nil
-            state.holds[transaction] = row
+            state.holds[key] = row
             return .setAside(
                 SetAsidePurchase(
-                    transactionID: transaction, bundleID: row.decision.submission.bundleID,
+                    transactionID: key.transaction, bundleID: row.decision.submission.bundleID,
                     source: row.decision.announced?.source ?? .submission, deaths: deaths))
         }
     }
@@ -120,27 +133,36 @@ extension InMemoryLedger: HeldPurchases {
     }
 
     /// An operator's release, as `receiptd holds release` gives it.
-    public func releaseByOperator(_ transaction: StoreTransactionID) {
+    /// - Parameter player: nil: of all who wait for it.
+    public func releaseByOperator(_ transaction: StoreTransactionID, of player: PlayerID? = nil) {
         state.update { state in
-            guard let reason = state.holds[transaction]?.reason else { return }
-            state.holds[transaction]?.waived.insert(reason)
-            state.holds[transaction]?.isReleased = true
-            state.holds[transaction]?.dueAt = ContinuousClock.now
-            state.holds[transaction]?.lease = nil
-            state.holds[transaction]?.tries = 0
-            state.holds[transaction]?.suspicion = LeaseSuspicion()
+            for (key, row) in state.holds where key.transaction == transaction && key.player == player ?? key.player {
+                var released = row
+                released.waived.insert(row.reason)
+                released.isReleased = true
+                released.dueAt = ContinuousClock.now
+                released.lease = nil
+                released.tries = 0
+                released.suspicion = LeaseSuspicion()
+                state.holds[key] = released
+            }
         }
     }
 
     /// As if all workers had died long ago.
     public func endHoldLeases() {
         state.update { state in
-            for transaction in state.holds.keys { state.holds[transaction]?.lease = nil }
+            for key in state.holds.keys { state.holds[key]?.lease = nil }
         }
     }
 }
 
 extension InMemoryLedger.State {
+    mutating func enter(_ hold: Settlement.NewHold, of decision: PendingDecision) {
+        let key = HoldKey(transaction: hold.purchase.transactionID, player: decision.submission.playerID)
+        holds[key] = HoldRow(hold, of: decision)
+    }
+
     fileprivate mutating func leaseHolds(catalogVersion: Int64, limit: Int) -> [LeasedHold] {
         let now = ContinuousClock.now
         let open = holds.filter { $0.value.lease == nil && !$0.value.suspicion.isSuspect }
@@ -148,12 +170,12 @@ extension InMemoryLedger.State {
         let outdated = open.filter {
             $0.value.dueAt == nil && $0.value.catalogVersion < catalogVersion && !$0.value.suspicion.isPoison
         }.keys.sorted()
-        return (due + outdated).prefix(limit).compactMap { transaction in
-            holds[transaction].flatMap { leaseHold(transaction, from: $0) }
+        return (due + outdated).prefix(limit).compactMap { key in
+            holds[key].flatMap { leaseHold(key, from: $0) }
         }
     }
 
-    fileprivate func suspectHold(catalogVersion: Int64) -> StoreTransactionID? {
+    fileprivate func suspectHold(catalogVersion: Int64) -> HoldKey? {
         let now = ContinuousClock.now
         let suspects = holds.filter { _, row in
             row.lease == nil && row.suspicion.isSuspect
@@ -166,42 +188,51 @@ extension InMemoryLedger.State {
         }?.key
     }
 
-    fileprivate mutating func leaseHold(_ transaction: StoreTransactionID, from changed: HoldRow) -> LeasedHold? {
+    fileprivate mutating func leaseHold(_ key: HoldKey, from changed: HoldRow) -> LeasedHold? {
         var row = changed
         let lease = nextLease()
         row.lease = lease
         row.suspicion.leases += 1
-        holds[transaction] = row
+        holds[key] = row
         let count = row.reason == .dailyLimit ? view.dailyCounts[row.decision.dailyCount(of: row.purchase)] : nil
         return row.leased(isDue: row.dueAt != nil, dailyCount: count, lease: lease)
     }
 
     /// Nothing where the lease is over.
     fileprivate mutating func change(_ hold: LeasedHold, _ body: (inout HoldRow) -> Void) {
-        guard var row = holds[hold.transactionID], row.lease == hold.lease else { return }
+        guard var row = holds[hold.key], row.lease == hold.lease else { return }
         body(&row)
-        holds[hold.transactionID] = row
+        holds[hold.key] = row
     }
 
-    /// Of the original that it was held under, unless something was granted under that.
+    /// Of the original that it was held under, unless something was granted under that, or is held for the player.
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
-        if !isGranted { view.claims[hold.originalTransactionID]?.player = nil }
+        let player = hold.submission.playerID
+        let isHeld = holds.contains { key, row in
+            key.player == player && row.purchase.originalTransactionID == hold.originalTransactionID
+                && row.reason != .ownershipDisputed
+        }
+        if !isGranted, !isHeld, view.claims[hold.originalTransactionID]?.player == player {
+            view.claims[hold.originalTransactionID]?.player = nil
+        }
         guard view.grants[hold.transactionID] == nil else { return }
         let periods = view.claims.filter {
             PeriodIdentity.isPeriod($0.key) && $0.value.grantedTransaction == hold.transactionID
+                && $0.value.player == player
         }
         for period in periods.keys { view.claims[period] = LedgerView.Claim(player: nil) }
     }
 
     fileprivate mutating func settle(_ decision: HoldDecision) -> OutcomeEvent? {
         let hold = decision.hold
-        guard let row = holds[hold.transactionID], row.lease == hold.lease else { return nil }
-        let held = view.holds[hold.transactionID]
+        guard let row = holds[hold.key], row.lease == hold.lease else { return nil }
+        let player = hold.submission.playerID
+        let held = view.holds[hold.transactionID]?[player]
         let partition = InMemoryLedger.Partition(topic: hold.position.topic, number: hold.position.partition)
         switch decision.settle(in: &view) {
         case .granted(let grant):
-            holds[hold.transactionID] = nil
+            holds[hold.key] = nil
             view.grants[hold.transactionID]?.event = grant.event.value
             enter(grant, of: decision.decision)
             if grant.purchase.originalTransactionID != hold.originalTransactionID { freeClaim(of: hold) }
@@ -210,22 +241,23 @@ extension InMemoryLedger.State {
             _ = hear(decision.decision, [decision.outcome(ofGranted: grant.purchase)])
             return grant.event
         case .rejected(let event):
-            holds[hold.transactionID] = nil
+            holds[hold.key] = nil
             freeClaim(of: hold)
-            if view.grants[hold.transactionID] == nil {
+            if view.grants[hold.transactionID] == nil, view.holds[hold.transactionID] == nil {
                 announced.reopen(
                     hold.transactionID, refusedFor: decision.reasonAgainstAnybody(after: event.reason))
             }
             outbox.append(OutboxRow(event, traceparent: hold.traceparent, of: partition))
             return event
         case .held(let reason):
-            view.holds[hold.transactionID] = LedgerView.Hold(player: hold.submission.playerID, reason: reason)
+            view.holds[hold.transactionID, default: [:]][player] = LedgerView.Hold(
+                reason: reason, isBound: held?.isBound ?? false)
             if hold.reason == .ownershipDisputed, reason != .ownershipDisputed, let judged = decision.judged {
                 view.enterPeriod(of: judged, decision: decision.decision)
             }
             change(hold) { $0.keep(for: reason, catalogVersion: decision.decision.catalogVersion) }
         case .notTold:
-            view.holds[hold.transactionID] = held
+            view.holds[hold.transactionID, default: [:]][player] = held
             change(hold) { $0.keep(for: hold.reason, catalogVersion: decision.decision.catalogVersion) }
         }
         return nil

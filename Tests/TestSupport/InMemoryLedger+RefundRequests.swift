@@ -124,9 +124,13 @@ extension InMemoryLedger.State {
         request.period.flatMap { view.claims[$0]?.grantedTransaction }
     }
 
-    private func held(_ request: RefundRequest) -> LedgerView.Hold? {
+    /// The player who has it before those who dispute that.
+    private func holder(_ request: RefundRequest) -> PlayerID? {
         [request.transactionID, ofPeriod(request)].compactMap(\.self).lazy.compactMap { transaction in
-            holds[transaction]?.decision.submission.bundleID == request.bundleID ? view.holds[transaction] : nil
+            let all = holds.filter {
+                $0.key.transaction == transaction && $0.value.decision.submission.bundleID == request.bundleID
+            }
+            return (all.first { $0.value.reason != .ownershipDisputed } ?? all.min { $0.key < $1.key })?.key.player
         }.first
     }
 
@@ -139,7 +143,7 @@ extension InMemoryLedger.State {
     /// Nil where its transaction is not in the ledger.
     private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
-            granted(request)?.player ?? held(request)?.player
+            granted(request)?.player ?? holder(request)
             ?? view.refusals[request.transactionID]?.sorted().last
         guard let player else { return nil }
         refundQuestions.requests[request.id]?.player = player
@@ -177,7 +181,7 @@ extension InMemoryLedger.State {
         let key = RefundKey(
             transactionID: request.transactionID, bundleID: request.bundleID, environment: request.environment)
         if view.refunds[key]?.milliPercent == GrantRevocations.whole { return .revoked }
-        let isKnown = held(request) != nil || view.refusals[request.transactionID] != nil
+        let isKnown = holder(request) != nil || view.refusals[request.transactionID] != nil
         return isKnown ? .undelivered : .unknown
     }
 

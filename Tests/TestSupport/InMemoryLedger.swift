@@ -11,7 +11,7 @@ public final class InMemoryLedger: PurchaseLedger {
         var outbox: [OutboxRow] = []
         /// The highest that was decided.
         var offsets: [Partition: Int64] = [:]
-        var holds: [StoreTransactionID: HoldRow] = [:]
+        var holds: [HoldKey: HoldRow] = [:]
         var refunds = RefundView()
         var subscriptions: [StoreTransactionID: SubscriptionRow] = [:]
         var announced = AnnouncedRows()
@@ -110,7 +110,7 @@ extension InMemoryLedger.State {
         for grant in settlement.grants { enter(grant, of: decision) }
         announced.claim(by: settlement)
         for finish in settlement.finishes { enter(finish, of: decision) }
-        for hold in settlement.holds { holds[hold.purchase.transactionID] = HoldRow(hold, of: decision) }
+        for hold in settlement.holds { enter(hold, of: decision) }
         events += hear(decision, settlement.outcomes)
         if let evidence = decision.evidence, !evidence.purchases.isEmpty, view.holdsAll(evidence.purchases) {
             proofs[decision.proof] = evidence

@@ -15,7 +15,8 @@ package struct UnreadableRelease: Sendable {
     /// Nil unless one transaction is named that is held because it cannot be read. Before the release. Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
         guard let transaction = chosen.transactionID else { return nil }
-        filter = HoldFilter(transactionID: transaction, reason: .unreadableTransaction)
+        filter = HoldFilter(
+            transactionID: transaction, of: chosen.playerID, reason: .unreadableTransaction)
         self.store = store
         guard try await store.count(filter).all > 0 else { return nil }
     }

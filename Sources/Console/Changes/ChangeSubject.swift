@@ -12,22 +12,27 @@ struct ChangeSubject: Sendable {
     init?(_ fields: [String: String], lists: [any ConsoleList]) {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
         self.change = change
-        let isTransaction = change != .retry && change != .rejectParked
-        func isSound(_ id: String) -> Bool {
-            !id.isEmpty && (!isTransaction || TransactionIDText.isSound(id)) && id.count <= SearchLimits.maximumID
-                && !id.utf8.contains(0)
-        }
         if let ids = fields["id"].map({ [$0] }) ?? PickedRows.ids(fields) {
-            guard ids.allSatisfy(isSound), change.takesFilter || ids.count == 1 else { return nil }
-            (self.ids, self.filter) = (ids, ListFilter())
+            let rows = ids.compactMap { Self.row($0, of: change, lists) }
+            guard rows.count == ids.count, change.takesFilter || ids.count == 1 else { return nil }
+            (self.ids, self.rows, self.filter) = (ids, rows, ListFilter())
             self.isPicked = fields["id"] == nil
             return
         }
         guard change.takesFilter, let list = lists.first(where: { $0.name == change.list }),
             let filter = ListFilter(fields, of: list)
         else { return nil }
-        (self.ids, self.filter, self.isPicked) = ([], filter, false)
+        (self.ids, self.rows, self.filter, self.isPicked) = ([], [], filter, false)
     }
+
+    /// Nil where the id can be none of a row that the change is made of.
+    private static func row(_ id: String, of change: ConsoleChange, _ lists: [any ConsoleList]) -> ListFilter? {
+        guard !id.isEmpty, id.count <= SearchLimits.maximumID, !id.utf8.contains(0) else { return nil }
+        if let list = lists.first(where: { $0.name == change.list }) { return list.row(id) }
+        return TransactionIDText.isSound(id) ? ListFilter(id: id) : nil
+    }
+
+    private let rows: [ListFilter]
 
     private let isPicked: Bool
 
@@ -35,7 +40,7 @@ struct ChangeSubject: Sendable {
     var isNothing: Bool { isPicked && ids.isEmpty }
 
     /// Each is counted, changed and entered by itself.
-    var targets: [ListFilter] { ids.isEmpty ? [filter] : ids.map { ListFilter(id: $0) } }
+    var targets: [ListFilter] { ids.isEmpty ? [filter] : rows }
 
     /// Several players may have given their submissions one id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }

@@ -1,3 +1,4 @@
+import Fulfillment
 import Ledger
 
 struct ListColumn: Sendable {
@@ -47,6 +48,12 @@ protocol ConsoleList: Sendable {
     /// Some stop counting somewhere.
     func count(_ filter: ListFilter) async throws -> ListCount
     func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow]
+    /// The filter of a row by its id, which is neither empty nor longer than a search's; nil where no row can have that id.
+    func row(_ id: String) -> ListFilter?
+}
+
+extension ConsoleList {
+    func row(_ id: String) -> ListFilter? { TransactionIDText.isSound(id) ? ListFilter(id: id) : nil }
 }
 
 struct ListCount: Sendable, Equatable {

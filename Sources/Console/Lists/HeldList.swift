@@ -35,8 +35,12 @@ struct HeldList: ConsoleList {
                     hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt.rfc3339, hold.productID,
                     ShownPrice.text(hold.priceMilliunits, hold.currency), "\(hold.quantity)", hold.bundleID,
                     hold.transactionID, hold.playerID,
-                ], id: hold.transactionID)
+                ], id: HeldRow(transactionID: hold.transactionID, playerID: hold.playerID).id)
         }
+    }
+
+    func row(_ id: String) -> ListFilter? {
+        HeldRow(id).map { ListFilter(id: $0.transactionID, playerID: $0.playerID) }
     }
 
     static func filter(_ filter: ListFilter) -> HoldFilter {

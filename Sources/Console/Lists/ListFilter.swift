@@ -4,7 +4,7 @@ import ReceiptdConfiguration
 
 /// What a list shows: all rows, or those for which every part holds.
 struct ListFilter: Sendable {
-    /// One row, whatever the other parts say.
+    /// One row, whatever the other parts say; of a hold those of `playerID`, where there is one.
     var id: String?
     var bundleID: String?
     var reason: String?
@@ -14,8 +14,8 @@ struct ListFilter: Sendable {
     /// Ages are counted back from here, so that a confirmed change is of the rows that were counted.
     var now = WallClock.now
 
-    init(id: String? = nil, bundleID: String? = nil, reason: String? = nil) {
-        (self.id, self.bundleID, self.reason) = (id, bundleID, reason)
+    init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {
+        (self.id, self.playerID, self.bundleID, self.reason) = (id, playerID, bundleID, reason)
     }
 
     /// Nil where it asks for what the list does not have: a change of more than was meant is worse than none.

@@ -39,6 +39,8 @@ struct ParkedList: ConsoleList {
         }
     }
 
+    func row(_ id: String) -> ListFilter? { ListFilter(id: id) }
+
     static func filter(_ filter: ListFilter) -> ParkedFilter {
         var parked = ParkedFilter(
             submissionID: filter.id, bundleID: filter.bundleID, reason: filter.reason.flatMap(ParkingReason.init))

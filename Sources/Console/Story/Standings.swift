@@ -22,8 +22,9 @@ struct Standings {
         let reason = row.text("reason") ?? "?"
         let what = "\(row.purchase) of player \(row.link("player_id")), transaction \(row.link("transaction_id")),"
         let isReleased = row.text("released_at") != nil
-        let reject = row.text("transaction_id").map { Standing.Change(change: .rejectHeld, id: $0) }
-        let release = row.text("transaction_id").map { Standing.Change(change: .release, id: $0) }
+        let id = row.text("transaction_id").map { HeldRow(transactionID: $0, playerID: row.text("player_id")).id }
+        let reject = id.map { Standing.Change(change: .rejectHeld, id: $0) }
+        let release = id.map { Standing.Change(change: .release, id: $0) }
         return Standing(
             row: row, state: "held: \(reason)", tone: .warn,
             sentence: isReleased

@@ -43,7 +43,7 @@ public struct HoldDecision: Sendable {
 
     /// Settles against `view` and enters there what it changes. `view` may have the hold itself or not.
     public func settle(in view: inout LedgerView) -> Settled {
-        view.holds[hold.transactionID] = nil
+        view.endHold(of: hold.transactionID, hold.submission.playerID)
         if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
         guard let judged else { return .notTold }
         switch decision.settlement(of: judged, in: view, waived: hold.waived) {

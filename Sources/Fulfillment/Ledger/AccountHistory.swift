@@ -27,6 +27,7 @@ extension LedgerView {
     fileprivate func hasOther(than player: PlayerID, _ judged: JudgedPurchase) -> Bool {
         let (purchase, id) = (judged.purchase, judged.purchase.transactionID)
         let claim = judged.isOwnedByOriginal ? claims[purchase.originalTransactionID]?.player : nil
-        return [grants[id]?.player, holds[id]?.player, claim].contains { $0 != nil && $0 != player }
+        return holds[id]?.keys.contains { $0 != player } ?? false
+            || [grants[id]?.player, claim].contains { $0 != nil && $0 != player }
     }
 }

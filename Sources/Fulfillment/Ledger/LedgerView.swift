@@ -43,13 +43,17 @@ public struct LedgerView: Sendable {
     }
 
     public struct Hold: Sendable, Equatable {
-        public var player: PlayerID
         public var reason: Reason
+        /// Its player's submission had the transaction's token.
+        public var isBound: Bool
 
-        public init(player: PlayerID, reason: Reason) {
-            self.player = player
+        public init(reason: Reason, isBound: Bool = false) {
             self.reason = reason
+            self.isBound = isBound
         }
+
+        /// A dispute leaves the purchase free for its owner.
+        public var claims: Bool { reason != .ownershipDisputed }
     }
 
     /// A grant by the submission that won it.
@@ -72,7 +76,9 @@ public struct LedgerView: Sendable {
     public var grants: [StoreTransactionID: Grant]
     /// The transactions that periods of subscriptions were granted by, with when each was bought.
     public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
-    public var holds: [StoreTransactionID: Hold]
+    /// One for each player who waits for the transaction, and never empty. At most one of them claims it. Of players who are in no
+    /// decision of a batch it may have that one and another one only.
+    public var holds: [StoreTransactionID: [PlayerID: Hold]]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
     /// What submissions that are refused as a whole won before, in purchase order. Nil where a batch has none of these.
@@ -88,7 +94,7 @@ public struct LedgerView: Sendable {
 
     public init(
         claims: [StoreTransactionID: Claim] = [:], grants: [StoreTransactionID: Grant] = [:],
-        holds: [StoreTransactionID: Hold] = [:], refusals: [StoreTransactionID: Set<PlayerID>] = [:],
+        holds: [StoreTransactionID: [PlayerID: Hold]] = [:], refusals: [StoreTransactionID: Set<PlayerID>] = [:],
         dailyCounts: [DailyCount: Int] = [:]
     ) {
         self.claims = claims
@@ -107,6 +113,17 @@ public struct LedgerView: Sendable {
             claimApps[previous]?.contains(app) == true, let owner = claims[previous]?.player, !owner.isPseudonym
         else { return own }
         return Claim(player: owner)
+    }
+
+    /// The hold that keeps a transaction from all other players.
+    func claimingHold(of transaction: StoreTransactionID) -> (player: PlayerID, hold: Hold)? {
+        holds[transaction]?.first { $0.value.claims }.map { (player: $0.key, hold: $0.value) }
+    }
+
+    /// One player's wait for it has ended.
+    public mutating func endHold(of transaction: StoreTransactionID, _ player: PlayerID) {
+        holds[transaction]?[player] = nil
+        if holds[transaction]?.isEmpty == true { holds[transaction] = nil }
     }
 
     /// A non-consumable that was taken back may be bought again: no grant is under its claim any more. A period is paid once.

@@ -69,7 +69,7 @@ extension PendingDecision {
         let purchase = judged.purchase
         let player = submission.playerID
         if let grant = view.grants[purchase.transactionID] {
-            if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
+            if grant.player != player { return dispute(of: purchase, with: grant, in: view, waived) }
             if grant.submission == identity {
                 return .won(grant.event.flatMap { OutcomeEvent(stored: $0, period: period(of: judged)) })
             }
@@ -78,14 +78,15 @@ extension PendingDecision {
         }
         let other = view.otherTransaction(of: judged, in: self)
         if let grant = other.flatMap({ view.grants[$0] }) {
-            if grant.player != player { return settlement(of: purchase, grantedToOther: grant, in: view, waived) }
+            if grant.player != player { return dispute(of: purchase, with: grant, in: view, waived) }
             let byOperator = grant.operatorRevokedAt != nil
             return grant.isRevoked ? .reject(judged.reasonOfRevoked(byOperator: byOperator)) : .repeatedPeriod
         }
-        if let hold = view.holds[purchase.transactionID] ?? other.flatMap({ view.holds[$0] }) {
-            if hold.player == player { return .stillHeld(hold.reason) }
-            // A hold for a dispute claims nothing: the purchase stays free for its owner.
-            if hold.reason != .ownershipDisputed { return .reject(.ownedByOtherPlayer) }
+        for transaction in [purchase.transactionID, other].compactMap(\.self) {
+            if let own = view.holds[transaction]?[player] { return .stillHeld(own.reason) }
+            if let claiming = view.claimingHold(of: transaction) {
+                return dispute(of: purchase, isOtherBound: claiming.hold.isBound, in: view, waived)
+            }
         }
         if let lost = view.lostGrant(of: judged, in: self) {
             if lost.player != player { return .reject(.ownedByOtherPlayer) }
@@ -105,17 +106,22 @@ extension PendingDecision {
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
-    /// Disputed where the submission has the purchase's token, and the other player's had none.
-    private func settlement(
-        of purchase: StorePurchase, grantedToOther grant: LedgerView.Grant, in view: LedgerView, _ waived: Set<Reason>
+    private func dispute(
+        of purchase: StorePurchase, with grant: LedgerView.Grant, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement {
-        guard isBound(purchase), !grant.isBound, !grant.isRevoked else { return .reject(.ownedByOtherPlayer) }
+        dispute(of: purchase, isOtherBound: grant.isBound || grant.isRevoked, in: view, waived)
+    }
+
+    /// Another player has it, granted or held. Disputed where the submission has the purchase's token, and the other player's had
+    /// none.
+    private func dispute(
+        of purchase: StorePurchase, isOtherBound: Bool, in view: LedgerView, _ waived: Set<Reason>
+    ) -> PurchaseSettlement {
+        guard isBound(purchase), !isOtherBound else { return .reject(.ownedByOtherPlayer) }
         if view.refusals[purchase.transactionID]?.contains(submission.playerID) == true {
             return .reject(.refusedByOperator)
         }
-        if let hold = view.holds[purchase.transactionID] {
-            return hold.player == submission.playerID ? .stillHeld(hold.reason) : .reject(.ownedByOtherPlayer)
-        }
+        if let own = view.holds[purchase.transactionID]?[submission.playerID] { return .stillHeld(own.reason) }
         // A transaction is granted once, released or not: a release leaves it with its owner.
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
@@ -182,7 +188,6 @@ extension LedgerView {
     }
 
     mutating func enterHold(of judged: JudgedPurchase, decision: PendingDecision, reason: Reason) {
-        let player = decision.submission.playerID
         if reason == .ownershipDisputed {
             let original = judged.purchase.originalTransactionID
             // Nobody's, but a row to lock.
@@ -191,7 +196,8 @@ extension LedgerView {
             enterClaim(of: judged, decision: decision)
             enterPeriod(of: judged, decision: decision)
         }
-        holds[judged.purchase.transactionID] = Hold(player: player, reason: reason)
+        holds[judged.purchase.transactionID, default: [:]][decision.submission.playerID] = Hold(
+            reason: reason, isBound: decision.isBound(judged.purchase))
         decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
     }
 

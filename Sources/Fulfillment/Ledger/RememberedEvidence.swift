@@ -19,8 +19,9 @@ extension LedgerView {
     /// - Parameter claimant: nil: whoever has it.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
-            let player = grants[purchase.transactionID]?.player ?? holds[purchase.transactionID]?.player
-            return claimant == nil ? player != nil : player == claimant
+            let holders = holds[purchase.transactionID]?.keys
+            guard let claimant else { return grants[purchase.transactionID] != nil || holders != nil }
+            return grants[purchase.transactionID].map { $0.player == claimant } ?? holders?.contains(claimant) ?? false
         }
     }
 }

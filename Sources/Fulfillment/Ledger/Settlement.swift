@@ -131,7 +131,8 @@ extension PendingDecision {
                 view.enterGrant(of: judged[index], decision: self)
                 outcome = (.granted, nil)
             case .hold(let reason):
-                outcome = hold(judged[index], for: reason, in: &settlement, &view)
+                hold(judged[index], for: reason, in: &settlement, &view)
+                outcome = (.held, reason)
             case .stillHeld(let reason):
                 outcome = (.held, reason)
             case .reject(let reason):
@@ -176,12 +177,9 @@ extension PendingDecision {
 
     private func hold(
         _ judged: JudgedPurchase, for reason: Reason, in settlement: inout Settlement, _ view: inout LedgerView
-    ) -> (TransactionOutcome.Outcome, Reason?) {
-        // One hold for each transaction: the first player's.
-        guard view.holds[judged.purchase.transactionID] == nil else { return (.rejected, .ownedByOtherPlayer) }
+    ) {
         settlement.holds.append(Settlement.NewHold(purchase: judged.purchase, kind: judged.kind, reason: reason))
         view.enterHold(of: judged, decision: self, reason: reason)
-        return (.held, reason)
     }
 
     private func answer(for settlement: Settlement, risk: [RiskSignal]) -> OutcomeEvent? {

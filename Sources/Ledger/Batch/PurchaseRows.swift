@@ -25,7 +25,10 @@ struct PurchaseRows {
             settlements[$0.decision].grants[$0.grant].purchase.transactionID
                 < settlements[$1.decision].grants[$1.grant].purchase.transactionID
         }
-        holds.sort { $0.hold.purchase.transactionID < $1.hold.purchase.transactionID }
+        holds.sort {
+            ($0.hold.purchase.transactionID, $0.decision.submission.playerID)
+                < ($1.hold.purchase.transactionID, $1.decision.submission.playerID)
+        }
         self.grants = grants.map { place in
             let grant = settlements[place.decision].grants[place.grant]
             return GrantRow(

@@ -8,7 +8,7 @@ public struct HoldAdministration: Sendable {
         public let all: Int
         /// Released, and on the way through a worker.
         public let released: Int
-        /// The same for the same transactions only, as good as certainly.
+        /// The same for the same transactions of the same players only, as good as certainly.
         public let digest: String
     }
 
@@ -73,7 +73,7 @@ public struct HoldAdministration: Sendable {
         let who = PostgresParameter.text(operatorName)
         if let transaction = filter.transactionID {
             return try await pool.run {
-                try $0.execute(Self.releasingOne, [who, .text(transaction.text)]).affectedRows
+                try $0.execute(Self.releasingOne, [who, .text(transaction.text), .text(filter.playerID)]).affectedRows
             }
         }
         var last = ""
@@ -94,12 +94,24 @@ public struct HoldAdministration: Sendable {
         }
     }
 
-    private static func last(of rows: PostgresRows) throws(PostgresError) -> (heldAt: Int64, transaction: String)? {
-        let (heldAt, transaction) = (try rows.column("held_at"), try rows.column("transaction_id"))
-        guard let time = rows.timestampMicroseconds(rows.count - 1, heldAt),
-            let last = rows.text(rows.count - 1, transaction)
+    /// A row of the list, in its order.
+    private struct Place {
+        var heldAt = Int64.min
+        var transaction = ""
+        var player = ""
+
+        var parameters: [PostgresParameter] {
+            [.timestamptz(unixMicroseconds: heldAt), .text(transaction), .text(player)]
+        }
+    }
+
+    private static func last(of rows: PostgresRows) throws(PostgresError) -> Place? {
+        let (heldAt, row) = (try rows.column("held_at"), rows.count - 1)
+        let (transaction, player) = (try rows.column("transaction_id"), try rows.column("player_id"))
+        guard let time = rows.timestampMicroseconds(row, heldAt), let id = rows.text(row, transaction),
+            let holder = rows.text(row, player)
         else { return nil }
-        return (time, last)
+        return Place(heldAt: time, transaction: id, player: holder)
     }
 
     /// Rejects them, the oldest first, one SQL transaction each; a worker publishes the events from the outbox.
@@ -111,7 +123,7 @@ public struct HoldAdministration: Sendable {
         progress: (Int) -> Void = { _ in }
     ) async throws -> Refused {
         var refused = Refused()
-        var last: (heldAt: Int64, transaction: String) = (.min, "")
+        var last = Place()
         while true {
             let behind = last
             let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
@@ -119,10 +131,7 @@ public struct HoldAdministration: Sendable {
             let (taken, newest) = try await pool.run { session in
                 let rows = try session.execute(
                     Self.listingPage,
-                    [
-                        .timestamptz(unixMicroseconds: behind.heldAt), .text(behind.transaction),
-                        .int8(Int64(min(left, Self.batch))),
-                    ] + filter.parameters)
+                    behind.parameters + [.int8(Int64(min(left, Self.batch)))] + filter.parameters)
                 return (try LeasedHolds(rows), try Self.last(of: rows))
             }
             guard let newest else { return refused }

@@ -12,8 +12,12 @@ public struct HoldFilter: Sendable, Equatable {
     /// The latest time of a hold.
     public var until: Timestamp?
 
-    public init(transactionID: StoreTransactionID? = nil, bundleID: String? = nil, reason: Reason? = nil) {
+    public init(
+        transactionID: StoreTransactionID? = nil, of playerID: String? = nil, bundleID: String? = nil,
+        reason: Reason? = nil
+    ) {
         self.transactionID = transactionID
+        self.playerID = playerID
         self.bundleID = bundleID
         self.reason = reason
     }

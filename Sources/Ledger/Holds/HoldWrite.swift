@@ -30,6 +30,7 @@ struct HoldWrite: Sendable {
 
     private var hold: LeasedHold { decision.hold }
     private var player: PlayerID { hold.submission.playerID }
+    private var key: [PostgresParameter] { [.text(hold.transactionID.text), .text(player.text)] }
     /// The original that Apple now tells of it: not always the one that it was held under.
     private var toldOriginal: StoreTransactionID {
         decision.judged?.purchase.originalTransactionID ?? hold.originalTransactionID
@@ -67,7 +68,7 @@ struct HoldWrite: Sendable {
                 if let operatorName {
                     try session.execute(
                         Self.refusing,
-                        [.text(hold.transactionID.text), .text(operatorName), .uuid(event.eventID.stored)])
+                        key + [.text(operatorName), .uuid(event.eventID.stored)])
                 }
                 try delete(in: session)
                 try freeClaim(in: session)
@@ -143,6 +144,7 @@ struct HoldWrite: Sendable {
         guard view.grants[hold.transactionID] == nil else { return }
         let held = claims.filter {
             PeriodIdentity.isPeriod($0.key) && $0.value.grantedTransaction == hold.transactionID
+                && $0.value.player == player
         }
         let freed = held.keys.sorted().map { (original: $0, claim: LedgerView.Claim(player: nil)) }
         try ChangeClaims.run(update: freed, delete: [], in: session)
@@ -176,9 +178,8 @@ struct HoldWrite: Sendable {
     private func lockHold(in session: PostgresSession) throws -> Bool {
         let rows = try session.execute(
             Self.lockingHold,
-            [
-                .text(hold.transactionID.text), .uuid(hold.identity.stored),
-                .timestamptz(unixMicroseconds: operatorName == nil ? hold.lease : nil),
+            key + [
+                .uuid(hold.identity.stored), .timestamptz(unixMicroseconds: operatorName == nil ? hold.lease : nil),
             ])
         return rows.count == 1
     }
@@ -189,10 +190,11 @@ struct HoldWrite: Sendable {
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
-        // Its period may be held under another id.
-        let others = [period].compactMap { $0.flatMap { view.claims[$0]?.grantedTransaction } }
+        // It may be held for another player too, and its period under another id.
+        let held = Set([hold.transactionID, period.flatMap { view.claims[$0]?.grantedTransaction }].compactMap(\.self))
         try FindHolds.run(
-            others, players: [], refundable: refundable.sorted(), periods: [period].compactMap(\.self), into: &view,
+            held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
+            into: &view,
             in: session)
         if let judged = decision.judged {
             try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)
@@ -211,7 +213,7 @@ struct HoldWrite: Sendable {
     }
 
     private func delete(in session: PostgresSession) throws {
-        try session.execute(Self.deletingHold, [.text(hold.transactionID.text)])
+        try session.execute(Self.deletingHold, key)
         try session.execute(Self.lockingSubmission, [.uuid(hold.identity.stored)])
         try session.execute(Self.deletingSubmission, [.uuid(hold.identity.stored)])
     }

@@ -4,9 +4,15 @@ import Postgres
 
 /// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.
 struct LeasedHolds: Sendable {
+    /// Its submission cannot be read, which nothing mends.
+    struct Unreadable: Sendable {
+        let transaction: StoreTransactionID
+        let player: PlayerID
+        let lease: LeasedHold.Lease
+    }
+
     var leased: [LeasedHold] = []
-    /// Their submission cannot be read, which nothing mends.
-    var unreadable: [(transaction: StoreTransactionID, lease: LeasedHold.Lease)] = []
+    var unreadable: [Unreadable] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
         let columns = try rows.columns(LeasedHoldColumn.self)
@@ -16,15 +22,17 @@ struct LeasedHolds: Sendable {
             }
             if let hold = LeasedHold(transaction, rows, row, columns) {
                 leased.append(hold)
-            } else if let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]) {
-                unreadable.append((transaction, lease))
+            } else if let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]),
+                let player = rows.text(row, columns[.playerID])
+            {
+                unreadable.append(Unreadable(transaction: transaction, player: Identifier(player), lease: lease))
             }
         }
     }
 }
 
 private enum LeasedHoldColumn: String, CaseIterable {
-    case transactionID, originalTransactionID, productID, reason, waived, isReleased, isDue, submission
+    case transactionID, originalTransactionID, playerID, productID, reason, waived, isReleased, isDue, submission
     case submissionKey, sourceTopic, sourcePartition, sourceOffset, sourceTimestamp, traceparent, evidence
     case dailyCount, tries, leasedUntil, risk, heldAt, source, isRenewal, graceExpiresAt, isDecidedAgain
 }

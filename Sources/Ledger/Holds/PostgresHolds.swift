@@ -60,11 +60,18 @@ public struct PostgresHolds: HeldPurchases {
     }
 
     public func clearSuspicion(of hold: LeasedHold) async throws {
-        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.clearing)
+        try await change(hold, by: Self.clearing)
     }
 
     public func accuse(_ hold: LeasedHold) async throws {
-        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.accusing)
+        try await change(hold, by: Self.accusing)
+    }
+
+    private func change(
+        _ hold: LeasedHold, by statement: PostgresStatement, _ more: [PostgresParameter] = []
+    ) async throws {
+        let player = PostgresParameter.text(hold.submission.playerID.text)
+        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: statement, [player] + more)
     }
 
     /// Those that cannot be read are set aside.
@@ -82,12 +89,11 @@ public struct PostgresHolds: HeldPurchases {
     }
 
     public func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws {
-        try await pool.change(
-            .text(hold.transactionID.text), leasedAs: hold.lease, by: Self.rescheduling, [.float8(dueAfterSeconds)])
+        try await change(hold, by: Self.rescheduling, [.float8(dueAfterSeconds)])
     }
 
     public func endLease(of hold: LeasedHold) async throws {
-        try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: Self.endingLease)
+        try await change(hold, by: Self.endingLease)
     }
 
     public func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {

@@ -27,29 +27,32 @@ enum UpdateHolds {
 
     static func run(_ rows: [Row], catalogVersion: Int64, in session: PostgresSession) throws {
         guard !rows.isEmpty else { return }
-        let sorted = rows.sorted { $0.hold.transactionID < $1.hold.transactionID }
+        let sorted = rows.sorted { one, other in
+            (one.hold.transactionID, one.hold.submission.playerID)
+                < (other.hold.transactionID, other.hold.submission.playerID)
+        }
         try session.execute(
             keeping,
             [
                 .identifiers(sorted.lazy.map(\.hold.transactionID)),
                 .timestamptzArray(unixMicroseconds: sorted.map(\.hold.lease)),
                 .textArray(sorted.map(\.reason.rawValue)), .textArray(sorted.map(\.note)), .int8(catalogVersion),
-                .textArray(sorted.map { $0.period?.text }),
+                .textArray(sorted.map { $0.period?.text }), .identifiers(sorted.lazy.map(\.hold.submission.playerID)),
             ])
     }
 
     /// Those that cannot be read, where they are leased still: only an operator's refusal would end them, and that cannot be told either.
     static func setAside(
-        _ holds: [(transaction: StoreTransactionID, lease: LeasedHold.Lease)], catalogVersion: Int64,
+        _ holds: [LeasedHolds.Unreadable], catalogVersion: Int64,
         in session: PostgresSession
     ) throws {
         guard !holds.isEmpty else { return }
-        let sorted = holds.sorted { $0.transaction < $1.transaction }
+        let sorted = holds.sorted { ($0.transaction, $0.player) < ($1.transaction, $1.player) }
         try session.execute(
             settingAside,
             [
                 .identifiers(sorted.lazy.map(\.transaction)), .timestamptzArray(unixMicroseconds: sorted.map(\.lease)),
-                .text(unreadable), .int8(catalogVersion),
+                .text(unreadable), .int8(catalogVersion), .identifiers(sorted.lazy.map(\.player)),
             ])
     }
 }

@@ -93,7 +93,7 @@ struct Migration {
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
             try AdvisoryLock.schema.take(in: session)
             let found = try Schema.version(in: session)
-            let missing = files.filter { $0.version > found ?? 0 }
+            let missing = missing(found)
             if missing.isEmpty { return }
             let timeout = isPatient ? Self.lockTimeoutAgainstAutovacuum : Self.lockTimeout
             try session.run(script: "SET LOCAL lock_timeout = '\(timeout)'; \(locking)")
@@ -105,6 +105,10 @@ struct Migration {
             }
             try session.run(script: Schema.script)
         }
+    }
+
+    private func missing(_ found: Int?) -> [SchemaMigrationFile] {
+        files.filter { $0.version > found ?? 0 }
     }
 
     /// All at once, before any is changed: claims first, where batches begin, so that those under way come to their end and
@@ -126,9 +130,10 @@ struct Migration {
             """
     }
 
-    /// The script finds them there. An interrupted build leaves an index that is not valid: it is dropped and built again.
+    /// The scripts find them there. An interrupted build leaves an index that is not valid: it is dropped and built again.
     private func buildIndexes() throws {
-        let indexes = definition.indexes
+        let indexes =
+            try definition.indexes + missing(Schema.version(in: session)).flatMap { SchemaScript($0.script).indexes }
         let rows = try session.execute(
             Self.findingIndexes,
             [

@@ -4,7 +4,8 @@ import Postgres
 public enum Schema {
     /// `migrations/`, in the order of their numbers. A file that a release has is never changed: the next change is another file.
     static let migrations = [
-        SchemaMigrationFile(11, PackageResources.migration_011_sql)
+        SchemaMigrationFile(11, PackageResources.migration_011_sql),
+        SchemaMigrationFile(12, PackageResources.migration_012_sql),
     ]
 
     /// The version that `schema.sql` writes: the last migration's number.

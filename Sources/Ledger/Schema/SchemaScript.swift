@@ -1,4 +1,4 @@
-/// What `schema.sql` defines, read out of its text.
+/// What `schema.sql`, or a file of `migrations/`, defines, read out of its text.
 struct SchemaScript: Sendable {
     struct Index: Sendable, Equatable {
         let name: String
@@ -7,7 +7,7 @@ struct SchemaScript: Sendable {
         let statement: String
 
         var concurrently: String {
-            statement.replacing("CREATE INDEX IF NOT EXISTS", with: "CREATE INDEX CONCURRENTLY IF NOT EXISTS")
+            statement.replacing(" INDEX IF NOT EXISTS", with: " INDEX CONCURRENTLY IF NOT EXISTS")
         }
     }
 
@@ -17,9 +17,11 @@ struct SchemaScript: Sendable {
 
     init(_ text: String) {
         tables = Self.names(behind: "\nCREATE TABLE IF NOT EXISTS ", in: text).map(\.name)
-        indexes = Self.names(behind: "\nCREATE INDEX IF NOT EXISTS ", in: text).compactMap { name, rest in
-            guard let end = rest.firstIndex(of: ";"), let table = Self.table(in: rest[..<end]) else { return nil }
-            return Index(name: name, table: table, statement: "CREATE INDEX IF NOT EXISTS " + rest[..<end])
+        indexes = ["CREATE INDEX IF NOT EXISTS ", "CREATE UNIQUE INDEX IF NOT EXISTS "].flatMap { words in
+            Self.names(behind: "\n" + words, in: text).compactMap { name, rest in
+                guard let end = rest.firstIndex(of: ";"), let table = Self.table(in: rest[..<end]) else { return nil }
+                return Index(name: name, table: table, statement: words + rest[..<end])
+            }
         }
     }
 

@@ -5,8 +5,8 @@ import Postgres
 enum FindHolds {
     private static let statement = LedgerSQL.statement(PackageResources.find_holds_sql)
 
-    /// Enters the holds of `transactions`, which of `players` were refused one, and what Apple took back of `refundable` and
-    /// of `periods`.
+    /// Enters the holds of `transactions` as far as `players` are concerned, which of these were refused one, and what Apple took
+    /// back of `refundable` and of `periods`.
     static func run(
         _ transactions: [StoreTransactionID], players: Set<PlayerID>, refundable: [StoreTransactionID],
         periods: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession
@@ -17,6 +17,7 @@ enum FindHolds {
             [.identifiers(transactions), .identifiers(players), .identifiers(refundable), .identifiers(periods)])
         let refunds = try RefundColumns(rows)
         let (owner, why) = (try rows.column("player_id"), try rows.column("reason"))
+        let isBound = try rows.column("is_bound")
         for row in 0..<rows.count {
             guard let transaction = rows.text(row, refunds.transaction) else { continue }
             guard let player = rows.text(row, owner) else {
@@ -24,10 +25,9 @@ enum FindHolds {
                 continue
             }
             if let reason = rows.text(row, why) {
-                view.holds[Identifier(transaction)] = LedgerView.Hold(
-                    player: Identifier(player),
+                view.holds[Identifier(transaction), default: [:]][Identifier(player)] = LedgerView.Hold(
                     // A newer replica may hold for a reason that this one does not know.
-                    reason: Reason(rawValue: reason) ?? .unknownProduct)
+                    reason: Reason(rawValue: reason) ?? .unknownProduct, isBound: rows.bool(row, isBound) ?? false)
             } else {
                 view.refusals[Identifier(transaction), default: []].insert(Identifier(player))
             }

@@ -11,7 +11,7 @@ enum InsertHolds {
     private static let statement = LedgerSQL.statement(PackageResources.insert_holds_sql)
     private static let submissions = LedgerSQL.statement(PackageResources.insert_held_submissions_sql)
 
-    /// How many are held now. `rows` are sorted by transaction.
+    /// How many are held now. `rows` are sorted by transaction and player.
     static func run(_ rows: [HoldRow], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty else { return 0 }
         try insertSubmissions(of: rows, in: session)
@@ -43,6 +43,7 @@ enum InsertHolds {
                 .textArray(rows.map(\.decision.source.rawValue)),
                 .boolArray(rows.map { $0.decision.announced?.isRenewal ?? false }),
                 .textArray(rows.map { $0.decision.period(of: $0.hold)?.text }),
+                .boolArray(rows.map { $0.decision.isBound($0.hold.purchase) }),
             ]
         ).count
     }

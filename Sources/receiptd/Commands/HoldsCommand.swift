@@ -47,7 +47,7 @@ struct HoldsCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let store = HoldAdministration(pool: pool)
             let found = try await store.count(choice.filter)
-            try choice.requireAny(found)
+            try await choice.requireOne(found, in: store)
             if choice.operation.dryRun {
                 return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
             }
@@ -76,7 +76,7 @@ struct HoldsCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let store = HoldAdministration(pool: pool)
             let found = try await store.count(choice.filter)
-            try choice.requireAny(found)
+            try await choice.requireOne(found, in: store)
             let count = choice.count(found.all)
             if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
             if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
@@ -96,6 +96,7 @@ struct HoldsCommand: CommandGroup {
 struct HoldChoice: ParsableArguments {
     @Argument(help: "A transaction id, as `holds list` shows it.") var transactionID: String?
     @Flag(help: "All holds that match --bundle and --reason.") var all = false
+    @Option(help: "Only this player's: two may wait for one transaction.") var player: String?
     @Option(help: "With --all: only this app's.") var bundle: String?
     @Option(help: "With --all: only transactions held for this reason.") var reason: Reason?
     @Option(help: "With --all: change at most this many.") var limit: Int?
@@ -116,13 +117,18 @@ struct HoldChoice: ParsableArguments {
     func count(_ found: Int) -> Int { min(found, limit ?? found) }
 
     var filter: HoldFilter {
-        HoldFilter(transactionID: transactionID.map { StoreTransactionID($0) }, bundleID: bundle, reason: reason)
+        HoldFilter(
+            transactionID: transactionID.map { StoreTransactionID($0) }, of: player, bundleID: bundle, reason: reason)
     }
 
-    /// Exit 1 where a transaction is named that is not held.
-    func requireAny(_ found: HoldAdministration.Count) throws {
-        guard found.all == 0, let transactionID else { return }
-        throw CommandFailure("\(ShownText.quoted(transactionID)) is not held", code: 1)
+    /// Exit 1 where a transaction is named that is not held, and 64 where it is held for several players and none is named.
+    func requireOne(_ found: HoldAdministration.Count, in store: HoldAdministration) async throws {
+        guard let transactionID, found.all != 1 else { return }
+        guard found.all > 0 else { throw CommandFailure("\(ShownText.quoted(transactionID)) is not held", code: 1) }
+        let players = try await store.list(filter, limit: 5).map { ShownText.quoted($0.playerID) }
+        throw CommandFailure(
+            "\(ShownText.quoted(transactionID)) is held for \(found.all) players: name one by --player, of "
+                + players.joined(separator: ", "), code: Confirmation.usage)
     }
 }
 

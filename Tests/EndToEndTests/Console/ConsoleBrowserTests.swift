@@ -136,14 +136,14 @@ struct ConsoleBrowserTests {
                 try await browser.click(".filter button")
                 try await eventually("it is filtered") { try await browser.address.contains("reason=") }
                 try await browser.open(console + "/held")
-                try await browser.click("a[aria-label='Release 9910']")
+                try await browser.click("a[aria-label^='Release 9910 ']")
                 #expect(try await browser.text("h1") == "Release 1 held transaction?")
                 try await browser.click("main form button")
                 try await eventually("it is released") { try await browser.address.contains("/changes?made=") }
                 #expect(try await browser.text("[role=status]").contains("1 released"))
                 try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
                 try await browser.open(console + "/held")
-                try await browser.click("input[aria-label='Pick 9911']")
+                try await browser.click("input[aria-label^='Pick 9911 ']")
                 try await browser.click("button[value='reject-held']")
                 #expect(try await browser.text("h1") == "Reject 1 held transaction for good?")
                 #expect(try await browser.text("table").contains("p-held-2"))

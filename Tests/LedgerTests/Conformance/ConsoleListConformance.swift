@@ -174,8 +174,10 @@ struct ConsoleListConformance {
                 #expect(try await list.rows(other, limit: 10).isEmpty)
             }
             if list.changes.contains(where: \.takesFilter) {
-                let id = try #require(all.last?.id)
-                try await shows(ListFilter(id: id), id, in: try #require(list.columns.firstIndex { $0.isLink }))
+                let row = try #require(all.last)
+                let place = try #require(list.columns.firstIndex { $0.isLink })
+                let filter = try #require(row.id.flatMap(list.row))
+                try await shows(filter, row.cells[place], in: place)
             }
         }
     }

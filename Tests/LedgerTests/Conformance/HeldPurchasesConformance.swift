@@ -10,10 +10,14 @@ struct HeldPurchasesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let holds: any HeldPurchases
-        /// An operator's release.
-        let release: (StoreTransactionID) async throws -> Void
+        /// An operator's release of one player's hold, or of all.
+        let releasing: (StoreTransactionID, PlayerID?) async throws -> Void
         /// As if all workers had died long ago.
         let endLeases: () async throws -> Void
+
+        func release(_ id: StoreTransactionID, of player: PlayerID? = nil) async throws {
+            try await releasing(id, player)
+        }
 
         func hold(_ ids: String..., offset: Int64 = 1) async throws {
             let judged = ids.map { Sample.judged(Sample.purchase($0), .consumable, .hold(.retiredProduct)) }
@@ -29,21 +33,22 @@ struct HeldPurchasesConformance {
         }
     }
 
-    private func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
+    func with(_ implementation: Implementation, _ body: (Subject) async throws -> Void) async throws {
         switch implementation {
         case .inMemory:
             let ledger = InMemoryLedger()
             try await body(
                 Subject(
-                    ledger: ledger, holds: ledger, release: ledger.releaseByOperator, endLeases: ledger.endHoldLeases))
+                    ledger: ledger, holds: ledger, releasing: { ledger.releaseByOperator($0, of: $1) },
+                    endLeases: ledger.endHoldLeases))
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
             try await body(
                 Subject(
                     ledger: ledger, holds: PostgresHolds(pool: database.pool),
-                    release: { transaction in
-                        let filter = HoldFilter(transactionID: transaction)
+                    releasing: { transaction, player in
+                        let filter = HoldFilter(transactionID: transaction, of: player?.text)
                         _ = try await HoldAdministration(pool: database.pool).release(filter, by: "ann")
                     },
                     endLeases: {

@@ -1,2 +1,2 @@
--- It only waits: a death from now on is not its doing. $1 transaction; $2 its lease
-UPDATE holds SET is_alone = false WHERE transaction_id = $1 AND leased_until = $2;
+-- It only waits: a death from now on is not its doing. $1 transaction; $2 its lease; $3 player
+UPDATE holds SET is_alone = false WHERE transaction_id = $1 AND player_id = $3 AND leased_until = $2;

@@ -3,14 +3,15 @@
 SELECT coalesce(sum(held), 0)::int8 AS held, coalesce(sum(released), 0)::int8 AS released,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
-    SELECT count(*) AS held, count(released_at) AS released, sum(hashtextextended(transaction_id, 0)) AS digests
+    SELECT count(*) AS held, count(released_at) AS released, sum(hashtextextended(transaction_id || ' ' || player_id, 0)) AS digests
     FROM holds
     WHERE transaction_id = $1 AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
+        AND ($4::text IS NULL OR player_id = $4)
     UNION ALL
     SELECT counted.*
     FROM kinds_of_holds($2, $3) AS kind
     CROSS JOIN LATERAL (
-        SELECT count(*), count(released_at), sum(hashtextextended(transaction_id, 0))
+        SELECT count(*), count(released_at), sum(hashtextextended(transaction_id || ' ' || player_id, 0))
         FROM holds
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND held_at <= coalesce($6::timestamptz, 'infinity')
             AND ($4::text IS NULL OR player_id = $4) AND ($5::text IS NULL OR product_id = $5)

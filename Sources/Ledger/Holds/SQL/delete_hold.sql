@@ -1,2 +1,2 @@
--- Its wait has ended. $1 transaction
-DELETE FROM holds WHERE transaction_id = $1;
+-- One player's wait has ended. $1 transaction; $2 player
+DELETE FROM holds WHERE transaction_id = $1 AND player_id = $2;

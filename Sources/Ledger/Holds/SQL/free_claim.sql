@@ -7,4 +7,7 @@ WHERE original_transaction_id = $1 AND player_id = $2 AND granted_transaction_id
     AND NOT EXISTS (
         SELECT FROM grants
         WHERE original_transaction_id = $1 AND original_transaction_id <> transaction_id AND player_id = $2)
-    AND NOT EXISTS (SELECT FROM holds WHERE original_transaction_id = $1 AND player_id = $2);
+    -- A dispute claims nothing.
+    AND NOT EXISTS (
+        SELECT FROM holds
+        WHERE original_transaction_id = $1 AND player_id = $2 AND reason <> 'ownership_disputed');

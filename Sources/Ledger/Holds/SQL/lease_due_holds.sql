@@ -3,7 +3,7 @@
 -- What was taken three times without an end is left for lease_suspect_hold, and what killed its workers for an operator.
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
-    SELECT transaction_id
+    SELECT transaction_id, player_id
     FROM holds
     WHERE due_at <= now() AND takes < 3
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
@@ -11,20 +11,24 @@ WITH due AS (
     LIMIT $1
     FOR UPDATE SKIP LOCKED
 ), outdated AS (
-    SELECT transaction_id
+    SELECT transaction_id, player_id
     FROM holds
     WHERE due_at IS NULL AND catalog_version < $3 AND takes < 3 AND deaths_alone < 3
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
     ORDER BY catalog_version
     LIMIT $1 - (SELECT count(*) FROM due)
     FOR UPDATE SKIP LOCKED
+), taken AS (
+    SELECT * FROM due UNION ALL SELECT * FROM outdated
 ), leased AS (
     UPDATE holds
     SET leased_until = now() + make_interval(secs => $2 * (1 + least(takes, 5))), takes = takes + 1
-    WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM due UNION ALL SELECT transaction_id FROM outdated))
-    RETURNING *
+    FROM taken
+    WHERE holds.transaction_id = ANY (ARRAY(SELECT transaction_id FROM taken))
+        AND holds.transaction_id = taken.transaction_id AND holds.player_id = taken.player_id
+    RETURNING holds.*
 )
-SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
+SELECT transaction_id, original_transaction_id, player_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
     held_submissions.submission, leased.submission_key, source_topic, source_partition, source_offset,
     source_timestamp, traceparent, evidence, tries, leased_until,
     CASE WHEN reason = 'daily_limit' THEN (
@@ -41,4 +45,4 @@ SELECT transaction_id, original_transaction_id, product_id, reason, waived, rele
     ) AS grace_expires_at, may_be_lost(held_at) AS is_decided_again
 FROM leased
 LEFT JOIN held_submissions USING (submission_key)
-ORDER BY due_at, CASE WHEN due_at IS NULL THEN held_at END, transaction_id;
+ORDER BY due_at, CASE WHEN due_at IS NULL THEN held_at END, transaction_id, player_id;

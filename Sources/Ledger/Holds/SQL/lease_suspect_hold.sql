@@ -3,7 +3,7 @@
 -- end; $2 deaths; $3 the catalog in force
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH suspect AS (
-    SELECT transaction_id, deaths_alone + is_alone::integer AS deaths
+    SELECT transaction_id, player_id, deaths_alone + is_alone::integer AS deaths
     FROM holds
     WHERE takes >= 3 AND (due_at <= now() OR due_at IS NULL AND catalog_version < $3)
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
@@ -21,10 +21,10 @@ WITH suspect AS (
         note = CASE WHEN deaths < $2 THEN note
             ELSE format('the process died %s times while this one was tried in isolation', deaths) END
     FROM suspect
-    WHERE holds.transaction_id = suspect.transaction_id
+    WHERE holds.transaction_id = suspect.transaction_id AND holds.player_id = suspect.player_id
     RETURNING holds.*
 )
-SELECT transaction_id, original_transaction_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
+SELECT transaction_id, original_transaction_id, player_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
     CASE WHEN is_alone THEN held_submissions.submission END AS submission, leased.submission_key, source_topic,
     source_partition, source_offset, source_timestamp, traceparent, CASE WHEN is_alone THEN evidence END AS evidence, tries,
     leased_until,

@@ -11,6 +11,7 @@ FROM (
     SELECT *
     FROM holds
     WHERE transaction_id = $2 AND ($3::text IS NULL OR bundle_id = $3) AND ($4::text IS NULL OR reason = $4)
+        AND ($5::text IS NULL OR player_id = $5)
     UNION ALL
     SELECT one.*
     FROM kinds_of_holds($3, $4) AS kind
@@ -18,11 +19,11 @@ FROM (
         SELECT * FROM holds
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND held_at <= coalesce($7::timestamptz, 'infinity')
             AND ($5::text IS NULL OR player_id = $5) AND ($6::text IS NULL OR product_id = $6)
-        ORDER BY held_at, transaction_id
+        ORDER BY held_at, transaction_id, player_id
         LIMIT $1
     ) AS one
     WHERE $2::text IS NULL
-    ORDER BY held_at, transaction_id
+    ORDER BY held_at, transaction_id, player_id
     LIMIT $1
 ) AS held
-ORDER BY held_at, transaction_id;
+ORDER BY held_at, transaction_id, player_id;

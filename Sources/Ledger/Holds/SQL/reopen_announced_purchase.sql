@@ -1,4 +1,4 @@
--- After its hold has ended without a grant it is judged as if nobody had submitted it; or refused, where nobody is to have it.
+-- After its last hold has ended without a grant it is judged as if nobody had submitted it; or refused, where nobody is to have it.
 -- $1 transaction, whose claim is locked; $2 why nobody is to have it, or null
 UPDATE announced_purchases
 SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason = $2,
@@ -6,4 +6,5 @@ SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason
     awaits_submission = false, leased_until = NULL, decided_at = CASE WHEN $2 IS NOT NULL THEN now() END,
     takes = 0, is_alone = false, deaths_alone = 0
 WHERE transaction_id = $1 AND state IN ('held', 'claimed') AND evidence IS NOT NULL
-    AND NOT EXISTS (SELECT FROM grants WHERE grants.transaction_id = $1);
+    AND NOT EXISTS (SELECT FROM grants WHERE grants.transaction_id = $1)
+    AND NOT EXISTS (SELECT FROM holds WHERE holds.transaction_id = $1);

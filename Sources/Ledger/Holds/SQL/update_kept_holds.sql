@@ -1,9 +1,10 @@
 -- They stay held. $1 transactions, sorted; $2 their leases; $3 their reasons; $4 what an operator should know, or null;
--- $5 the catalog that decided; $6 claims of periods that they hold from now on, or null. A release is used up: another reason holds them, or nothing can be said.
+-- $5 the catalog that decided; $6 claims of periods that they hold from now on, or null; $7 their players. A release is used up:
+-- another reason holds them, or nothing can be said.
 UPDATE holds
 SET reason = kept.reason, catalog_version = greatest(holds.catalog_version, $5), released_at = NULL, due_at = NULL,
     tries = 0, leased_until = NULL, note = kept.note, takes = 0, is_alone = false, deaths_alone = 0,
     period_id = coalesce(kept.period_id, holds.period_id)
-FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $6::text[])
-    AS kept (transaction_id, lease, reason, note, period_id)
-WHERE holds.transaction_id = kept.transaction_id AND holds.leased_until = kept.lease;
+FROM unnest($1::text[], $2::timestamptz[], $3::text[], $4::text[], $6::text[], $7::text[])
+    AS kept (transaction_id, lease, reason, note, period_id, player_id)
+WHERE holds.transaction_id = kept.transaction_id AND holds.player_id = kept.player_id AND holds.leased_until = kept.lease;

@@ -41,14 +41,15 @@ WITH entered AS (
 ), freed AS (
     UPDATE holds
     SET due_at = now(), leased_until = NULL, is_alone = false
-    WHERE transaction_id IN (
-        SELECT transaction_id
+    FROM (
+        SELECT transaction_id, player_id
         FROM holds
         WHERE due_at IS NULL AND deaths_alone < 3 AND (
             original_transaction_id IN (SELECT original_transaction_id FROM entered)
             OR period_id IN (SELECT period_id FROM entered))
-        ORDER BY transaction_id
+        ORDER BY transaction_id, player_id
         FOR UPDATE
-    )
+    ) AS open
+    WHERE holds.transaction_id = open.transaction_id AND holds.player_id = open.player_id
 )
 SELECT count(*) AS entered FROM entered;

@@ -5,15 +5,15 @@ FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason,
         waived, submission_id, purchased_at, held_at, released_at, due_at, tries, note, catalog_version
     FROM holds
-    WHERE transaction_id IN (
-        SELECT transaction_id FROM holds WHERE transaction_id = $1
+    WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM holds WHERE transaction_id = $1
         UNION
-        SELECT transaction_id FROM holds WHERE original_transaction_id = $1
+        SELECT ctid FROM holds WHERE original_transaction_id = $1
         UNION
-        SELECT transaction_id FROM holds WHERE player_id = $1
+        SELECT ctid FROM holds WHERE player_id = $1
         UNION
-        SELECT transaction_id FROM holds WHERE submission_id = $1
-    )
-    ORDER BY held_at DESC, transaction_id
+        SELECT ctid FROM holds WHERE submission_id = $1
+    ))
+    ORDER BY held_at DESC, transaction_id, player_id
     LIMIT $2::int8 OFFSET $3::int8
 ) AS found;

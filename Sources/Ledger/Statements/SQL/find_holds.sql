@@ -1,21 +1,25 @@
--- $1 transactions; $2 players in hand: only their refusals are read, whose rows have no reason. $3 transactions whose
+-- $1 transactions; $2 players in hand: of their holds all are read, of others' the one that claims the transaction and maybe
+-- another one; only theirs of the refusals, whose rows have no reason. $3 transactions whose
 -- refunds are wanted: those rows have no player. $4 claims of periods whose refunds are wanted: those rows have theirs.
 -- Where Apple reversed the refund, revoked_at is null.
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
     (SELECT transaction_id, player_id, reason, NULL::text AS bundle_id, NULL::text AS environment,
-        NULL::timestamptz AS revoked_at, NULL::int4 AS refunded_milli_percent
-    FROM holds WHERE transaction_id = wanted.id LIMIT 1)
+        NULL::timestamptz AS revoked_at, NULL::int4 AS refunded_milli_percent, is_bound
+    FROM holds
+    WHERE transaction_id = wanted.id
+    ORDER BY reason = 'ownership_disputed', player_id <> ALL ($2::text[])
+    LIMIT cardinality($2::text[]) + 2)
     UNION ALL
-    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL FROM refusals
+    (SELECT transaction_id, player_id, NULL, NULL, NULL, NULL, NULL, NULL FROM refusals
     WHERE transaction_id = wanted.id AND player_id = ANY ($2::text[]))
 ) AS known
 UNION ALL
 SELECT refund.*
 FROM unnest($3::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
+    SELECT transaction_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, NULL::boolean
     FROM refunds
     WHERE transaction_id = wanted.id
     -- Keeps the planner from joining the whole table, however small it was when the plan was made.
@@ -25,7 +29,7 @@ UNION ALL
 SELECT refund.*
 FROM unnest($4::text[]) AS wanted (id)
 CROSS JOIN LATERAL (
-    SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent
+    SELECT period_id, NULL, reason, bundle_id, environment, revoked_at, refunded_milli_percent, NULL::boolean
     FROM refunds
     WHERE period_id = wanted.id
     ORDER BY revoked_at IS NULL

@@ -18,6 +18,8 @@ GROUP BY wanted.number
 HAVING bool_and(coalesce(
     (SELECT wanted.claimant IS NULL OR grants.player_id = wanted.claimant
     FROM grants WHERE grants.transaction_id = wanted.id LIMIT 1),
-    (SELECT wanted.claimant IS NULL OR holds.player_id = wanted.claimant
-    FROM holds WHERE holds.transaction_id = wanted.id AND holds.refused_at IS NULL LIMIT 1),
+    (SELECT true FROM holds
+    WHERE holds.transaction_id = wanted.id AND (wanted.claimant IS NULL OR holds.player_id = wanted.claimant)
+        AND holds.refused_at IS NULL
+    LIMIT 1),
     false));

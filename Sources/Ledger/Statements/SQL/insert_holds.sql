@@ -1,19 +1,19 @@
--- The insert decides: a row that is there stays, and is not returned. Sorted by transaction. What Apple told of by itself
+-- The insert decides: a row that is there stays, and is not returned. Sorted by transaction and player. What Apple told of by itself
 -- waits no longer where it is held; what Apple said of it is kept, for the hold may end without a grant.
 WITH held AS (
     INSERT INTO holds (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason, submission_key,
         submission_id, environment, quantity, purchased_at, expires_at, catalog_version, held_at, source_topic,
         source_partition, source_offset, source_timestamp, traceparent, evidence, risk, source, is_renewal,
-        period_id)
+        period_id, is_bound)
     SELECT new.a, new.b, new.c, new.d, new.e, new.f, new.g, new.h, new.i, new.j, new.k, new.l, new.m, new.n, new.o,
-        new.p, new.q, new.r, new.s, new.t, string_to_array(new.u, ','), new.v, new.w, new.x
+        new.p, new.q, new.r, new.s, new.t, string_to_array(new.u, ','), new.v, new.w, new.x, new.y
     FROM unnest(
         $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::text[], $9::text[],
         $10::int4[], $11::timestamptz[], $12::timestamptz[], $13::int8[], $14::timestamptz[], $15::text[], $16::int4[],
         $17::int8[], $18::timestamptz[], $19::text[], $20::bytea[], $21::text[], $22::text[], $23::bool[],
-        $24::text[])
-        AS new (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
+        $24::text[], $25::bool[])
+        AS new (a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
     ON CONFLICT DO NOTHING
     RETURNING transaction_id
 ), claimed AS (

@@ -1,10 +1,13 @@
 -- A token turned out to be a constant: what was held for it is decided again. $1 apps; $2 players who sent it
 -- SKIP LOCKED: what somebody decides now is not waited for, with tokens locked.
 WITH disputed AS (
-    SELECT holds.transaction_id
+    SELECT holds.transaction_id, holds.player_id
     FROM unnest($1::text[], $2::text[]) AS sender (bundle_id, player_id)
     JOIN holds USING (bundle_id, player_id)
     WHERE holds.reason = 'ownership_disputed' AND holds.due_at IS NULL AND holds.deaths_alone < 3
     FOR UPDATE OF holds SKIP LOCKED
 )
-UPDATE holds SET due_at = now() WHERE transaction_id IN (SELECT transaction_id FROM disputed);
+UPDATE holds SET due_at = now()
+FROM disputed
+WHERE holds.transaction_id = ANY (ARRAY(SELECT transaction_id FROM disputed))
+    AND holds.transaction_id = disputed.transaction_id AND holds.player_id = disputed.player_id;

@@ -1,0 +1,23 @@
+import Fulfillment
+
+/// What a change of a hold names: two players may wait for one transaction.
+struct HeldRow {
+    let transactionID: String
+    /// Nil: all who wait for it.
+    let playerID: String?
+
+    init(transactionID: String, playerID: String?) {
+        (self.transactionID, self.playerID) = (transactionID, playerID)
+    }
+
+    /// Nil where it names no transaction. No transaction's id has a blank; a player's may have some.
+    init?(_ id: String) {
+        let parts = id.split(separator: " ", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let transaction = parts.first, TransactionIDText.isSound(transaction) else { return nil }
+        let player = parts.dropFirst().first
+        guard player?.isEmpty != true else { return nil }
+        self.init(transactionID: transaction, playerID: player)
+    }
+
+    var id: String { ([transactionID] + [playerID].compactMap(\.self)).joined(separator: " ") }
+}

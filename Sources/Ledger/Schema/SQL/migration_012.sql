@@ -1,0 +1,1 @@
+../../../../migrations/012-a-hold-for-each-player.sql

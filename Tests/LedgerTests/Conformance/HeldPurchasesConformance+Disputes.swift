@@ -1,0 +1,225 @@
+import Fulfillment
+import NamesAndTimes
+import TestSupport
+import Testing
+
+@testable import Ledger
+
+/// What every store of holds does where a player who has the purchase's token finds it held for another player.
+extension HeldPurchasesConformance {
+    private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
+    /// None, and one that is known by what Apple charged.
+    private static let periods: [String?] = [nil, "1"]
+    private static let first: PlayerID = "player-1"
+    private static let second: PlayerID = "player-2"
+
+    /// Of a period where `charged` is told.
+    private static func purchase(_ id: String = "1000", charged: String? = nil) -> StorePurchase {
+        let end = Sample.noon.adding(milliseconds: AnnouncedSubject.period)
+        var purchase = Sample.purchase(
+            id, original: charged == nil ? nil : "900", product: charged == nil ? "gold" : "pass",
+            expires: charged == nil ? nil : end)
+        purchase.appAccountToken = token
+        purchase.webOrderLineItemID = charged.map { Identifier($0) }
+        return purchase
+    }
+
+    /// As `held ownership_disputed`.
+    private func submit(
+        _ purchase: StorePurchase, _ player: PlayerID, token: String?, offset: Int64,
+        verdict: JudgedPurchase.Verdict = .hold(.retiredProduct), to subject: Subject
+    ) async throws -> String {
+        let submission = Submission(
+            submissionID: Identifier("s-\(offset)"), playerID: player, bundleID: Sample.bundle,
+            proof: .receipt("MIIB"), appAccountToken: token)
+        let kind: ProductKind = purchase.expiresAt == nil ? .consumable : .autoRenewableSubscription
+        let outcome = try await subject.ledger.record(
+            PendingDecision(
+                submission: submission, position: Sample.position(offset), proof: Sample.digest("\(offset)"),
+                verdict: .each([Sample.judged(purchase, kind, verdict)]), environment: .production, evidence: nil,
+                decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil))
+        let event = try #require(outcome.events.last)
+        return [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// Of the first player without a token, and of the second player with it.
+    private func hold(_ purchase: StorePurchase, in subject: Subject) async throws {
+        #expect(
+            try await submit(purchase, Self.first, token: nil, offset: 1, to: subject)
+                == "receipt.held retired_product")
+        #expect(
+            try await submit(purchase, Self.second, token: Self.token, offset: 2, to: subject)
+                == "receipt.held ownership_disputed")
+    }
+
+    private func end(
+        _ purchase: StorePurchase, of player: PlayerID, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil),
+        in subject: Subject
+    ) async throws -> String? {
+        try await subject.release(purchase.transactionID, of: player)
+        let taken = try await subject.take()
+        #expect(taken.map(\.submission.playerID) == [player])
+        let hold = try #require(taken.first)
+        let kind: ProductKind = purchase.expiresAt == nil ? .consumable : .autoRenewableSubscription
+        let event = try await subject.holds.settle(
+            HoldDecision(
+                hold, verdict: .each([Sample.judged(purchase, kind, verdict)]), environment: .production,
+                decidedAt: Sample.noon, catalogVersion: 1))
+        return event.map { [$0.kind.rawValue, $0.reason?.rawValue].compactMap(\.self).joined(separator: " ") }
+    }
+
+    @Test(
+        "a player with the purchase's token disputes a hold of one without, and each hold has a lease of its own",
+        arguments: Implementation.allCases)
+    func disputed(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            try await hold(Self.purchase(), in: subject)
+            // Another submission changes neither.
+            #expect(
+                try await submit(Self.purchase(), Self.second, token: Self.token, offset: 3, to: subject)
+                    == "receipt.held ownership_disputed")
+            #expect(
+                try await submit(Self.purchase(), Self.first, token: nil, offset: 4, to: subject)
+                    == "receipt.held retired_product")
+            let taken = try await subject.take(catalogVersion: 2)
+            #expect(
+                Set(
+                    taken.map {
+                        "\($0.submission.playerID.text) \($0.reason.rawValue) \($0.submission.submissionID.text)"
+                    })
+                    == ["player-1 retired_product s-1", "player-2 ownership_disputed s-2"])
+            let dispute = try #require(taken.first { $0.submission.playerID == Self.second })
+            let claiming = try #require(taken.first { $0.submission.playerID == Self.first })
+            try await subject.holds.reschedule(dispute, dueAfterSeconds: 0)
+            #expect(try await subject.take().map(\.submission.playerID) == [Self.second])
+            try await subject.holds.endLease(of: claiming)
+            #expect(try await subject.take(catalogVersion: 2).map(\.submission.playerID) == [Self.first])
+        }
+    }
+
+    @Test(
+        "who has no token, and who meets a hold of a player with it, finds it owned by the other player",
+        arguments: Implementation.allCases)
+    func notDisputed(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let tokens: [(id: String, own: String?, other: String?)] = [
+                ("1", nil, nil), ("2", Self.token, Self.token), ("3", Self.token, nil),
+            ]
+            for (id, own, other) in tokens {
+                let offset = 10 * (Int64(id) ?? 0)
+                let purchase = Self.purchase(id)
+                let held = try await submit(purchase, Self.first, token: own, offset: offset, to: subject)
+                #expect(held == "receipt.held retired_product")
+                let other = try await submit(purchase, Self.second, token: other, offset: offset + 1, to: subject)
+                #expect(other == "receipt.rejected owned_by_other_player")
+            }
+            let taken = try await subject.take(catalogVersion: 2)
+            #expect(taken.count == 3 && taken.allSatisfy { $0.submission.playerID == Self.first })
+        }
+    }
+
+    @Test(
+        "the first player's release is granted, the dispute waits on, and its own release ends it without a grant",
+        arguments: Implementation.allCases, periods)
+    func firstWins(implementation: Implementation, charged: String?) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase(charged: charged)
+            try await hold(purchase, in: subject)
+            #expect(try await end(purchase, of: Self.first, in: subject) == "receipt.granted")
+            #expect(try await subject.take(catalogVersion: 2).map(\.reason) == [.ownershipDisputed])
+            #expect(
+                try await end(purchase, of: Self.second, in: subject) == "receipt.rejected owned_by_other_player")
+            #expect(try await subject.take(catalogVersion: 2).isEmpty)
+        }
+    }
+
+    @Test(
+        "a dispute that is released first leaves the purchase held for its first player, who can be granted it",
+        arguments: Implementation.allCases, periods)
+    func heldByFirst(implementation: Implementation, charged: String?) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase(charged: charged)
+            try await hold(purchase, in: subject)
+            #expect(
+                try await end(purchase, of: Self.second, in: subject) == "receipt.rejected owned_by_other_player")
+            // Neither the transaction nor its period is free by that.
+            #expect(
+                try await submit(purchase, "player-3", token: nil, offset: 3, to: subject)
+                    == "receipt.rejected owned_by_other_player")
+            #expect(try await end(purchase, of: Self.first, in: subject) == "receipt.granted")
+        }
+    }
+
+    @Test(
+        "once the first player's hold is refused, the release of the dispute is granted",
+        arguments: Implementation.allCases, periods)
+    func secondWins(implementation: Implementation, charged: String?) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase(charged: charged)
+            try await hold(purchase, in: subject)
+            let refusal = JudgedPurchase.Verdict.reject(.productMismatch)
+            #expect(
+                try await end(purchase, of: Self.first, refusal, in: subject) == "receipt.rejected product_mismatch")
+            #expect(try await end(purchase, of: Self.second, in: subject) == "receipt.granted")
+            #expect(
+                try await submit(
+                    purchase, Self.first, token: nil, offset: 3, verdict: .grant(payload: nil), to: subject)
+                    == "receipt.rejected owned_by_other_player")
+        }
+    }
+
+    @Test(
+        "both released at once, the purchase is granted once, and both holds have ended",
+        arguments: Implementation.allCases)
+    func atOnce(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase()
+            try await hold(purchase, in: subject)
+            try await subject.release(purchase.transactionID)
+            let taken = try await subject.take()
+            #expect(taken.count == 2)
+            let holds = subject.holds
+            let kinds = try await withThrowingTaskGroup(of: OutcomeEvent.Kind?.self) { group in
+                for hold in taken {
+                    let decision = HoldDecision(
+                        hold, verdict: .each([Sample.judged(purchase)]), environment: .production,
+                        decidedAt: Sample.noon, catalogVersion: 1)
+                    group.addTask { try await holds.settle(decision)?.kind }
+                }
+                return try await group.reduce(into: [OutcomeEvent.Kind?]()) { $0.append($1) }
+            }
+            #expect(Set(kinds) == [.granted, .rejected])
+            #expect(try await subject.take(catalogVersion: 2).isEmpty)
+        }
+    }
+
+    @Test(
+        "a refund ends both holds when they are released, and grants neither", arguments: Implementation.allCases)
+    func refunded(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase()
+            try await hold(purchase, in: subject)
+            let cancelled = JudgedPurchase.Verdict.reject(.cancelled)
+            #expect(try await end(purchase, of: Self.first, cancelled, in: subject) == "receipt.rejected cancelled")
+            #expect(try await end(purchase, of: Self.second, cancelled, in: subject) == "receipt.rejected cancelled")
+            #expect(try await subject.take(catalogVersion: 2).isEmpty)
+        }
+    }
+
+    @Test(
+        "a dispute keeps nobody from a hold of his own: the purchase is held for the first who may claim it",
+        arguments: Implementation.allCases)
+    func disputeFirst(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            let purchase = Self.purchase()
+            try await hold(purchase, in: subject)
+            let refusal = JudgedPurchase.Verdict.reject(.productMismatch)
+            _ = try await end(purchase, of: Self.first, refusal, in: subject)
+            #expect(
+                try await submit(purchase, "player-3", token: nil, offset: 3, to: subject)
+                    == "receipt.held retired_product")
+            let taken = try await subject.take(catalogVersion: 2)
+            #expect(Set(taken.map(\.submission.playerID)) == [Self.second, "player-3"])
+        }
+    }
+}

@@ -1,0 +1,179 @@
+import Fulfillment
+import NamesAndTimes
+import Postgres
+import Testing
+
+@testable import Ledger
+
+@Suite("Two players' holds of one transaction, in PostgreSQL")
+struct DisputedHoldTests {
+    private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
+
+    private func decision(
+        _ id: String, _ player: String, token: String?, offset: Int64, partition: Int32 = 0
+    ) -> PendingDecision {
+        var purchase = Sample.purchase(id)
+        purchase.appAccountToken = Self.token
+        let submission = Submission(
+            submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
+            proof: .receipt("MIIB"), appAccountToken: token)
+        return PendingDecision(
+            submission: submission, position: Sample.position(offset, partition: partition),
+            proof: Sample.digest("\(id) \(player)"),
+            verdict: .each([Sample.judged(purchase, .consumable, .hold(.retiredProduct))]), environment: .production,
+            evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil)
+    }
+
+    /// Of the player without the token, then of the one with it.
+    private func hold(_ ids: String..., in ledger: PostgresLedger) async throws {
+        for (index, id) in ids.enumerated() {
+            let offset = Int64(10 * index)
+            _ = try await ledger.record(decision(id, "first", token: nil, offset: offset + 1))
+            let second = try await ledger.record(decision(id, "second", token: Self.token, offset: offset + 2))
+            #expect(second.reason == .ownershipDisputed)
+        }
+    }
+
+    private func held(_ database: LedgerDatabase) async throws -> [String] {
+        try await HoldAdministration(pool: database.pool).list(HoldFilter(), limit: 100)
+            .map { "\($0.transactionID) \($0.playerID)\($0.releasedAt == nil ? "" : " released")" }.sorted()
+    }
+
+    @Test("an operator ends one player's hold and leaves the other's as it is")
+    func oneOfTwo() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await hold("1", "2", in: ledger)
+        let store = HoldAdministration(pool: database.pool)
+        #expect(try await store.count(HoldFilter(transactionID: "1")).all == 2)
+        #expect(try await store.count(HoldFilter(transactionID: "1", of: "second")).all == 1)
+        #expect(try await store.release(HoldFilter(transactionID: "1", of: "second"), by: "ann") == 1)
+        #expect(try await held(database) == ["1 first", "1 second released", "2 first", "2 second"])
+        let refused = try await store.reject(
+            HoldFilter(transactionID: "2", of: "first"), by: "ann", at: Sample.noon)
+        #expect(refused.rejected == 1)
+        #expect(try await held(database) == ["1 first", "1 second released", "2 second"])
+        #expect(try await database.number("SELECT count(*) FROM refusals WHERE player_id <> 'first'") == 0)
+        // Its submission goes with its last hold, and no other's.
+        #expect(try await database.number("SELECT count(*) FROM held_submissions") == 3)
+        #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 3)
+        #expect(try await held(database).isEmpty)
+        await ledger.close()
+    }
+
+    @Test("pages of rejections leave none out where several players hold one transaction since one instant")
+    func pages() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(decision("1", "first", token: nil, offset: 1))
+        let players = 250
+        for player in 0..<players {
+            _ = try await ledger.record(
+                decision("1", "p-\(player)", token: Self.token, offset: Int64(player) + 2))
+        }
+        let store = HoldAdministration(pool: database.pool)
+        let refused = try await store.reject(
+            HoldFilter(reason: .ownershipDisputed), by: "ann", at: Sample.noon)
+        #expect(refused.rejected == players)
+        #expect(try await held(database) == ["1 first"])
+        await ledger.close()
+    }
+
+    @Test("erasing a player ends that player's hold of the transaction alone")
+    func erased() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await hold("1", in: ledger)
+        try await PlayerRejection(of: "second", in: database.pool).run(by: "ann", at: Sample.noon)
+        #expect(try await held(database) == ["1 first"])
+        await ledger.close()
+    }
+
+    @Test("a purchase that Apple told of is judged again only once its last hold has ended")
+    func announced() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        try await hold("1000", in: ledger)
+        try await subject.enter([try AnnouncedSubject.told("1000")])
+        let state = "SELECT count(*) FROM announced_purchases WHERE state = 'claimed'"
+        let store = HoldAdministration(pool: database.pool)
+        for (player, claimed) in [("second", 1), ("first", 0)] {
+            let filter = HoldFilter(transactionID: "1000", of: player)
+            #expect(try await store.reject(filter, by: "ann", at: Sample.noon).rejected == 1)
+            #expect(try await database.number(state) == claimed)
+        }
+        await ledger.close()
+    }
+
+    @Test("a refund is asked about with the player for whom the purchase is held, and not with one who disputes it")
+    func refundOwner() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await hold("1000", in: ledger)
+        let owner =
+            "SELECT count(*) FROM refund_owner('1000', '1000', '\(Sample.bundle.text)', 'Production') WHERE player_id = "
+        #expect(try await database.number(owner + "'first'") == 1)
+        await ledger.close()
+    }
+
+    @Test("of two players who submit it at once on two replicas, one holds it, and the other disputes or is refused")
+    func race() async throws {
+        let database = try await LedgerDatabase()
+        let ledgers = [database.ledger(), database.ledger()]
+        for round in 0..<20 {
+            let decisions = [
+                decision("\(round)", "first", token: nil, offset: Int64(round)),
+                decision("\(round)", "second", token: Self.token, offset: Int64(round), partition: 1),
+            ]
+            let outcomes = try await withThrowingTaskGroup(of: RecordedOutcome.self) { group in
+                for (ledger, decision) in zip(ledgers, decisions) {
+                    group.addTask { try await ledger.record(decision) }
+                }
+                return try await group.reduce(into: [RecordedOutcome]()) { $0.append($1) }
+            }
+            let reasons = Set(outcomes.compactMap(\.reason))
+            #expect(
+                reasons == [.retiredProduct, .ownershipDisputed] || reasons == [.retiredProduct, .ownedByOtherPlayer],
+                "round \(round): \(reasons)")
+        }
+        #expect(
+            try await database.number("SELECT count(*) FROM holds WHERE reason <> 'ownership_disputed'") == 20)
+        for ledger in ledgers { await ledger.close() }
+    }
+
+    @Test("a worker of an earlier version, which knows one hold of a transaction, cannot end two")
+    func earlierWorker() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        try await hold("1000", "1001", in: ledger)
+        await #expect(throws: PostgresError.self) {
+            try await database.run("DELETE FROM holds WHERE transaction_id = '1000'")
+        }
+        #expect(try await held(database).count == 4)
+        await ledger.close()
+    }
+
+    @Test("a large table of holds gets its new key beside the workers")
+    func migrated() async throws {
+        let database = try await LedgerDatabase(schema: "11")
+        try await database.run(
+            """
+            INSERT INTO holds (transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason,
+                submission_key, submission_id, environment, quantity, purchased_at, catalog_version, held_at,
+                source_topic, source_partition, source_offset, source_timestamp)
+            SELECT 't-' || n, 't-' || n, 'p', 'b', 'gold', 'retired_product', gen_random_uuid(), 's', 'Production', 1,
+                now(), 1, now(), 't', 0, n, now()
+            FROM generate_series(1, 60000) AS n
+            """)
+        let told = ToldLines()
+        _ = try await database.pool.run { session in try Schema.migrate(session) { told.add($0) } }
+        for index in ["holds_key", "holds_claiming"] {
+            #expect(told.all.contains { $0.contains(index) }, "\(told.all)")
+        }
+        let ledger = database.ledger()
+        let second = try await ledger.record(decision("t-7", "second", token: Self.token, offset: 1))
+        #expect(second.reason == .ownershipDisputed)
+        await ledger.close()
+    }
+}

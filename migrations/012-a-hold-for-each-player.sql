@@ -1,0 +1,6 @@
+-- A transaction may be held for one player while another one disputes that.
+
+ALTER TABLE holds ADD COLUMN IF NOT EXISTS is_bound boolean;
+ALTER TABLE holds DROP CONSTRAINT holds_pkey;
+CREATE UNIQUE INDEX IF NOT EXISTS holds_key ON holds (transaction_id, player_id);
+ALTER TABLE holds ADD CONSTRAINT holds_pkey PRIMARY KEY USING INDEX holds_key;
