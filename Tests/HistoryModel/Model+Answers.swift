@@ -112,8 +112,7 @@ extension Model {
             }
         let isOwnedByOther = owner(of: purchase).map { $0 != submission.player } ?? false
         if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwnedByOther {
-            allowed.insert("rejected owned_by_other_player")
-            allowed.insert("held ownership_disputed")
+            allowed.formUnion(verdictsBesideAnother(submission, purchase))
         }
         return allowed
     }

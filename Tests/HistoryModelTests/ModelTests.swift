@@ -115,6 +115,32 @@ struct ModelTests {
         #expect(rules(facts(), [invented], ["2": row()]).contains(.grantsAreEarned))
     }
 
+    /// Anna has it without its token; ben's answer, who has the token or not.
+    private func answer(_ verdict: String, token: String?) throws -> Set<Difference.Rule> {
+        var facts = facts()
+        facts.purchases["1"]?.token = "t"
+        var second = submission("s2", by: "ben", of: ["1"], offset: 1)
+        second.token = token
+        facts.submissions.append(second)
+        let parts = verdict.split(separator: " ").map(String.init)
+        let text = """
+            {"event_id":"e2","type":"receipt.\(parts[0])","player_id":"ben","submission_id":"s2",\
+            "bundle_id":"\(Self.app)","reason":"\(parts[1])","transactions":[{"transaction_id":"1",\
+            "product_id":"\(Self.gems)","outcome":"\(parts[0])","reason":"\(parts[1])"}]}
+            """
+        let answer = try #require(
+            Event(place: Place(partition: 0, offset: 1), key: Array("ben".utf8), value: Array(text.utf8)))
+        return rules(facts, [try event("receipt.granted", "1", id: "e1"), answer], ["1": row()])
+    }
+
+    @Test("a dispute is answered as one where the token names the player, and nowhere else")
+    func disputes() throws {
+        #expect(try !answer("held ownership_disputed", token: "t").contains(.answeredRightly))
+        #expect(try answer("rejected owned_by_other_player", token: "t").contains(.answeredRightly))
+        #expect(try answer("held ownership_disputed", token: nil).contains(.answeredRightly))
+        #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
+    }
+
     @Test("one paid period under two ids is granted once")
     func period() throws {
         var facts = facts()
