@@ -57,6 +57,10 @@ package struct KafkaCheck: Sendable {
                 }
             }
         }
+        // In no group: after the database was put back a worker reads from its own events whose purchases were published.
+        if let partitions = partitions[kafka.outcomesTopic], let fault = try read(partitions, with: consumer) {
+            faults.append("topic \(kafka.outcomesTopic): \(fault)")
+        }
         for (topic, group) in [
             (kafka.submissionsTopic, kafka.groupID), (kafka.notificationsTopic, kafka.notificationsGroupID),
             (kafka.accountsTopic, kafka.accountsGroupID), (kafka.consumptionTopic, kafka.consumptionGroupID),
