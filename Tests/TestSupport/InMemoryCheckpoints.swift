@@ -9,6 +9,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var departures: [String: [Int32: Int64]] = [:]
         var decidedAgain: [String: [Int32: LostDecisions]] = [:]
         var lostClaims: LostClaims?
+        var claimsAsked = 0
         var isAway = false
         /// Reads, and writes, that are left to fail.
         var failingReads = 0
@@ -98,7 +99,15 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         }
     }
 
-    public func lostClaims() async throws -> LostClaims? { state.read(\.lostClaims) }
+    public func lostClaims() async throws -> LostClaims? {
+        state.update {
+            $0.claimsAsked += 1
+            return $0.lostClaims
+        }
+    }
+
+    /// How often it was asked for lost claims.
+    public var claimsAsked: Int { state.read(\.claimsAsked) }
 
     public func entered(_ claims: LostClaims) async throws {
         state.update { if $0.lostClaims == claims { $0.lostClaims = nil } }

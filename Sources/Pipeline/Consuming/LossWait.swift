@@ -6,22 +6,27 @@ final class LossWait {
     private let preparation: PartitionPreparation
     /// Counts assignments, and each time that all were given up.
     private var takeovers = 0
-    private var waiting: Task<Void, Never>?
+    private var entering: Task<Void, Never>?
 
     init(assignment: PartitionAssignment, preparation: PartitionPreparation) {
         (self.assignment, self.preparation) = (assignment, preparation)
     }
 
     /// Partitions were taken over.
-    func begin() {
+    /// - Parameter isRead: the database has answered, and knows of each loss. Else the first partition that is prepared tells so.
+    /// - Returns: what ends once the lost owners are entered, or once a later takeover begins.
+    func begin(isRead: Bool) -> Task<Void, Never> {
         giveUp()
-        waiting = preparation.awaitClaims(takeover: takeovers)
+        let entering = preparation.enterClaims()
+        self.entering = entering
+        if isRead { preparation.tell(entering, takeover: takeovers) }
+        return entering
     }
 
     /// No partition is left: what is asked for is not waited for.
     func giveUp() {
         takeovers += 1
-        waiting?.cancel()
+        entering?.cancel()
     }
 
     func claimsAreEntered(takeover: Int) {

@@ -97,11 +97,11 @@ extension PartitionHandover {
             return starts
         }
         // Only now does the database tell whether claims are lost.
+        let entering = losses.begin(isRead: stored != nil || assigned.isEmpty)
         for partition in assigned {
             guard let state = assignment[partition] else { continue }
-            state.preparing = preparation.start(partition, assignment: state.assignment)
+            state.preparing = preparation.start(partition, assignment: state.assignment, behind: entering)
         }
-        if stored != nil || assigned.isEmpty { losses.begin() }
         offsets.commitStarts(of: assigned, consumer)
         return starts
     }

@@ -13,12 +13,17 @@ struct PartitionPreparation: Sendable {
 
     /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
     /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
-    func start(_ partition: TopicPartition, assignment: UInt64) -> Task<Void, Never> {
+    /// - Parameter entering: of `enterClaims`.
+    func start(
+        _ partition: TopicPartition, assignment: UInt64, behind entering: Task<Void, Never>
+    ) -> Task<Void, Never> {
         let relay = OutboxRelay(
             unpublished: unpublished, publisher: worker.publisher, ledger: worker.ledger, metrics: worker.metrics,
             logger: logger)
         return Task { [inbox, checkpointer, claims] in
-            await claims.finish()
+            await entering.value
+            // Given up for a later takeover, which this partition may have outlived.
+            if entering.isCancelled { await claims.finish() }
             guard let highest = await relay.publishAll(of: partition) else { return }
             // Again after the sweep: by it the database has answered, which it may not have done before.
             while !Task.isCancelled {
@@ -34,11 +39,16 @@ struct PartitionPreparation: Sendable {
         }
     }
 
+    /// One look for all partitions of a takeover: the database knows by then what it lost.
+    func enterClaims() -> Task<Void, Never> {
+        Task { [claims] in await claims.finish() }
+    }
+
     /// What is leased may be of purchases whose owners are lost. Nothing of it begins before they are entered again.
-    func awaitClaims(takeover: Int) -> Task<Void, Never> {
-        Task { [inbox, claims] in
-            await claims.finish()
-            if !Task.isCancelled { inbox.post(.claimsAreEntered(takeover: takeover)) }
+    func tell(_ entering: Task<Void, Never>, takeover: Int) {
+        Task { [inbox] in
+            await entering.value
+            if !entering.isCancelled { inbox.post(.claimsAreEntered(takeover: takeover)) }
         }
     }
 }

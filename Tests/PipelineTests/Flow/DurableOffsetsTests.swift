@@ -118,6 +118,21 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("however many partitions are taken over, the database is asked once whether it lost owners")
+    func onceForAll() async throws {
+        let bench = try PipelineBench()
+        let running = try bench.start()
+        let partitions = 0..<PipelineBench.submissionPartitions
+        for partition in partitions {
+            try await bench.submit("s\(partition)", player: "p\(partition)", partition: partition)
+        }
+        try await bench.untilAnswered(partitions.map { "p\($0)" }, count: 1)
+        let takeovers = Int(running.metrics.rebalances.value)
+        #expect(takeovers < partitions.count && (1...takeovers).contains(bench.checkpoints.claimsAsked))
+        try await running.stop()
+        try await bench.close()
+    }
+
     @Test("where it cannot be stored which decisions are lost, none is taken before it is")
     func notStored() async throws {
         let bench = try PipelineBench()
