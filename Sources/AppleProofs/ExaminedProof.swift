@@ -54,20 +54,19 @@ extension ProofReader {
         }
         let shape = ProofShape(text, in: .receiptData)
         var examined = examine(shape.proof)
-        if examined.kind == .unknown, let (repair, other) = repaired(shape.proof) {
-            examined = other
-            examined.repair = repair
-        }
-        examined.envelope = shape.envelope
-        if let cause = shape.envelope?.cause(against: examined.purchases) { examined.cause = cause }
+        if examined.kind == .unknown, let other = repaired(shape.proof) { examined = other }
+        examined.envelope = shape.envelope ?? examined.envelope
+        if let cause = examined.envelope?.cause(against: examined.purchases) { examined.cause = cause }
         return examined
     }
 
     /// Only what is proven: a guess that proves nothing is none.
-    private func repaired(_ proof: Submission.Proof) -> (Cause, ExaminedProof)? {
+    private func repaired(_ proof: Submission.Proof) -> ExaminedProof? {
         for candidate in ProofRepair.candidates(for: proof) {
-            let examined = examine(candidate.proof)
-            if examined.signature == .proven { return (candidate.cause, examined) }
+            var examined = examine(candidate.proof)
+            guard examined.signature == .proven else { continue }
+            (examined.repair, examined.envelope) = (candidate.cause, candidate.envelope)
+            return examined
         }
         return nil
     }

@@ -9,16 +9,18 @@ import Testing
 @Suite("Proofs that clients spoil")
 struct MistakenProofTests {
     private let authority: TestAuthority
-    private let catalog = Catalog(version: 1, apps: [AppPolicy(bundleID: "com.example.castle")])
 
     init() throws { authority = try TestAuthority.receipts() }
 
-    private func screen(_ members: String) -> Screening? {
+    private func screen(_ members: String, under app: AppPolicy = AppPolicy(bundleID: "com.example.castle"))
+        -> Screening?
+    {
         let record = #"{"submission_id":"s","player_id":"p","bundle_id":"com.example.castle",\#(members)}"#
         let decoded = SubmissionDecoder().decode(Array(record.utf8), signatureHeaders: [])
         return decoded.submission.map { submission in
             Screening.screen(
-                submission, catalog: catalog, parser: authority.reader, now: Timestamp(milliseconds: 1_800_000_000_000))
+                submission, catalog: Catalog(version: 1, apps: [app]), parser: authority.reader,
+                now: Timestamp(milliseconds: 1_800_000_000_000))
         }
     }
 
@@ -101,6 +103,40 @@ struct MistakenProofTests {
                 #expect(refusal.cause.code == code)
             default: Issue.record("it is no submission")
             }
+        }
+    }
+
+    @Test("an envelope counts in a text that was repaired too, for a submission and for a person")
+    func spoiledEnvelopes() throws {
+        let text = try receipt()
+        let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
+        for (store, transaction, code): (String, String, String?) in [
+            ("AppleAppStore", listed, nil), ("AppleAppStore", "1", "envelope_mismatch"),
+            ("GooglePlay", listed, "google_play"),
+        ] {
+            let envelope = #"{"Store":"\#(store)","TransactionID":"\#(transaction)","Payload":"\#(text)"}"#
+            let spoiled = envelope.replacing("+", with: "%2B").replacing("{", with: "%7B")
+            switch screen(receipt: spoiled) {
+            case .admitted(let proof)?: #expect(code == nil && proof.repair?.code == "repaired_percent_encoding")
+            case .rejected(let refusal, _)?: #expect(refusal.cause.code == code)
+            default: Issue.record("it is no submission")
+            }
+            #expect(authority.reader.examine(Array(spoiled.utf8)).cause?.code == code)
+        }
+    }
+
+    @Test("what its envelope refuses is refused under local_refusals: ask too, for Apple knows of no envelope")
+    func envelopesUnderAsk() throws {
+        var app = AppPolicy(bundleID: "com.example.castle")
+        app.announcements.asksBeforeRefusing = true
+        let text = try receipt()
+        for (store, code) in [("AppleAppStore", "envelope_mismatch"), ("AmazonApps", "envelope_store")] {
+            let envelope = #"{"Store":"\#(store)","TransactionID":"1","Payload":"\#(text)"}"#
+            guard case .rejected(let refusal, _)? = screen(#""receipt_data":\#(envelope)"#, under: app) else {
+                Issue.record("Apple is asked")
+                continue
+            }
+            #expect(refusal.reason == .malformedReceipt && refusal.cause.code == code)
         }
     }
 

@@ -70,7 +70,9 @@ extension EndToEnd {
         defer { try? FileManager.default.removeItem(at: folder) }
         let receipt = Receipts.single("480000000000002")
         let roots = DemoRun.settings(signing: Seeds.signing)["APPLE_ROOT_CERTIFICATES_FILE"] ?? ""
+        let mismatched = #"{"Store":"AppleAppStore","TransactionID":"1","Payload":"\#(receipt)"}"#
         for (text, code, kind, signature): (String, Int32, String, String?) in [
+            (mismatched, 1, "receipt", "apple"), (mismatched.replacing("{", with: "%7B"), 1, "receipt", "apple"),
             (receipt, 0, "receipt", "apple"), (receipt.replacing("+", with: " "), 0, "receipt", "apple"),
             ("junk", 1, "unknown", nil),
         ] {

@@ -29,7 +29,8 @@ package struct ProofVerdict: Sendable {
             self.init(refusal: Refusal(.malformedReceipt, examined.cause))
             return
         }
-        let submission = Submission(submissionID: "-", playerID: "-", bundleID: bundle, proof: proof)
+        let submission = Submission(
+            submissionID: "-", playerID: "-", bundleID: bundle, proof: proof, envelope: examined.envelope)
         switch Screening.screen(submission, catalog: catalog, parser: parser, now: now) {
         case .rejected(let refusal, _): self.init(refusal: refusal)
         case .blocked: self.init(outcome: "asks_apple", refusal: nil, purchases: [])

@@ -5,6 +5,8 @@ import Encodings
 public struct ProofRepair {
     public let cause: Cause
     public let proof: Submission.Proof
+    /// What came around the proof; nil where it was sent as it is.
+    public let envelope: UnityEnvelope?
 
     /// What is tried, most likely first; empty where the text shows nothing of the kind. Each goes on from the one before.
     public static func candidates(for proof: Submission.Proof) -> [ProofRepair] {
@@ -22,10 +24,10 @@ public struct ProofRepair {
         for (cause, step) in steps {
             guard let next = step(repaired) else { continue }
             repaired = next
+            let shape = ProofShape(next, in: .receiptData)
             // The first that was needed is the one that is told.
             candidates.append(
-                ProofRepair(
-                    cause: candidates.first?.cause ?? cause, proof: ProofShape(next, in: .receiptData).proof))
+                ProofRepair(cause: candidates.first?.cause ?? cause, proof: shape.proof, envelope: shape.envelope))
         }
         return candidates
     }

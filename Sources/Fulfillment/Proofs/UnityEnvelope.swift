@@ -46,3 +46,8 @@ public struct UnityEnvelope: Sendable, Equatable {
         return (UnityEnvelope(store: named("Store"), transactionID: named("TransactionID")), payload)
     }
 }
+
+extension Cause {
+    /// The envelope around a proof is what refuses it: no answer of Apple's about the proof says otherwise.
+    public var isOfEnvelope: Bool { [.googlePlay, .otherStore, .envelopeMismatch].contains(self) }
+}

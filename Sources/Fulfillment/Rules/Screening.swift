@@ -22,7 +22,7 @@ public enum Screening: Sendable, Equatable {
         do throws(DecodedProof.Malformed) {
             proof = try parsed(submission, decoded, by: parser, for: terms.app)
         } catch {
-            if terms.app.announcements.asksBeforeRefusing, let doubted = decoded?.doubted() {
+            if terms.app.announcements.asksBeforeRefusing, !error.cause.isOfEnvelope, let doubted = decoded?.doubted() {
                 return .admitted(doubted)
             }
             return .rejected(Refusal(.malformedReceipt, error.cause), proof: decoded?.digest)
@@ -73,7 +73,7 @@ public enum Screening: Sendable, Equatable {
                     .parsed(by: parser, provingWhere: { !app.isForeign($0) }, repair: repair.cause),
                 proof.signature == .proven || proof.content.map(app.isForeign) ?? false
             else { continue }
-            return try proof.checked(against: submission.envelope)
+            return try proof.checked(against: submission.envelope ?? repair.envelope)
         }
         if let cause = submission.envelope?.causeAgainstStore { throw DecodedProof.Malformed(cause: cause) }
         throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
@@ -83,10 +83,7 @@ public enum Screening: Sendable, Equatable {
     /// app or the sandbox. What it says in its own favour is never looked at here.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
-        if let content, terms.app.isForeign(content) {
-            let isOtherBundle = content.bundleID.map { $0 != terms.app.bundleID } ?? false
-            return Refusal(.foreignApp, isOtherBundle ? .otherBundle : .otherApp)
-        }
+        if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
         if proof.signature == .forged { return Refusal(.unauthenticReceipt, proof.forgery) }
         if content?.environment == .sandbox, !terms.app.sandbox.admits(player) { return Refusal(.sandboxNotAllowed) }
         return nil
@@ -102,15 +99,28 @@ extension ParsedProof {
 }
 
 extension AppPolicy {
-    fileprivate func isForeign(_ content: ProofContent) -> Bool {
-        isForeign(content.bundleID, content.appAppleID, in: content.environment)
+    fileprivate func isForeign(_ content: ProofContent) -> Bool { foreignness(of: content) != nil }
+
+    fileprivate func foreignness(of content: ProofContent) -> Cause? {
+        foreignness(of: content.bundleID, content.appAppleID, in: content.environment)
     }
 
-    /// Whether what is told of the app is another one's. What is not told is not another's; Apple's number of the app
-    /// counts in Production only, and where it is not 0.
+    /// By what Apple's answer is another app's; nil where it is this one's.
+    public func foreignness(of receipt: GenuineReceipt) -> Cause? {
+        foreignness(of: receipt.bundleID, receipt.appAppleID, in: receipt.environment)
+    }
+
     func isForeign(_ told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?) -> Bool {
-        if let told, told != bundleID { return true }
-        guard environment == .production, let ours = appAppleID, let toldAppleID, toldAppleID != 0 else { return false }
-        return toldAppleID != ours
+        foreignness(of: told, toldAppleID, in: environment) != nil
+    }
+
+    /// By what is told of the app it is another one's; nil where it is this one's. What is not told is not another's;
+    /// Apple's number of the app counts in Production only, and where it is not 0.
+    private func foreignness(
+        of told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?
+    ) -> Cause? {
+        if let told, told != bundleID { return .otherBundle }
+        guard environment == .production, let ours = appAppleID, let toldAppleID, toldAppleID != 0 else { return nil }
+        return toldAppleID == ours ? nil : .otherApp
     }
 }

@@ -29,7 +29,7 @@ extension SubmissionWorker {
                 return try await endHold(hold, rejectedFor: refusal.reason, item, catalogVersion: catalog.version)
             }
             try await rejectLocally(submission, for: refusal, proof: proof, item)
-            checkLater(submission, of: item, refusedFor: refusal.reason)
+            checkLater(submission, of: item, after: refusal)
         case .blocked(let blockage, let screened, let catalog):
             noteMissingCredentials(blockage, of: screened, in: catalog)
             if item.isHeld {

@@ -6,13 +6,13 @@ import Operations
 /// Does Apple still agree with what is refused here? A few receipts are put to it after their answer is published.
 extension SubmissionWorker {
     /// The record keeps its answer, and its offset waits for nothing here.
-    func checkLater(_ submission: Submission, of item: SubmissionInHand, refusedFor reason: Reason) {
+    func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
         // A suspect's task is the only one that may say whether it is at work.
-        guard Suspected.work == nil, case .record = item.origin, refusals.isDue,
-            let doubted = Screening.disputable(submission, refusedFor: reason)
+        guard Suspected.work == nil, case .record = item.origin, refusals.isDue, !refusal.cause.isOfEnvelope,
+            let doubted = Screening.disputable(submission, refusedFor: refusal.reason)
         else { return }
         let screened = ScreenedSubmission(item: item, submission: submission, proof: doubted)
-        refusals.begin(for: submission.playerID) { [self] in await check(screened, refusedFor: reason) }
+        refusals.begin(for: submission.playerID) { [self] in await check(screened, refusedFor: refusal.reason) }
     }
 
     private func check(_ screened: ScreenedSubmission, refusedFor reason: Reason) async {

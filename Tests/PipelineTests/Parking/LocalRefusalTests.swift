@@ -127,6 +127,23 @@ struct LocalRefusalTests {
         }
     }
 
+    @Test("what only its envelope refuses is not put to Apple: a genuine receipt is no dispute then")
+    func envelope() async throws {
+        try await with { bench in
+            bench.apple.answer(ParkingBench.genuine)
+            let record =
+                #"{"submission_id":"e","player_id":"p","bundle_id":"\#(ParkingBench.bundle)","receipt_data":"#
+                + #"{"Store":"fake","Payload":"MIIB"}}"#
+            let submission = try #require(
+                SubmissionDecoder().decode(Array(record.utf8), signatureHeaders: []).submission)
+            bench.proofs.read(submission.proof, as: .read(nil, .proven))
+            try await bench.work(on: bench.item(submission))
+            await bench.worker.refusals.waitUntilIdle()
+            #expect(outcomes(bench, .rejected, .malformedReceipt) == 1)
+            #expect(bench.apple.asked.count == 0 && disputed(bench, .malformedReceipt) == 0)
+        }
+    }
+
     @Test("none is begun once the worker stops")
     func stopped() async throws {
         try await with { bench in
