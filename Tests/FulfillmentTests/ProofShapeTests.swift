@@ -34,6 +34,7 @@ struct ProofShapeTests {
         (#""signed_transaction":"junk""#, .signedTransaction("junk")),
         (#""receipt_data":"junk""#, .receipt("junk")),
         (#""receipt_data":"'\#(receipt)'""#, .receipt(receipt)),
+        (#""signed_transaction":"eyJhbGci\r\n OiJFUzI1NiJ9.e30\n.c2ln""#, .signedTransaction(jws)),
     ]
 
     @Test("the field's name is a hint, quotes and blanks around it are none of it", arguments: shapes)

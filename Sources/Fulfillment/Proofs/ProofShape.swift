@@ -36,7 +36,7 @@ public struct ProofShape {
     }
 
     private static func proof(_ text: String, in field: Field) -> Submission.Proof {
-        if isJWS(text) { return .signedTransaction(text) }
+        if isJWS(text) { return .signedTransaction(withoutBlanks(text)) }
         switch field {
         case .receiptData: return .receipt(text)
         case .signedTransaction:
@@ -63,9 +63,16 @@ public struct ProofShape {
         return UnityEnvelope.read(document.value)
     }
 
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
+
+    /// Of a JWS, whose alphabet has none: some mailers and columns wrap it.
+    private static func withoutBlanks(_ text: String) -> String {
+        guard text.utf8.contains(where: isBlank) else { return text }
+        return String(decoding: text.utf8.filter { !isBlank($0) }, as: UTF8.self)
+    }
+
     /// Without blanks and one pair of quotes around it.
     private static func withoutFrame(_ text: String) -> String {
-        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
         func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
             var rest = bytes.drop(while: isBlank)
             while let last = rest.last, isBlank(last) { rest = rest.dropLast() }
