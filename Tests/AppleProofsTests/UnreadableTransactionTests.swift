@@ -47,6 +47,17 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
+        "is what no transaction lacks, where that is left out: it was paid, and a person decides",
+        arguments: ["purchaseDate", "environment"], [nil, "null"])
+    func leftOut(name: String, value: String?) throws {
+        var made = TestTransaction()
+        made.claims[name] = value
+        let reading = authority.reader.parse(signedTransaction: try made.signed(by: authority))
+        guard case .read(let content, .proven, _) = reading else { return #expect(Bool(false), "\(reading)") }
+        #expect(content?.purchases.first?.unreadable == [name])
+    }
+
+    @Test(
         "makes it no purchase of anybody's where it is what names it",
         arguments: [
             ("transactionId", "\"0470000000000001\""), ("transactionId", "\"\""), ("transactionId", "470000000000001"),

@@ -86,6 +86,28 @@ struct JudgeSignedTests {
         #expect(judged.map(\.purchase.transactionID) == ["1"])
     }
 
+    @Test(
+        "an answer whose only purchase has no readable name is malformed, once nobody tells what was signed by its name"
+    )
+    func namelessAnswer() {
+        var answer = Sample.receipt([])
+        answer.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
+        let signed = Self.content([Sample.purchase("1")])
+        #expect(judge(.genuine(answer), signing: signed) == .needs(.named(["1"], in: .production)))
+        var further = FurtherAnswers()
+        further.note(.unknown, named: "1")
+        #expect(
+            judge(.genuine(answer), signing: signed, besides: further)
+                == .decided(.each(answer.nameless.map(\.rejected))))
+        further = FurtherAnswers()
+        further.note(.told(Sample.purchase("1")), named: "1")
+        guard case .decided(.each(let judged)) = judge(.genuine(answer), signing: signed, besides: further) else {
+            Issue.record("nothing is decided")
+            return
+        }
+        #expect(judged.map(\.verdict) == [.reject(.malformedReceipt), .grant(payload: nil)])
+    }
+
     @Test("a proven receipt that lists none holds none, and one that cannot be read whole waits")
     func listsNone() {
         let answer = AppleAnswer.genuine(Sample.receipt([]))

@@ -21,6 +21,9 @@ enum Claim<Value> {
         if case .told(let value) = self { value } else { nil }
     }
 
+    /// Of what is never left out.
+    var orUnreadable: Claim { isTold ? self : .unreadable }
+
     /// It is there, readable or not.
     var isTold: Bool {
         if case .absent = self { false } else { true }

@@ -28,11 +28,11 @@ struct TransactionClaims {
         bundleID = try payload.required("bundleId", JSONValue.identifier)
         let transactionID = try payload.required("transactionId", JSONValue.transactionID)
         let productID = try payload.required("productId", JSONValue.identifier)
-        guard payload.date("purchaseDate").isTold, payload.text("environment").isTold else { throw .notATransaction }
         let original = payload.transactionID("originalTransactionId")
         if case .unreadable = original { throw .nameless("originalTransactionId") }
         var claim = ClaimReader(payload)
-        environment = claim("environment", JSONValue.environment)
+        // No transaction is without an environment and a time.
+        environment = claim("environment") { payload in { payload.environment($0).orUnreadable } }
         signedDate = payload.signedDate
         _ = claim("signedDate") { payload in { _ in payload.signedDate } }
         purchase = StorePurchase(
@@ -82,7 +82,8 @@ extension StorePurchase {
         self.init(
             transactionID: transactionID, originalTransactionID: original ?? transactionID, productID: productID,
             quantity: claim("quantity", JSONValue.quantity) ?? 1,
-            purchasedAt: claim("purchaseDate", JSONValue.date) ?? Timestamp(milliseconds: 0),
+            purchasedAt: claim("purchaseDate") { payload in { payload.date($0).orUnreadable } }
+                ?? Timestamp(milliseconds: 0),
             expiresAt: claim("expiresDate", JSONValue.date), cancelledAt: claim("revocationDate", JSONValue.date),
             appAccountToken: claim("appAccountToken", JSONValue.accountToken)?.text,
             // The next two decide little: what cannot be read of them counts as absent.

@@ -30,7 +30,9 @@ extension Judge {
             switch further.named[purchase.transactionID] {
             case .told(let told): found.append(told)
             case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
-            case .unknown, nil: return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
+            case .unknown, nil:
+                // A purchase whose name cannot be read may be this one: then the answer is not empty.
+                if answer.nameless.isEmpty { return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer))) }
             }
         }
         return .told(answer.completed(by: FurtherAnswers(), adding: found))
