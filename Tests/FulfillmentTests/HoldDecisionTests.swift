@@ -66,6 +66,29 @@ struct HoldDecisionTests {
         }
     }
 
+    @Test("the event of its end names the cause behind the reason, and how a proof that is granted was repaired")
+    func causes() throws {
+        var theirs = Sample.purchase()
+        theirs.appAccountToken = Sample.token
+        let mismatch = Verdict.each([Sample.judged(theirs, .consumable, .reject(.bindingMismatch))])
+        var view = LedgerView()
+        let unboundEnd = HoldDecision(
+            hold(), verdict: mismatch, environment: .production, decidedAt: Sample.recordTime, catalogVersion: 2,
+            tokenUse: .signals)
+        guard case .rejected(let unbound) = unboundEnd.settle(in: &view) else { return #expect(Bool(false)) }
+        #expect(unbound.member("detail_code")?.string == "token_missing")
+        let foreign = HoldDecision(
+            hold(), verdict: .whole(.foreignApp, []), environment: .production, decidedAt: Sample.recordTime,
+            catalogVersion: 2, cause: .otherApp)
+        guard case .rejected(let other) = foreign.settle(in: &view) else { return #expect(Bool(false)) }
+        #expect(other.member("detail_code")?.string == "other_app_apple_id")
+        let repaired = HoldDecision(
+            hold(waived: [.unknownProduct]), verdict: .each([Sample.judged(Sample.purchase())]),
+            environment: .production, decidedAt: Sample.recordTime, catalogVersion: 2, repair: .repairedBlanks)
+        guard case .granted(let grant) = repaired.settle(in: &view) else { return #expect(Bool(false)) }
+        #expect(grant.event.member("detail_code")?.string == "repaired_blanks")
+    }
+
     @Test("what the ledger knows by now comes first: another's grant or claim rejects a released hold")
     func ownership() {
         var granted = LedgerView(grants: [

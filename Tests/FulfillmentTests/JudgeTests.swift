@@ -114,6 +114,9 @@ struct JudgeTests {
         receipt.appAppleID = told
         let isRefused = judge(.genuine(receipt), app: app) == .decided(.whole(.foreignApp, receipt.purchases))
         #expect(isRefused == isForeign)
+        #expect(app.foreignness(of: receipt) == (isForeign ? .otherApp : nil))
+        receipt.bundleID = "com.example.other"
+        #expect(app.foreignness(of: receipt) == .otherBundle)
     }
 
     static let sandboxes: [(AppPolicy.SandboxPolicy, Bool)] = [

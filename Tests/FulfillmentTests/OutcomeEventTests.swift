@@ -35,6 +35,51 @@ struct OutcomeEventTests {
         #expect(event.subject == "1001")
     }
 
+    @Test("a submission that is refused as a whole names the cause behind its reason")
+    func wholeCause() throws {
+        for (cause, code): (Cause?, String) in [(.otherApp, "other_app_apple_id"), (nil, "other_bundle_id")] {
+            let decision = PendingDecision(
+                submission: Sample.submission(), position: Sample.position(), proof: Digest256(hashing: []),
+                verdict: .whole(.foreignApp, []), environment: .production, evidence: nil,
+                decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil, cause: cause)
+            var view = LedgerView()
+            let event = try #require(decision.settle(in: &view).events.first)
+            #expect(event.member("detail_code")?.string == code)
+        }
+    }
+
+    private static let other = "00000000-0000-4000-8000-000000000002"
+
+    static let mismatches: [(submitted: String?, told: String?, AccountTokenUse, isJudged: Bool, code: String)] = [
+        (nil, Sample.token, .holds, true, "token_missing"),
+        (Sample.token, nil, .signals, true, "token_not_on_purchase"),
+        (Sample.token, other, .signals, true, "token_differs"),
+        // By `player-accounts`.
+        (nil, Sample.token, .signals, false, "token_of_other_player"),
+        (Sample.token, nil, .signals, false, "token_of_other_player"),
+        (Sample.token, Sample.token, .signals, false, "token_of_other_player"),
+        // By `account_token_is: player_id`.
+        (nil, Sample.token, .none, true, "token_of_other_player"),
+        (Sample.token, nil, .none, true, "token_of_other_player"),
+        (nil, nil, .none, true, "token_missing"),
+    ]
+
+    @Test("a token that is another player's is told as such, however it is known", arguments: mismatches)
+    func mismatch(submitted: String?, told: String?, use: AccountTokenUse, isJudged: Bool, code: String) throws {
+        var purchase = Sample.purchase()
+        purchase.appAccountToken = told
+        let judged = Sample.judged(purchase, .consumable, isJudged ? .reject(.bindingMismatch) : .grant(payload: nil))
+        let decision = PendingDecision(
+            submission: Sample.submission(token: submitted), position: Sample.position(),
+            proof: Digest256(hashing: []), verdict: .each([judged]), environment: .production, evidence: nil,
+            decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil, tokenUse: use)
+        let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
+        var view = LedgerView()
+        if !isJudged { view.tokens[key] = AccountTokenFacts(told: "player-2") }
+        let event = try #require(decision.settle(in: &view).events.first)
+        #expect(event.reason == .bindingMismatch && event.member("detail_code")?.string == code)
+    }
+
     @Test("a grant without what is optional")
     func plainGrant() throws {
         let text = try event(Sample.purchase()).text

@@ -61,7 +61,7 @@ extension OutcomeEvent {
 
     /// The end of a hold that is no grant.
     static func rejected(
-        _ reason: Reason, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
+        _ refusal: Refusal, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
     ) -> OutcomeEvent {
         let source = hold.announced?.source ?? .submission
         let id =
@@ -69,7 +69,7 @@ extension OutcomeEvent {
             ? eventID(endOfHold: hold.transactionID, submission: hold.identity, position: hold.position)
             : eventID(.rejected, transaction: hold.transactionID, timesHeld: hold.position.offset)
         return answer(
-            .rejected, id: id, Refusal(reason), to: hold.submission, from: source, at: now, transactions: [transaction])
+            .rejected, id: id, refusal, to: hold.submission, from: source, at: now, transactions: [transaction])
     }
 
     private static func answer(

@@ -6,16 +6,21 @@ public struct HoldDecision: Sendable {
     /// As if its submission held no other transaction.
     public let decision: PendingDecision
 
-    /// - Parameter verdict: on Apple's new answer, with `hold.waived` let pass.
+    /// - Parameters:
+    ///   - verdict: on Apple's new answer, with `hold.waived` let pass.
+    ///   - cause: what is behind a verdict on the whole; nil where its reason says all.
+    ///   - repair: what had to be done to the proof; nil where it was sent as it is.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,
-        subscriptions: ToldSubscriptions = .none, shown: [NotifiedTransaction] = []
+        subscriptions: ToldSubscriptions = .none, shown: [NotifiedTransaction] = [], cause: Cause? = nil,
+        repair: Cause? = nil
     ) {
         self.hold = hold
         decision = PendingDecision(
             hold, verdict: verdict, environment: environment, decidedAt: decidedAt, catalogVersion: catalogVersion,
-            tokenUse: tokenUse, finishesGrants: finishesGrants, subscriptions: subscriptions, shown: shown)
+            tokenUse: tokenUse, finishesGrants: finishesGrants, subscriptions: subscriptions, shown: shown,
+            cause: cause, repair: repair)
     }
 
     /// An operator refuses it.
@@ -76,7 +81,7 @@ public struct HoldDecision: Sendable {
         var event = OutcomeEvent.granted(
             purchase, payload: payload, to: decision.submission, from: decision.source,
             environment: decision.environment, at: decision.decidedAt, risk: hold.risk,
-            transactions: [outcome(ofGranted: purchase)])
+            repair: decision.repair, transactions: [outcome(ofGranted: purchase)])
         event.period = decision.period(of: judged)
         return .granted(decision.newGrant(of: judged, event, in: view))
     }
@@ -91,7 +96,10 @@ public struct HoldDecision: Sendable {
         let outcome = TransactionOutcome(
             transactionID: hold.transactionID, productID: hold.productID,
             outcome: reason == .alreadyGranted ? .alreadyGranted : .rejected, reason: reason)
-        return .rejected(.rejected(reason, endOf: hold, at: decision.decidedAt, transaction: outcome))
+        return .rejected(
+            .rejected(
+                decision.refusal(for: reason, of: [outcome]), endOf: hold, at: decision.decidedAt, transaction: outcome)
+        )
     }
 }
 
@@ -99,7 +107,7 @@ extension PendingDecision {
     fileprivate convenience init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse, finishesGrants: Bool, subscriptions: ToldSubscriptions,
-        shown: [NotifiedTransaction]
+        shown: [NotifiedTransaction], cause: Cause?, repair: Cause?
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
@@ -109,6 +117,6 @@ extension PendingDecision {
             catalogVersion: catalogVersion, traceparent: hold.traceparent,
             tokenUse: hold.announced?.isRenewal == true ? .none : tokenUse, finishesGrants: finishesGrants,
             subscriptions: subscriptions, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain,
-            shown: shown)
+            shown: shown, cause: cause, repair: repair)
     }
 }

@@ -114,6 +114,8 @@ public final class PendingDecision: Sendable {
     public let isDecidedAgain: Bool
     /// What Apple's answers show as taken back besides the purchases of the verdict, where that is by purchase.
     public let shown: [NotifiedTransaction]
+    /// What is behind a verdict on the whole; nil where its reason says all.
+    public let cause: Cause?
     /// What had to be done to the proof; nil where it was sent as it is.
     public let repair: Cause?
 
@@ -125,7 +127,7 @@ public final class PendingDecision: Sendable {
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
         undeliveredTerms: UndeliveredTerms? = nil, trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil,
         isSecond: Bool = false, isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = [],
-        repair: Cause? = nil
+        cause: Cause? = nil, repair: Cause? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -148,6 +150,7 @@ public final class PendingDecision: Sendable {
         self.isSecond = isSecond
         self.isDecidedAgain = isDecidedAgain
         self.shown = shown
+        self.cause = cause
         self.repair = repair
     }
 

@@ -1,3 +1,5 @@
+import NamesAndTimes
+
 extension PendingDecision {
     /// A reason of the answer with what is behind it.
     /// - Parameter outcomes: those that the answer lists; the last one of the reason is what it tells of.
@@ -7,6 +9,7 @@ extension PendingDecision {
 
     /// Nil where the reason has only one.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
+        if case .whole(reason, _) = verdict, let cause { return cause }
         let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []
         switch reason {
         case .malformedReceipt where !unreadable.isEmpty: return .namelessPurchase(unreadable)
@@ -21,11 +24,21 @@ extension PendingDecision {
     }
 
     private func causeOfMismatch(_ outcomes: [TransactionOutcome]) -> Cause? {
-        guard let refused = outcomes.last(where: { $0.reason == .bindingMismatch })?.transactionID,
-            let purchase = verdict.purchases.last(where: { $0.transactionID == refused })
+        guard case .each(let judged) = verdict,
+            let refused = outcomes.last(where: { $0.reason == .bindingMismatch })?.transactionID,
+            let one = judged.last(where: { $0.purchase.transactionID == refused })
         else { return nil }
-        guard let submitted = submission.appAccountToken else { return .tokenMissing }
-        guard let told = purchase.appAccountToken else { return .tokenNotOnPurchase }
-        return submitted == told ? .tokenOfOtherPlayer : .tokenDiffers
+        let tokens = (submitted: submission.appAccountToken, told: one.purchase.appAccountToken)
+        // What the judge lets pass only `player-accounts` refuses.
+        if one.verdict != .reject(.bindingMismatch) { return .tokenOfOtherPlayer }
+        let known = [tokens.submitted, tokens.told].compactMap(\.self)
+        if tokenUse == .none, known.contains(where: { PlayerID($0) != submission.playerID }) {
+            return .tokenOfOtherPlayer
+        }
+        switch tokens {
+        case (nil, _): return .tokenMissing
+        case (_, nil): return .tokenNotOnPurchase
+        default: return .tokenDiffers
+        }
     }
 }

@@ -31,6 +31,9 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
+    /// By what it is another app's; nil where it is not.
+    var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
+
     /// Of its purchases: where the answer has no receipt, as the proof says.
     func environment(of screened: ScreenedSubmission) -> StoreEnvironment {
         receipt?.environment ?? screened.proof.content?.environment ?? .production

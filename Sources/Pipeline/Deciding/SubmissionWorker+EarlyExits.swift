@@ -26,7 +26,7 @@ extension SubmissionWorker {
             try await publishDeadLetter(letter, of: admitted.record, item)
         case .rejected(let submission, let refusal, let proof, let catalog):
             if case .held(let hold) = item.origin {
-                return try await endHold(hold, rejectedFor: refusal.reason, item, catalogVersion: catalog.version)
+                return try await endHold(hold, by: refusal, item, catalogVersion: catalog.version)
             }
             try await rejectLocally(submission, for: refusal, proof: proof, item)
             checkLater(submission, of: item, after: refusal)

@@ -6,15 +6,15 @@ import Operations
 extension SubmissionWorker {
     /// Rejected by the newest catalog before anyone is asked.
     func endHold(
-        _ hold: LeasedHold, rejectedFor reason: Reason, _ item: SubmissionInHand, catalogVersion: Int64
+        _ hold: LeasedHold, by refusal: Refusal, _ item: SubmissionInHand, catalogVersion: Int64
     ) async throws(Abandoned) {
         // The app may come back: what was released for it is not refused meanwhile.
-        if reason == .unknownApp {
+        if refusal.reason == .unknownApp {
             return await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
         }
         let decision = HoldDecision(
-            hold, verdict: .whole(reason, []), environment: .production, decidedAt: WallClock.now,
-            catalogVersion: catalogVersion)
+            hold, verdict: .whole(refusal.reason, []), environment: .production, decidedAt: WallClock.now,
+            catalogVersion: catalogVersion, cause: refusal.cause)
         try await publishRecorded(settle(decision), of: item)
     }
 
@@ -33,7 +33,7 @@ extension SubmissionWorker {
                 subscriptions: ToldSubscriptions(
                     answer.receipt, besides: answer.subscriptions, submitted: hold.submission.receipt,
                     under: answer.terms.app, now: now),
-                shown: answer.revocations(besides: verdict)))
+                shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair))
     }
 
     private func settle(_ decision: HoldDecision) async -> [OutcomeEvent] {

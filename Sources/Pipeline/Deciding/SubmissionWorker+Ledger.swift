@@ -74,7 +74,7 @@ extension SubmissionWorker {
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app), trace: trace,
             isDecidedAgain: item.isDecidedAgain, shown: answer.revocations(besides: verdict),
-            repair: screened.proof.repair)
+            cause: answer.foreignness, repair: screened.proof.repair)
     }
 
     /// What the ledger answers, after recording which history of the database says so.
