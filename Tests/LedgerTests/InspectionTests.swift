@@ -51,8 +51,10 @@ struct InspectionTests {
             #expect(try await rows("proofs", of: id, in: database).count == 1)
         }
         #expect(try await rows("outbox", of: "player-1", in: database).count == 2)
-        #expect(
-            try await rows("outcomes", of: "player-2", in: database).first?["reason"]?.string == "account_not_found")
+        let refused = try #require(try await rows("outcomes", of: "player-2", in: database).first)
+        #expect(refused["reason"]?.string == "account_not_found")
+        #expect(refused["detail_code"]?.string == "account_not_found")
+        #expect(refused["detail"]?.string == Reason.accountNotFound.cause.sentence)
         _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
         #expect(try await rows("refusals", of: "2000", in: database).count == 1)
         #expect(try await rows("hold_decisions", of: "sub", in: database).map { $0["operator"]?.string } == ["ann"])

@@ -109,7 +109,7 @@ struct InspectionSummaryTests {
             ),
             try rows(
                 "outcomes",
-                #"{"submission_id":"s-3","player_id":"p","answer":"receipt.rejected","reason":"foreign_app","decided_at":"2026-11-23T02:00:00+00:00"}"#,
+                #"{"submission_id":"s-3","player_id":"p","answer":"receipt.rejected","reason":"foreign_app","detail_code":"other_bundle_id","detail":"The receipt was issued for another app.","decided_at":"2026-11-23T02:00:00+00:00"}"#,
                 #"{"submission_id":"s-1","player_id":"p","answer":"receipt.granted","reason":null,"decided_at":"2026-11-23T02:00:00+00:00"}"#
             ),
         ])
@@ -119,7 +119,7 @@ struct InspectionSummaryTests {
                 #"granted to player "p" at 2026-11-23T02:00:00.500Z: 2 x gems of b, transaction 1; its event is acknowledged"#,
                 #"granted to player "p" at 2026-11-23T01:00:00.000Z: 1 x gems of b, transaction 2; its event is not published yet; revoked at 2026-11-23T03:00:00.000Z"#,
                 #"granted to player "p" at 2026-11-23T01:00:00.000Z: 10 x gems of b, transaction 3; its event is acknowledged; 3 of them revoked at 2026-11-23T03:00:00.000Z"#,
-                #"refused at 2026-11-23T02:00:00.000Z: submission "s-3" of player "p": foreign_app; its event is not published yet"#,
+                #"refused at 2026-11-23T02:00:00.000Z: submission "s-3" of player "p": foreign_app; its event is not published yet. The receipt was issued for another app."#,
             ])
     }
 

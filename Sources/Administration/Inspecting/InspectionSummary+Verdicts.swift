@@ -68,8 +68,9 @@ extension InspectionSummary {
     private func refused(_ row: JSONValue) -> String {
         let event =
             isPending(row["submission_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
-        return
-            "refused at \(Self.time(row, "decided_at")): \(Self.submission(row)): \(Self.text(row, "reason")); \(event)"
+        let detail = row["detail"]?.string.map { ". \(ShownText.plain($0, limit: 300))" } ?? ""
+        return "refused at \(Self.time(row, "decided_at")): \(Self.submission(row)): \(Self.text(row, "reason")); "
+            + "\(event)\(detail)"
     }
 
     private static func refusedLocally(_ row: JSONValue) -> String {

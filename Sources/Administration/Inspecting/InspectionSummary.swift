@@ -120,7 +120,8 @@ package struct InspectionSummary {
                 untold.map { answer in
                     .object([
                         text("submission_id", answer.submissionID), text("player_id", answer.playerID),
-                        text("reason", answer.reason), text("detail", answer.detail),
+                        text("reason", answer.reason), text("detail_code", answer.detailCode),
+                        text("detail", answer.detail),
                         text("occurred_at", answer.occurredAt), text("event_id", answer.eventID),
                         number("partition", answer.partition), number("offset", answer.offset),
                     ])

@@ -28,6 +28,8 @@ package struct KafkaFindings: Sendable {
         var eventID: String
         var reason: String
         var detail: String
+        /// Nil in events of earlier versions.
+        var detailCode: String?
         var submissionID: String
         var playerID: String
         var occurredAt: String

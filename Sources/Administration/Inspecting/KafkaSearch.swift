@@ -30,21 +30,23 @@ package struct KafkaSearch: Sendable {
     }
 
     /// Never throws: what Kafka does not tell is a finding, too.
-    /// - Parameter isKnown: PostgreSQL knows the id, so that one partition of events is enough.
-    package func run(isKnown: Bool) async -> KafkaFindings {
+    /// - Parameters:
+    ///   - isKnown: PostgreSQL knows the id, so that its players' partitions of events are enough.
+    ///   - players: whom PostgreSQL names with it. What ended a hold is among their events only.
+    package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
             var findings = KafkaFindings()
             findings.fault = "\(SettingName.kafkaBootstrapServers.rawValue) is not set"
             return findings
         }
         do {
-            return try await blocking { search(isKnown: isKnown) }
+            return try await blocking { search(isKnown: isKnown, players: players) }
         } catch {
             return KafkaFindings()
         }
     }
 
-    private func search(isKnown: Bool) -> KafkaFindings {
+    private func search(isKnown: Bool, players: [String]) -> KafkaFindings {
         var findings = KafkaFindings()
         do throws(KafkaError) {
             var scan = try RecordScan(
@@ -52,7 +54,7 @@ package struct KafkaSearch: Sendable {
                 deadline: ContinuousClock.now + .seconds(seconds))
             defer { scan.consumer.close() }
             try searchSubmissions(&scan, &findings)
-            try searchEvents(&scan, isKnown: isKnown, &findings)
+            try searchEvents(&scan, isKnown: isKnown, players: players, &findings)
             if findings.looks.contains(where: { !$0.isComplete }) {
                 findings.fault = "there is more in Kafka than was looked at (--records, --seconds)"
             }
@@ -103,17 +105,18 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// The newest events: of the partition where they would be if the id is a player's, and of the others where nothing else
-    /// knows it.
+    /// The newest events: of the partitions of its players and of the one where they would be if the id is a player's, and of the
+    /// others where nothing else knows it.
     private func searchEvents(
-        _ scan: inout RecordScan, isKnown: Bool, _ findings: inout KafkaFindings
+        _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {
         let topic = settings.outcomesTopic
         let partitions = try partitions(of: topic, scan)
         guard !partitions.isEmpty else { return }
         let own = TopicPartition(topic: topic, partition: RecordPartition.of(id.key, count: partitions.count))
         // A submission that waits names its player.
-        let players = Set(findings.waiting.map { RecordPartition.of(Array($0.playerID.utf8), count: partitions.count) })
+        let names = known + findings.waiting.map(\.playerID)
+        let players = Set(names.map { RecordPartition.of(Array($0.utf8), count: partitions.count) })
         var first = Set(players.map { TopicPartition(topic: topic, partition: $0) })
         first.insert(own)
         try searchEvents(first, last: records * Self.playerFactor, &scan, &findings)

@@ -64,7 +64,8 @@ package struct SearchedID: Sendable {
         guard (names + listed).contains(where: { $0.map { Identifier($0) } == id }) else { return nil }
         return KafkaFindings.Answer(
             eventID: event["event_id"]?.string ?? "?", reason: event["reason"]?.string ?? "?",
-            detail: event["detail"]?.string ?? "", submissionID: event["submission_id"]?.string ?? "?",
+            detail: event["detail"]?.string ?? "", detailCode: event["detail_code"]?.string,
+            submissionID: event["submission_id"]?.string ?? "?",
             playerID: event["player_id"]?.string ?? "?", occurredAt: event["occurred_at"]?.string ?? "?",
             partition: record.topicPartition.partition, offset: record.offset)
     }

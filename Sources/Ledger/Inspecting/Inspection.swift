@@ -59,6 +59,12 @@ public struct Inspection: Sendable {
         (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
     }
 
+    /// Whom its rows name, each once; some where there are many.
+    public var players: [String] {
+        let named = sections.flatMap(\.rows).compactMap { $0["player_id"]?.string }
+        return Array(Set(named).sorted().prefix(Self.maximumNames))
+    }
+
     /// How many rows of a kind there are, on this page and on others.
     public func total(_ name: String) -> Int {
         let shown = sections.first { $0.name == name }?.rows.count ?? 0

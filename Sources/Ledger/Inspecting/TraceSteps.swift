@@ -67,7 +67,9 @@ struct TraceSteps {
     private mutating func add(_ row: JSONValue, _ event: JSONValue, type: String) {
         let id = event["event_id"]?.string ?? "?"
         var detail = "\(id), \(event["is_pending"] == .bool(true) ? "not published yet" : "published")"
-        if let reason = event["reason"]?.string { detail += "; \(reason)" }
+        let (reason, code) = (event["reason"]?.string, event["detail_code"]?.string)
+        if let reason { detail += "; \(reason)" }
+        if let code, code != reason { detail += "; \(code)" }
         if let transaction = event["transaction_id"]?.string { detail += "; transaction \(transaction)" }
         let risk = (event["risk"]?.array ?? []).compactMap(\.string)
         if !risk.isEmpty { detail += "; risk \(risk.joined(separator: ", "))" }

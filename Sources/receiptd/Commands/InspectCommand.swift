@@ -67,7 +67,8 @@ struct InspectCommand: DatabaseCommand {
             try await Inspection.of(id, days: days, limit: limit, skipping: (page - 1) * limit, in: pool)
         }
         let first = try await read()
-        let kafka = await search.run(isKnown: first.sections.contains { !$0.rows.isEmpty })
+        let kafka = await search.run(
+            isKnown: first.sections.contains { !$0.rows.isEmpty }, players: first.players)
         // What was decided in between is not told as waiting.
         let inspection = kafka.waiting.isEmpty ? first : try await read()
         var summary = InspectionSummary(id: id, inspection: inspection, kafka: kafka)

@@ -4,7 +4,8 @@ SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, submission_id, player_id, bundle_id, source_topic AS topic, source_partition AS partition,
         source_offset AS "offset", encode(proof, 'hex') AS proof_sha256, granted_transaction_ids,
-        event ->> 'type' AS answer, event ->> 'reason' AS reason, event ->> 'event_id' AS event_id,
+        event ->> 'type' AS answer, event ->> 'reason' AS reason, event ->> 'detail_code' AS detail_code,
+        event ->> 'detail' AS detail, event ->> 'event_id' AS event_id,
         event -> 'transactions' AS transactions, event ->> 'occurred_at' AS occurred_at, story,
         EXISTS (SELECT FROM outbox WHERE outbox.event_id = (told.event ->> 'event_id')::uuid) AS is_pending
     FROM outcomes
