@@ -52,6 +52,8 @@ package struct ProofReport: Sendable {
             "envelope",
             examined.envelope.map { "Unity's, store \($0.store ?? "-"), transaction \($0.transactionID ?? "-")" })
         add("repaired", examined.repair?.sentence)
+        let unreadable = examined.purchases.flatMap(\.unreadable)
+        add("unreadable", unreadable.isEmpty ? nil : unreadable.joined(separator: ", "))
         add("fault", examined.cause.map { "\($0.code): \($0.sentence)" })
         return facts
     }
@@ -61,8 +63,12 @@ package struct ProofReport: Sendable {
     private func cells(_ purchase: StorePurchase) -> [String] {
         var cells = [
             ShownText.plain(purchase.transactionID.text), ShownText.plain(purchase.originalTransactionID.text),
-            ShownText.plain(purchase.productID.text), String(purchase.quantity), purchase.purchasedAt.rfc3339,
-            purchase.expiresAt?.rfc3339 ?? "-", purchase.ownership.rawValue, purchase.cancelledAt?.rfc3339 ?? "-",
+            ShownText.plain(purchase.productID.text),
+            purchase.isUnreadable("quantity") ? "?" : String(purchase.quantity),
+            purchase.isUnreadable("purchaseDate") ? "?" : purchase.purchasedAt.rfc3339,
+            purchase.isUnreadable("expiresDate") ? "?" : purchase.expiresAt?.rfc3339 ?? "-",
+            purchase.isUnreadable("inAppOwnershipType") ? "?" : purchase.ownership.rawValue,
+            purchase.isUnreadable("revocationDate") ? "?" : purchase.cancelledAt?.rfc3339 ?? "-",
         ]
         if showsTokens { cells.append(purchase.appAccountToken ?? "-") }
         return cells
@@ -106,13 +112,21 @@ package struct ProofReport: Sendable {
         json.member("transaction_id", purchase.transactionID.text)
         json.member("original_transaction_id", purchase.originalTransactionID.text)
         json.member("product_id", purchase.productID.text)
-        json.name("quantity")
-        json.number(purchase.quantity)
+        if !purchase.isUnreadable("quantity") {
+            json.name("quantity")
+            json.number(purchase.quantity)
+        }
         json.member("environment", ifPresent: examined.environment)
-        json.member("purchased_at", purchase.purchasedAt.rfc3339)
+        if !purchase.isUnreadable("purchaseDate") { json.member("purchased_at", purchase.purchasedAt.rfc3339) }
         json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
         json.member("revoked_at", ifPresent: purchase.cancelledAt?.rfc3339)
-        json.member("ownership", purchase.ownership.rawValue)
+        if !purchase.isUnreadable("inAppOwnershipType") { json.member("ownership", purchase.ownership.rawValue) }
+        if !purchase.unreadable.isEmpty {
+            json.name("unreadable")
+            json.beginArray()
+            for name in purchase.unreadable { json.string(name) }
+            json.endArray()
+        }
         if showsTokens { json.member("app_account_token", ifPresent: purchase.appAccountToken) }
         json.endObject()
     }
