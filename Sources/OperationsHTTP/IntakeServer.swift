@@ -47,7 +47,9 @@ public struct IntakeServer: Service {
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
         // Whoever looks whether the address is right, in a browser, is told what it is for.
-        router.get("app-store-notifications") { _, _ in Self.onlyPosted }
+        for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
+            router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
+        }
         try await GuardedServer(
             host: host, port: port, connections: connections, requestSeconds: Self.requestSeconds,
             evicted: metrics.httpConnectionsEvicted, logger: logger, onBound: onBound

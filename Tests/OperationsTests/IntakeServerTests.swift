@@ -75,6 +75,11 @@ struct IntakeServerTests {
             }
             let other = await Self.ask("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", port)
             #expect(other.hasPrefix("HTTP/1.1 404 "))
+            for method in ["GET", "PUT", "PATCH", "DELETE"] {
+                let answer = await Self.ask(
+                    "\(method) /app-store-notifications HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n", port)
+                #expect(answer.hasPrefix("HTTP/1.1 405 "), "\(method): \(answer)")
+            }
         }
         #expect(posted.bodies.withLock { $0 } == ["yes", "no", "later"])
     }
