@@ -90,6 +90,29 @@ struct UnreadableTransactionTests {
                 == [.hold(.unreadableTransaction)])
     }
 
+    @Test(
+        "one that Apple told of is held for its player where its time cannot be read: nothing says that it was bought before"
+    )
+    func announced() throws {
+        var app = Self.app()
+        app.announcements.missedPurchases = .grant
+        app.cutover = Sample.purchaseTime
+        var dated = Self.purchase("1000", "purchaseDate")
+        dated.purchasedAt = Timestamp(milliseconds: 0)
+        let told = try #require(
+            AnnouncedPurchase(
+                evidence: Sample.receipt([dated]), source: .notification, name: "n", toldAt: Sample.recordTime,
+                isRenewal: false))
+        let judged = LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 0).judge(
+            under: Catalog(version: 1, apps: [app]),
+            AnnouncedOwnership(owner: "player-1", isLetIn: true, grantsSince: Sample.recordTime), at: Sample.recordTime)
+        guard case .deliver(let decision) = judged, case .each(let purchases) = decision.verdict else {
+            Issue.record("\(judged)")
+            return
+        }
+        #expect(purchases.map(\.verdict) == [.hold(.unreadableTransaction)])
+    }
+
     @Test("of a receipt's answer each one is looked up with the API before it is held, and a readable answer is judged")
     func lookedUp() {
         let receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])

@@ -97,8 +97,7 @@ extension LeasedAnnouncement {
         case .report: return .unclaimed(.notDelivered)
         case .grant: if isToBeAsked(under: app) { return .asks }
         }
-        let bought = purchase.purchase.purchasedAt
-        guard let since = ownership.grantsSince, bought >= since, app.cutover.map({ bought >= $0 }) ?? true else {
+        guard let since = ownership.grantsSince, mayBeBought(since: max(since, app.cutover ?? since)) else {
             return .unclaimed(.boughtBefore)
         }
         let named = ownership.told ?? (app.accountTokenIs == .playerID ? token.map { PlayerID($0) } : nil)
@@ -106,6 +105,11 @@ extension LeasedAnnouncement {
         var terms = terms(isRenewal: false)
         terms.disputesOwner = ownership.owner.map { $0 != player } ?? false
         return decision(for: player, terms, under: appTerms, ownership, now)
+    }
+
+    /// A time that cannot be read says nothing: a person decides about such a purchase.
+    private func mayBeBought(since time: Timestamp) -> Bool {
+        purchase.purchase.isUnreadable("purchaseDate") || purchase.purchase.purchasedAt >= time
     }
 
     private func terms(isRenewal: Bool) -> AnnouncedTerms {
