@@ -87,7 +87,9 @@ extension KafkaConsumer {
         milliseconds: Int64,
         timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [TopicPartition: Int64] {
-        let times = Dictionary(partitions.map { ($0, milliseconds) }, uniquingKeysWith: { first, _ in first })
+        // No record is older than 1970, and below 0 Kafka reads other questions: -1 asks for the log's end.
+        let time = max(0, milliseconds)
+        let times = Dictionary(partitions.map { ($0, time) }, uniquingKeysWith: { first, _ in first })
         let list = PartitionList(times)
         try KafkaError.check(rd_kafka_offsets_for_times(try handle().pointer, list.pointer, timeoutMilliseconds))
         try list.check()

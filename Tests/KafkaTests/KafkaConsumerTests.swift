@@ -44,6 +44,22 @@ struct KafkaConsumerTests {
         }
     }
 
+    @Test(
+        "A time before 1970 is looked up as 1970, not taken for one of Kafka's other questions",
+        arguments: [-1, -2, -1000])
+    func timesBefore1970(milliseconds: Int64) async throws {
+        try await withConsumer { consumer, _ in
+            func offsets(_ milliseconds: Int64) throws -> [TopicPartition: Int64] {
+                try consumer.offsetsForTime([Self.partition], milliseconds: milliseconds, timeoutMilliseconds: 10_000)
+            }
+            let (before, at) = (try offsets(milliseconds), try offsets(0))
+            #expect(before == at)
+            // The cluster tells those questions from a time.
+            let marks = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
+            #expect(marks.low == 0 && marks.high == 10)
+        }
+    }
+
     @Test("A paused partition gives nothing, and after resuming continues where it was")
     func pauseAndResume() async throws {
         try await withConsumer { consumer, cluster in
