@@ -51,6 +51,8 @@ struct InspectionTests {
             #expect(try await rows("proofs", of: id, in: database).count == 1)
         }
         #expect(try await rows("outbox", of: "player-1", in: database).count == 2)
+        let longAgo = try await Inspection.of("player-2", days: .max, limit: 1, in: database.pool)
+        #expect(longAgo.sections.first { $0.name == "outcomes" }?.rows.count == 1)
         let refused = try #require(try await rows("outcomes", of: "player-2", in: database).first)
         #expect(refused["reason"]?.string == "account_not_found")
         #expect(refused["detail_code"]?.string == "account_not_found")

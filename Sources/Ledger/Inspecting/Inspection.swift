@@ -82,6 +82,9 @@ public struct Inspection: Sendable {
     /// A search through many days takes longer than a statement usually may.
     public static let longestSeconds = 600.0
 
+    /// Further back there is nothing, and at some time no date of PostgreSQL's.
+    private static let maximumDays = 100_000
+
     /// Reads as of one instant. Throws a `PostgresError`, and `TooLong` after `seconds`.
     /// - Parameters:
     ///   - days: how far back decided submissions are searched, which have no index by name.
@@ -102,7 +105,7 @@ public struct Inspection: Sendable {
                         SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL TIME ZONE 'UTC'
                         """)
                 let reader = InspectionReader(session: session, seconds: seconds)
-                let days = Int32(clamping: days)
+                let days = Int32(clamping: min(days, maximumDays))
                 let found = try read(id, days: days, limit: Int64(limit), skipping: Int64(skipping), in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
                 let names = try names(of: id, days: days, in: reader)
