@@ -157,6 +157,7 @@ struct Standings {
     private var answers: [Standing] {
         rows("outcomes").filter { $0.text("answer") == "receipt.rejected" }.map { row in
             let reason = row.text("reason") ?? "?"
+            let why = row.text("detail").map { " " + HTMLText.shown($0) } ?? Self.meaning(reason)
             let listed = (row.value["transactions"]?.array ?? []).compactMap { $0["transaction_id"]?.string }
             let of =
                 listed.isEmpty
@@ -165,7 +166,7 @@ struct Standings {
                 row: row, state: "refused: \(reason)", tone: reason == Reason.alreadyGranted.rawValue ? .plain : .bad,
                 sentence:
                     "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "
-                    + "\(row.shownTime("decided_at")).\(Self.meaning(reason))\(of)")
+                    + "\(row.shownTime("decided_at")).\(why)\(of)")
         }
     }
 

@@ -70,6 +70,12 @@ struct StandingTests {
         let local = #"{"submission_id":"s","player_id":"p","reason":"foreign_app","detail":"Another <app>."}"#
         let refused = try first(section("local_refusals", local))
         #expect(refused.state == "refused: foreign_app" && refused.sentence.contains("Another &lt;app&gt;."))
+        let stored =
+            #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch","detail":"Send <it>."}"#
+        #expect(try first(section("outcomes", stored)).sentence.contains("Send &lt;it&gt;."))
+        // Of an earlier version.
+        let bare = #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch"}"#
+        #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }
 
     @Test(
