@@ -38,7 +38,8 @@ struct GrowthFamily: Sendable {
     }
 }
 
-/// What must hold. Unlike `assert` it is checked in optimised builds, and the message names no input.
+/// Ends the process if a condition does not hold. Unlike `assert` it is checked in optimised builds, and the message
+/// names no input.
 func mustHold(_ condition: Bool, _ sentence: StaticString) {
     if !condition { fatalError("\(sentence)") }
 }

@@ -63,8 +63,8 @@ struct Bench: AsyncParsableCommand {
         print(try idleRun.measureIdle(seconds: 20))
     }
 
-    /// With the worker's own fetch waits and librdkafka's own heartbeats: the short ones of the other runs are for their latencies
-    /// and for restarts, and ask the broker 200 times a second.
+    /// Uses the worker's own fetch waits and librdkafka's own heartbeats: the short ones of the other runs are for
+    /// their latencies and for restarts, and ask the broker 200 times a second.
     private var idleRun: BenchRun {
         BenchRun(
             build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency, count: 0,

@@ -3,15 +3,16 @@ import Foundation
 
 /// The PostgreSQL of a run: one of its own, or a database that is kept from run to run.
 final class BenchDatabase {
-    /// What it is like before the run.
+    /// Describes the database before the run.
     struct Options {
-        /// Of a database that is kept, on this machine. Nil: an empty one, in a PostgreSQL of the run's own.
+        /// The URI of a database on this machine that outlives the run. Nil: an empty one, in a PostgreSQL of the run's
+        /// own.
         var uri: String?
         /// Made up, each with its claim.
         var grants = 0
-        /// Of each grant made up.
+        /// The size of the event of each made-up grant.
         var eventBytes = 600
-        /// By deploy/postgres/partition.sql.
+        /// The tables are partitioned by deploy/postgres/partition.sql.
         var isPartitioned = false
     }
 
@@ -46,7 +47,7 @@ final class BenchDatabase {
         processID = number
     }
 
-    /// Behind `receiptd migrate`.
+    /// Prepares the database. Call it behind `receiptd migrate`.
     func prepare() throws {
         if embedded == nil { try psql(Self.clearing) }
         if options.grants > 0, try psql(["SELECT EXISTS (SELECT FROM grants)"]) == "f" { try fill() }
@@ -54,7 +55,7 @@ final class BenchDatabase {
         if embedded == nil || options.grants > 0 { try psql(["VACUUM ANALYZE"]) }
     }
 
-    /// That have ended, roughly: sessions tell of theirs now and then.
+    /// The number of ended transactions, roughly: sessions report theirs now and then.
     func transactions() throws -> Int {
         let text = try psql([
             "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
@@ -67,7 +68,7 @@ final class BenchDatabase {
         embedded?.stop()
     }
 
-    /// What earlier runs left: all but the grants made up and their claims.
+    /// Deletes the rows of earlier runs, except the made-up grants and their claims.
     private static let clearing = [
         """
         DO $$

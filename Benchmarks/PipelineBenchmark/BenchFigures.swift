@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one run cost.
+/// The cost of one run.
 struct BenchFigures {
     /// Submissions a second; nil where the rate was given.
     var throughput: Double?
@@ -13,7 +13,7 @@ struct BenchFigures {
     var median: Double?
     var percentile99: Double?
 
-    /// Of a run's sorted latencies.
+    /// Enters a run's sorted latencies.
     mutating func take(_ latencies: [Double]) {
         guard !latencies.isEmpty else { return }
         median = latencies[latencies.count / 2]

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// What the kernel and the workers tell of a run.
+/// Reads the kernel's and the workers' figures of a run.
 extension BenchParts {
     func usage() -> Usage {
         let processes = workers.compactMap { ProcessUsage(processID: $0.processIdentifier) }
@@ -19,7 +19,7 @@ extension BenchParts {
         URL(string: "http://127.0.0.1:\(port)/metrics").flatMap { try? String(contentsOf: $0, encoding: .utf8) }
     }
 
-    /// How often Apple was asked, from the worker's own metrics.
+    /// The number of requests to Apple, from the worker's own metrics.
     func appleRequests() throws -> Double {
         guard let metrics else { throw Failure(description: "the worker tells no metrics") }
         return metrics.split(separator: "\n").filter { $0.hasPrefix("receiptd_apple_requests_total{") }
@@ -42,7 +42,7 @@ extension BenchParts {
         return "stages: " + shares.joined(separator: ", ") + "; a request to Apple \(meanRequest(metrics))"
     }
 
-    /// From the moment it is handed to the HTTP client until its answer is back.
+    /// The mean time from handing a request to the HTTP client until its answer is back.
     private func meanRequest(_ metrics: String) -> String {
         func value(_ suffix: String) -> Double {
             metrics.split(separator: "\n").first {

@@ -5,12 +5,12 @@ import Kafka
 /// Broker, database, simulator and workers of one run.
 final class BenchParts {
     struct Usage {
-        /// Of all of them.
+        /// Processor seconds of all workers.
         var worker: Double
         var postgres: Double
-        /// Of the largest.
+        /// The largest worker's peak.
         var peakMemory: Int
-        /// Of the largest, now.
+        /// The largest worker's memory now.
         var memory: Int
     }
 
@@ -18,7 +18,7 @@ final class BenchParts {
         let description: String
     }
 
-    /// What the in-process broker wants.
+    /// The in-process broker needs these properties.
     static let kafkaProperties = "session.timeout.ms=4000;heartbeat.interval.ms=500"
 
     let outcomes: OutcomeStream
@@ -77,7 +77,7 @@ final class BenchParts {
             "APPLE_SERVER_API_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
             "APPLE_ROOT_CERTIFICATES_FILE": URL(fileURLWithPath: signing).appendingPathComponent("root.pem").path,
-            // What Apple may take back is asked for three times: within the run.
+            // Three tries at a doubtful answer fit into the run.
             "RETRY_DOUBT_SECONDS": "2",
             "HTTP_PORT": String(port),
             "LOG_LEVEL": "warning",

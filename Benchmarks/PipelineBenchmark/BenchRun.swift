@@ -10,7 +10,7 @@ struct BenchRun {
     let concurrency: Int
     let count: Int
     let measuresLatency: Bool
-    /// What the backlog is of.
+    /// The kind of submissions in the backlog.
     let kind: Traffic.Kind
     var replicas = 1
     var database = BenchDatabase.Options()
@@ -89,7 +89,7 @@ struct BenchRun {
         ] + [figures.median, figures.percentile99].compactMap { $0.map { format($0, 1) } }
     }
 
-    /// What a worker and its database take while nothing comes.
+    /// Measures the cost of a worker and its database while no record comes.
     func measureIdle(seconds: Double) throws -> String {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
@@ -97,7 +97,7 @@ struct BenchRun {
         defer { parts.stop() }
         try parts.startWorkers()
         _ = try parts.pacedLatencies(rate: 100, count: 200)
-        // What the last submissions left behind is written.
+        // The workers write the last submissions' rows meanwhile.
         Thread.sleep(forTimeInterval: 5)
         let (before, transactions) = (parts.usage(), try parts.database.transactions())
         Thread.sleep(forTimeInterval: seconds)
@@ -126,7 +126,7 @@ struct BenchRun {
         defer { parts.stop() }
         try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
         try parts.startWorkers()
-        // What is asked for again until the doubt is over ends with that wait, and not with the work.
+        // A doubtful submission ends with its wait, and not with the work.
         try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
         let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
         try parts.waitForEvents(count)

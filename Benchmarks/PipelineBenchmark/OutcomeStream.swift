@@ -37,7 +37,7 @@ final class OutcomeStream: Sendable {
     }
 
     var count: Int { state.withLock { $0.count } }
-    /// From the first event since the last reset to the newest one.
+    /// The seconds from the first event since the last reset to the newest one.
     var seconds: Double { state.withLock { Double($0.lastMilliseconds - $0.firstMilliseconds) / 1000 } }
     func time(of player: String) -> Int64? { state.withLock { $0.timesByPlayer[player] } }
 

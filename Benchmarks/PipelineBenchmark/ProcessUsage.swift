@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the kernel says of a process: processor seconds and memory.
+/// The kernel's figures of a process: processor seconds and memory.
 struct ProcessUsage {
     var cpuSeconds: Double
     /// Bytes, the most that was ever resident.

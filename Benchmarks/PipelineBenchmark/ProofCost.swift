@@ -2,9 +2,9 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 
-/// What it costs to prove a receipt or a transaction by itself, with a chain that was seen before.
+/// Measures the proof of a receipt or a transaction by itself, with a chain that was seen before.
 struct ProofCost {
-    /// As many different ones of each.
+    /// The number of different receipts, and of different transactions.
     private static let samples = 200
     private static let rounds = 10
 

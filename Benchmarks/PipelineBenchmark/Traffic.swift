@@ -14,7 +14,7 @@ struct Traffic: Sendable {
         case junk
         /// A receipt that was granted already, from another player.
         case repeated
-        /// Of iOS 6, with a signature that nobody can prove, and none that Apple knows.
+        /// An iOS 6 receipt whose signature nobody can prove, and that Apple does not know.
         case unverifiable
 
         /// Out of a thousand: what operators saw (docs/threat-model.md).

@@ -40,7 +40,7 @@ extension FuzzTarget {
         return ProofReader(roots: roots)
     }()
 
-    /// What the seeds' receipts say; each is proven, or no receipt at all.
+    /// The contents of the seeds' receipts; each is proven, or is no receipt at all.
     private static let genuine: [LocalReceipt] = {
         let receipts = (try? SeedFiles.receipts()) ?? []
         let proven = receipts.compactMap { bytes -> LocalReceipt? in

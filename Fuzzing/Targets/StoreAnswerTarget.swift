@@ -4,7 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// What the App Store Server API answers to what receiptd asks by itself. `T` in an input is a transaction that is signed.
+    /// Reads the App Store Server API's answers to receiptd's own questions. `T` in an input is a transaction that is
+    /// signed.
     static let storeAnswer = FuzzTarget(
         name: "store-answer",
         seeds: {

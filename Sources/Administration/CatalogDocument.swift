@@ -18,7 +18,8 @@ package struct CatalogDocument {
         }
     }
 
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
+    /// function.
     @inline(never)
     package func difference(from stored: CatalogStore.Stored?) throws -> CatalogDifference {
         CatalogDifference(
@@ -29,7 +30,7 @@ package struct CatalogDocument {
 extension CatalogDifference {
     package var text: String { isEmpty ? "nothing changes" : lines.joined(separator: "\n") }
 
-    /// Of the apps that would vanish; nil where none would.
+    /// The names of the apps that would vanish; nil if none would.
     package var removedNames: String? {
         removedApps.isEmpty ? nil : removedApps.map { ShownText.plain($0.text) }.joined(separator: ", ")
     }

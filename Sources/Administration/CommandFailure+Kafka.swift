@@ -24,7 +24,8 @@ extension CommandFailure {
         }
     }
 
-    /// What ends a command. Clients could be made when the settings were read: a file that they name may have changed since.
+    /// Makes the failure that ends a command. Clients could be made when the settings were read: a file that they name
+    /// may have changed since.
     package init(uncaught error: KafkaError) {
         guard error.code == KafkaError.Code.invalidArgument else {
             self.init("\(error)", code: 1)
@@ -36,7 +37,7 @@ extension CommandFailure {
 }
 
 extension KafkaClusterMetadata {
-    /// Of the whole cluster, for a command: ends as soon as it is known that waiting is of no use.
+    /// Reads the whole cluster's metadata for a command, and ends as soon as waiting is useless.
     /// - Parameter ask: with a time-out in milliseconds.
     package static func reach(
         _ recorder: TroubleRecorder, ask: (Int32) throws -> KafkaClusterMetadata

@@ -14,7 +14,7 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// For people: PostgreSQL's own words, and what mends it where waiting does not.
+    /// PostgreSQL's own words for people, and the remedy if waiting does not help.
     package var inWords: String {
         let told = sqlState.map { "\(message), SQLSTATE \($0)" } ?? message
         guard isWrongSettings else {

@@ -1,4 +1,4 @@
-/// How a command ends other than well: what it says on standard error, and its exit code.
+/// The end of a command that failed: its words on standard error, and its exit code.
 package struct CommandFailure: Error {
     /// EX_UNAVAILABLE of sysexits.h: a needed service is out of reach, or the schema is missing or too old.
     package static let unavailable: Int32 = 69

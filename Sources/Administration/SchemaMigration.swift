@@ -3,7 +3,8 @@ import Postgres
 
 /// `receiptd migrate`.
 package enum SchemaMigration {
-    /// What was found there. Exit 69 where somebody was in the way, and 78 where the role lacks a right.
+    /// The state of the schema before the command. Exit 69 where somebody was in the way, and 78 where the role lacks a
+    /// right.
     /// - Parameter tell: a line for the operator.
     package static func run(
         in pool: PostgresPool, tell: @escaping @Sendable (String) -> Void

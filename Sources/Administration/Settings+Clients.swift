@@ -3,7 +3,7 @@ import Postgres
 import ReceiptdConfiguration
 
 extension DatabaseSettings {
-    /// For a command's sessions.
+    /// The configuration of a command's sessions.
     package var configuration: PostgresConfiguration { configuration([:]) }
 
     /// - Parameter sessionSettings: what each session is given besides.

@@ -11,7 +11,8 @@ package enum StoredCatalog {
         return try parsed(stored)
     }
 
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
+    /// function.
     @inline(never)
     private static func parsed(_ stored: CatalogStore.Stored) throws -> Catalog {
         try CatalogFile.parse(stored.document, version: stored.version)

@@ -17,7 +17,7 @@ public struct AppStoreClient: ReceiptVerifier {
         }
     }
 
-    /// Ends what is in flight as trouble.
+    /// Ends requests in flight as trouble.
     public func shutdown() async {
         await receipts.shutdown()
         await transactions.shutdown()

@@ -4,7 +4,8 @@ import PooledHTTP
 extension HTTPClient {
     static let userAgent = "receiptd"
 
-    /// To Apple: an HTTP/2 connection would cap the requests in flight at about a hundred, and costs more on both ends.
+    /// A client for Apple, without HTTP/2: an HTTP/2 connection would cap the requests in flight at about a hundred,
+    /// and costs more on both ends.
     /// - Parameter endpoints: what will be asked through it.
     convenience init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
         guard settings.timeoutSeconds > 0, settings.timeoutSeconds.isFinite else {
@@ -30,7 +31,7 @@ extension HTTPFailure {
         }
     }
 
-    /// Why the server did not answer, nil where it did.
+    /// The reason why the server did not answer, nil if it did.
     var noAnswer: String? {
         switch self {
         case .timeout: "no answer in time"
@@ -41,7 +42,7 @@ extension HTTPFailure {
 }
 
 extension Result<HTTPResponse, HTTPFailure> {
-    /// Why there is no answer that says anything, nil where there is one.
+    /// The reason why there is no meaningful answer, nil if there is one.
     var noAnswer: String? {
         switch self {
         case .failure(let failure): failure.noAnswer

@@ -9,9 +9,9 @@ import Synchronization
 /// some seconds before it.
 public struct AppleReach: Sendable {
     public struct Outage: Sendable, Equatable, CustomStringConvertible {
-        /// Without query.
+        /// The URL without its query.
         public let url: String
-        /// Of its first failure.
+        /// The time of its first failure.
         public let since: Timestamp
         /// The last one's, as text.
         public let cause: String
@@ -22,16 +22,16 @@ public struct AppleReach: Sendable {
 
     public enum News: Sendable, Equatable {
         case gone(Outage)
-        /// It lasts.
+        /// The outage lasts.
         case lasts(Outage)
         case back(Outage, afterSeconds: Double)
     }
 
     /// Failures in a row, at the least.
     static let failures = 2
-    /// Without an answer among them, at the least. Seconds.
+    /// The shortest time without an answer. Seconds.
     static let quietSeconds = 5.0
-    /// Between two reminders of the same outage.
+    /// The seconds between two reminders of the same outage.
     static let reminderSeconds = 60.0
 
     private struct Address {
@@ -70,7 +70,7 @@ public struct AppleReach: Sendable {
         return news(url, &address, now: now)
     }
 
-    /// What there is to say although nothing has happened.
+    /// Returns news that time alone causes.
     public mutating func look(now: Double) -> [News] {
         addresses.keys.sorted().compactMap { url in
             guard var address = addresses[url], address.toldAt != nil else { return nil }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// One `AppleReach` for the process, with its clocks. Run `follow` beside it.
 public final class AppleReachWatch: Sendable {
-    /// Between two looks for what lasts.
+    /// The seconds between two looks for lasting outages.
     private static let lookSeconds = 5.0
 
     private let reach = Mutex(AppleReach())

@@ -1,4 +1,4 @@
-/// Where Apple answers, and how hard it may be asked.
+/// The addresses of Apple, and the limits of requests to it.
 public struct AppleSettings: Sendable, Equatable {
     public static let appleProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     public static let appleSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
@@ -9,7 +9,7 @@ public struct AppleSettings: Sendable, Equatable {
     public var productionURL = AppleSettings.appleProductionURL
     /// A whole URL, asked when production sends a receipt there.
     public var sandboxURL = AppleSettings.appleSandboxURL
-    /// What comes before `/inApps/` in the App Store Server API's addresses.
+    /// The part of the App Store Server API's addresses before `/inApps/`.
     public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
     public var serverAPISandboxURL = AppleSettings.appleServerAPISandboxURL
     /// Seconds for one request: connection, request and the answer's last byte.

@@ -17,7 +17,7 @@ public final class ConcurrencyGate: Sendable {
         var nextTicket: UInt64 = 0
         var waiters = RequestQueue<Waiter>()
 
-        /// Takes a permit where one is free. Whoever else of its kind could have gone has gone.
+        /// Takes a permit where one is free. All others of its kind that could go have gone.
         mutating func mayEnter(_ kind: RequestKind) -> Bool {
             guard !waiters.isWaiting(kind), shares.admits(kind, beside: waiters, limit: limit) else { return false }
             shares.began(kind)
@@ -76,7 +76,7 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    /// Those of the kinds that have waited since before `time` get no permit any more.
+    /// Gives no permit any more to those of the kinds that have waited since before `time`.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
             let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }
@@ -115,7 +115,7 @@ public final class ConcurrencyGate: Sendable {
                 if let admitted { continuation.resume(returning: admitted) }
             }
         } onCancel: {
-            // Whoever was kept waiting by it may go now.
+            // Requests that waited for this one may go now.
             let (cancelled, admitted) = state.withLock { state in
                 (state.waiters.remove { $0.ticket == ticket }, state.admit())
             }

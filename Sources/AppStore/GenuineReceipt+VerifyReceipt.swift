@@ -3,8 +3,9 @@ import Fulfillment
 import NamesAndTimes
 
 extension GenuineReceipt {
-    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). What cannot be read
-    /// of a purchase is noted with it, and keeps no other from being decided. An answer without its app is none.
+    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). An
+    /// unreadable fact of a purchase is noted with it, and keeps no other purchase from being decided. An answer
+    /// without its app is none.
     /// - Parameter cameAt: taken where the answer has no time of Apple's own.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
@@ -39,7 +40,7 @@ extension GenuineReceipt {
         nameless = gathered.nameless
         if listed > 0 { listedLater = Set(gathered.purchases.dropFirst(listed).map(\.transactionID)) }
         guard holdsAutoRenewable else { return }
-        // What cannot be read of the rest counts as absent: no purchase waits for it.
+        // An unreadable field of the rest counts as absent: no purchase waits for it.
         answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt
         renewals = Self.renewals(root, environment, at: answeredAt)
         latestReceipt = root.text("latest_receipt").told
@@ -76,12 +77,14 @@ extension GenuineReceipt {
         return nil
     }
 
-    /// One account's, for a receipt is one account's in one app. Only a signal depends on it: what cannot be read counts as absent.
+    /// One account's, for a receipt is one account's in one app. Only a signal depends on it: an unreadable one counts
+    /// as absent.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    /// Of an app receipt. One that cannot be read counts as absent: then nothing that is not in the receipt counts.
+    /// The creation date of an app receipt. One that cannot be read counts as absent: then nothing that is not in the
+    /// receipt counts.
     private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
         let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
         if case .value(let time) = told { return time }
@@ -114,7 +117,7 @@ private struct PurchaseGathering {
     private(set) var nameless: [NamelessPurchase] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Takes an array of transactions, or a single one. What is neither says nothing of any purchase.
+    /// Takes an array of transactions, or a single one. Any other value says nothing of any purchase.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return

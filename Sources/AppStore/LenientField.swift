@@ -127,7 +127,7 @@ extension JSONValue {
         }
     }
 
-    /// As text, whatever it is worth as an identifier; nil where it is neither text nor number.
+    /// The field as text, whether or not it is a valid identifier; nil if it is neither text nor number.
     func shownText(_ name: String) -> String? {
         switch told(name) {
         case .string(let text)?, .number(let text)?: text

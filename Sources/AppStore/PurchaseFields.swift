@@ -16,19 +16,19 @@ struct PurchaseFields {
     var isUpgraded: Bool
     var appAccountToken: String?
     var subscriptionGroupID: String?
-    /// What Apple charged for a period.
+    /// Apple's number of the charge for a period.
     var webOrderLineItemID: Identifier?
     /// Nothing was paid for this period.
     var isTrial: Bool
-    /// It has a subscription's marks, so that further periods may follow.
+    /// The purchase has a subscription's marks, so that further periods may follow.
     var mayRenew: Bool
-    /// What of it is there and cannot be read.
+    /// Keeps the names of fields that are there and cannot be read.
     private var reader = FieldReader()
 
     /// An element of `in_app` or `latest_receipt_info`, or an iOS 6 transaction.
     enum Reading {
         case purchase(PurchaseFields)
-        /// Its ids or product cannot be read.
+        /// The purchase's ids or product cannot be read.
         case nameless(NamelessPurchase)
     }
 
@@ -67,7 +67,7 @@ struct PurchaseFields {
             .map(Ownership.init(claim:))
         isUpgraded = reader("is_upgraded", fields.flag("is_upgraded")) ?? false
         appAccountToken = reader("app_account_token", fields.accountToken("app_account_token"))?.text
-        // It decides nothing: what cannot be read counts as absent.
+        // The field decides nothing: an unreadable one counts as absent.
         subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
         isTrial = fields.flag("is_trial_period").told ?? false
         // Where it cannot be read a period is known by its times.

@@ -8,7 +8,8 @@ public enum RetryAfter {
     /// A number past this is a point in time in milliseconds (1973 and later), not a count of seconds (3,000 years).
     private static let smallestPointInTime: Int64 = 100_000_000_000
 
-    /// When the sender may be asked again, at most an hour after `now`. Nil where the header is none of the three forms.
+    /// Returns the time from which the sender may be asked again, at most an hour after `now`. Nil where the header is
+    /// none of the three forms.
     /// - Parameters:
     ///   - text: the header's value.
     ///   - date: the same answer's `Date` header, from which seconds count.

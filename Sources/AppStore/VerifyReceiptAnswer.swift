@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// What the body of a 200 from `verifyReceipt` says.
+/// The content of the body of a 200 from `verifyReceipt`.
 ///
 /// Statuses as in Apple's "App Store Receipts" reference; spellings as they were seen in Apple's answers.
 public enum VerifyReceiptAnswer: Sendable, Equatable {

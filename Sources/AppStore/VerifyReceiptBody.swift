@@ -35,13 +35,13 @@ struct VerifyReceiptBody: HTTPBody {
         buffer.writeStaticString(Self.end)
     }
 
-    /// How many bytes escapes add. Base64 and Apple's secrets need none.
+    /// Returns the number of bytes that escapes add. Base64 and Apple's secrets need none.
     private static func escapedBytes(_ text: String) -> Int {
         guard text.utf8.withContiguousStorageIfAvailable(mustEscape) ?? true else { return 0 }
         return text.utf8.reduce(0) { $0 + ($1 == 0x22 || $1 == 0x5C ? 1 : $1 < 0x20 ? 5 : 0) }
     }
 
-    /// Without an early exit, so that many bytes are looked at in one step.
+    /// The loop has no early exit, so that many bytes are looked at in one step.
     private static func mustEscape(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x5C ? 1 : 0) }

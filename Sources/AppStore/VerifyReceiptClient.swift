@@ -46,7 +46,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends what is in flight as trouble and closes all connections. Later tries are trouble.
+    /// Ends requests in flight as trouble and closes all connections. Later tries are trouble.
     public func shutdown() async {
         await connection.shutdown()
     }
@@ -83,7 +83,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     ) async -> VerifyReceiptAnswer {
         let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
         let answer = await limits.send(to: scope, for: AppleAsker(request)) {
-            // Not written before it goes: while Apple is out thousands wait, and each would take as much as its receipt.
+            // The body is not written before the request goes: during an outage thousands wait, and each body would
+            // take as much as its receipt.
             let body = VerifyReceiptBody(receipt: receipt, password: password)
             let answer = await ask(body, in: environment, ended: request.ended)
             return (answer, AppleLimits.End(answer, now: now()))
@@ -113,7 +114,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return finding.answer
     }
 
-    /// By itself, as `read` is, so that what it makes takes no room in all who wait for Apple.
+    /// This function stands by itself, as `read` does, so that its locals take no room in all tasks that wait for
+    /// Apple.
     @inline(never)
     private func tell(
         _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,

@@ -9,11 +9,11 @@ struct AnswerRenderer {
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
-    /// What is known beside the receipt.
+    /// The facts that the simulation knows beside the receipt.
     struct ReceiptKnowledge {
-        /// By bundle id.
+        /// The shared secrets by bundle id.
         let sharedSecrets: [String: String]
-        /// Of the store's customer, and the newest receipt as base64.
+        /// The store's customer, and the newest receipt as base64.
         let customer: (receipt: StoreReceipt, encoded: String)?
     }
 
@@ -23,7 +23,7 @@ struct AnswerRenderer {
     /// Milliseconds since 1970.
     let date: Int64
 
-    /// Of the answer rendered last.
+    /// The kind of the answer rendered last.
     private(set) var kind = AnswerKind.status(0)
 
     init(_ question: Question, turn: ConnectionTurn, date: Int64) {
@@ -113,7 +113,7 @@ struct AnswerRenderer {
         }
     }
 
-    /// What Apple would answer.
+    /// Makes Apple's answer to a genuine receipt.
     private mutating func genuine(hidesPurchases: Bool = false) -> HTTPResponseWriter {
         switch question {
         case .serverAPI(let answer, let endpoint): return genuine(answer, of: endpoint)

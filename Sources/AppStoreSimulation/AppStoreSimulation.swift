@@ -8,25 +8,26 @@ import NIOPosix
 /// Order of precedence for one request: outage, error rate, the environment's behaviour, the behaviour registered for the
 /// receipt or for the id at that endpoint, the endpoint's, the behaviour inside the receipt, a genuine answer.
 ///
-/// Receipts describe themselves. What the App Store Server API answers is in a store (`SimulatedStore`) whose customers buy,
-/// renew and ask for refunds as tests say; what verifyReceipt answers of its customers is too.
+/// Receipts describe themselves. The App Store Server API's answers are in a store (`SimulatedStore`) whose customers
+/// buy, renew and ask for refunds as tests say; so are verifyReceipt's answers about its customers.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
-        /// By bundle id; a request for a receipt of such an app with any other `password` is answered 21004.
+        /// The shared secrets by bundle id; a request for a receipt of such an app with any other `password` is
+        /// answered 21004.
         public var sharedSecrets: [String: String] = [:]
-        /// By bundle id; a token that another key signed, or of an app that has none here, is answered 401. Where this is
-        /// empty, only the claims are looked at.
+        /// The keys by bundle id; a token that another key signed, or of an app that has none here, is answered 401.
+        /// Where this is empty, only the claims are looked at.
         public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
         /// Count requests a receipt, for the first million of receipts.
         public var trackReceipts = false
         /// The number of requests kept in `requestLog`.
         public var logCapacity = 0
-        /// Of what the store says: transactions, renewal info, notifications, receipts. Nil: as unsigned as
+        /// Signs transactions, renewal info, notifications and receipts. Nil: as unsigned as
         /// `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
-        /// Told of each notification that the store makes, in order, before the change that made it returns.
+        /// Called with each notification that the store makes, in order, before the change that made it returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
-        /// Of the generator behind latencies and error rates, and of the store's ids.
+        /// The seed of the generator behind latencies and error rates, and of the store's ids.
         public var seed: UInt64 = 1
         /// Event loops.
         public var threads = 1
@@ -118,13 +119,13 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// For requests with exactly this `receipt-data`, counted from now; nil takes it back.
+    /// Sets the behaviour for exactly this `receipt-data`, counted from now; nil takes it back.
     public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
         let receipt = ReceiptHash.hash(receiptData)
         service.update { $0.register(behaviour, receipt: receipt) }
     }
 
-    /// For the App Store Server API, in place of what was registered for the transaction before.
+    /// Registers a transaction of the App Store Server API, in place of an earlier one with its id.
     public func register(_ transaction: SimulatedTransaction) {
         service.update { $0.register(transaction) }
     }
@@ -136,7 +137,8 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// For all requests of an endpoint, or of both; still counted a receipt. nil takes it back.
+    /// Sets the behaviour for all requests of an endpoint, or of both; steps still count for each receipt. nil takes it
+    /// back.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, endpoint: SimulatedEnvironment? = nil) {
         service.update { $0.behaviours.set(behaviour, endpoint: endpoint) }
     }
@@ -152,14 +154,14 @@ public final class AppStoreSimulation: Sendable {
         service.update { $0.latency = latency }
     }
 
-    /// Until set again; nil ends it. `.refuse` closes the listener whatever the endpoint.
+    /// Sets an outage until it is set again; nil ends it. `.refuse` closes the listener whatever the endpoint.
     /// - Throws: when the port cannot be bound again.
     public func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment? = nil) async throws {
         let outages = OutageSwitch(service: service, listener: listener, group: group)
         try await outages.set(outage, endpoint: endpoint).get()
     }
 
-    /// Counters, log and counts a receipt; what is in flight stays counted.
+    /// Counters, log and counts a receipt; requests in flight stay counted.
     public func resetCounters() {
         service.update { $0.resetCounters() }
     }

@@ -8,7 +8,7 @@ struct AppleAnswer {
     var excludesOldTransactions = false
     /// Keeps `in_app` empty.
     var hidesPurchases = false
-    /// What the store knows of the customer, and the newest receipt as base64.
+    /// The store's customer, and the newest receipt as base64.
     var known: (receipt: StoreReceipt, encoded: String)?
 
     // MARK: iOS 7 and later
@@ -47,7 +47,7 @@ struct AppleAnswer {
         body.writeStaticString("\"status\":0}")
     }
 
-    /// What only receipts with auto-renewable subscriptions have: newest first, other purchases included.
+    /// Writes the fields of receipts with auto-renewable subscriptions: newest first, other purchases included.
     private func writeLatest(
         _ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer
     ) {
@@ -82,7 +82,7 @@ struct AppleAnswer {
         body.writeStaticString("],")
     }
 
-    /// Of a receipt that the store knows nothing of: it renews until it is over.
+    /// Writes the renewal of a receipt that the store does not know: it renews until the period is over.
     private func writeRenewal(after purchase: SimulatedPurchase, into body: inout ByteBuffer) {
         let isExpired = (purchase.expiresDateMilliseconds ?? .max) < requestDate
         body.writeStaticString("{")

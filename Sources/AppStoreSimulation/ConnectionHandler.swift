@@ -20,7 +20,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var receivedBytes = 0
-    /// Between a request read whole and its answer; a hung one stays so.
+    /// True between a request read whole and its answer; a hung one stays so.
     private var isAnswering = false
     /// Whether the answer under way is counted as a concurrent request.
     private var isCounted = false

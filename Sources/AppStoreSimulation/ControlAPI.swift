@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// What the program serves beside verifyReceipt, JSON in and out. For tools and tests, not for speed.
+/// The program's HTTP interface beside verifyReceipt, with JSON in and out. For tools and tests, not for speed.
 ///
 /// - `GET /healthz`
 /// - `GET /control/counters`, `GET /control/log`
@@ -19,7 +19,7 @@ struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
         var body: [UInt8]
-        /// To be done once the reply is on its way.
+        /// Runs once the reply is on its way.
         var afterwards: (@Sendable () -> Void)?
 
         static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))

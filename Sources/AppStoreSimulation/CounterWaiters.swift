@@ -1,4 +1,4 @@
-/// Those who wait for the counters to say something; so tests need no sleeps.
+/// Tasks that wait for a value of the counters; so tests need no sleeps.
 struct CounterWaiters: Sendable {
     private struct Waiter: Sendable {
         var condition: @Sendable (SimulationCounters) -> Bool

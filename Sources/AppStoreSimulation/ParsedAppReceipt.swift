@@ -49,7 +49,7 @@ struct ParsedAppReceipt {
         }
     }
 
-    /// Of `SEQUENCE { type OBJECT IDENTIFIER, content [0] EXPLICIT OCTET STRING }`.
+    /// The content of `SEQUENCE { type OBJECT IDENTIFIER, content [0] EXPLICIT OCTET STRING }`.
     private static func octets(_ content: ASN1Node) throws -> ArraySlice<UInt8> {
         try DER.sequence(content, identifier: .sequence) { fields in
             _ = try ASN1ObjectIdentifier(derEncoded: &fields)

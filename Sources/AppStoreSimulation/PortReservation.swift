@@ -15,7 +15,7 @@ final class PortReservation: Sendable {
         guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return nil }
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
-        // Who listens there again asks for it in the same way.
+        // Another listener on the port asks for it in the same way.
         var isReused: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         let isBound = withUnsafePointer(to: &address) { pointer in

@@ -33,8 +33,8 @@ enum ReceiptAttribute {
 
     /// Receipt level, UTF8String: the behaviour as JSON.
     static let behaviour: Int64 = 90_000
-    /// In-app level, UTF8String: the app account token. (Apple's receipts do not hold it.)
+    /// The app token's attribute: in-app level, UTF8String. (Apple's receipts do not hold it.)
     static let appAccountToken: Int64 = 90_101
-    /// In-app level, UTF8String: `PURCHASED` or `FAMILY_SHARED`.
+    /// The ownership's attribute: in-app level, UTF8String, `PURCHASED` or `FAMILY_SHARED`.
     static let ownershipType: Int64 = 90_102
 }

@@ -3,7 +3,7 @@ import SwiftASN1
 
 /// Writing receipts.
 extension DER.Serializer {
-    /// What can always be written: `serialize` throws for other types only.
+    /// Numbers never fail: `serialize` throws for other types only.
     mutating func append(_ value: Int64) { try? serialize(value) }
     mutating func append(_ identifier: ASN1ObjectIdentifier) { try? serialize(identifier) }
 

@@ -1,4 +1,4 @@
-/// What was asked and answered, counted and kept.
+/// Counts and keeps requests and answers.
 struct RequestTally: Sendable {
     private let tracksReceipts: Bool
     private var requestsByReceipt: [UInt64: Int] = [:]
@@ -50,7 +50,7 @@ struct RequestTally: Sendable {
         return counters
     }
 
-    /// What is in flight and open stays counted.
+    /// Requests in flight and open connections stay counted.
     mutating func reset() {
         var fresh = SimulationCounters()
         fresh.concurrentRequests = counters.concurrentRequests

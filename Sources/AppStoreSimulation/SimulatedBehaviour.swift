@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the simulated App Store does, request by request: the n-th request for a receipt takes the n-th step, and the
+/// The simulated App Store's steps, request by request: the n-th request for a receipt takes the n-th step, and the
 /// last step stays. Requests are counted a receipt string, over both endpoints together, unless some step names an
 /// environment: then each endpoint has its own count and its own steps.
 ///

@@ -1,6 +1,6 @@
 import Encodings
 
-/// What `receipt-data` turned out to be.
+/// The kind of evidence in `receipt-data`.
 enum SimulatedEvidence {
     case appReceipt(ParsedAppReceipt)
     case transactionReceipt(ParsedTransactionReceipt)

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// How long the simulated App Store takes, before any delay of a behaviour. Milliseconds.
+/// The simulated App Store's answer time, before any delay of a behaviour. Milliseconds.
 ///
 /// As JSON: `{"fixed_ms":5}`, `{"uniform_ms":[5,20]}` or `{"median_ms":40,"sigma":0.5,"cap_ms":2000}`.
 public enum SimulatedLatency: Sendable, Hashable {

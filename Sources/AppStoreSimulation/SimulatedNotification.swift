@@ -17,9 +17,9 @@ public struct SimulatedNotification: Sendable {
     public var subtype: String?
     /// The claims of `signedRenewalInfo`, a JSON object; nil for anything but a subscription.
     public var renewal: String?
-    /// Of the subscription: 1 to 5.
+    /// The subscription's status, 1 to 5.
     public var status: Int?
-    /// Of a `CONSUMPTION_REQUEST`.
+    /// The reason of a `CONSUMPTION_REQUEST`.
     public var consumptionRequestReason: String?
 
     public init(

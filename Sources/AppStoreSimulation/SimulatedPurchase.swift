@@ -32,7 +32,7 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     /// Shown in `latest_receipt_info` only, as Apple does.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
-    /// What only Apple's answer tells, and no receipt holds.
+    /// Facts that Apple's answer has and no receipt holds.
     public var told: Told?
 
     public struct Told: Sendable, Hashable, Codable {

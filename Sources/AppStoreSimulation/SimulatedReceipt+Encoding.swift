@@ -50,7 +50,7 @@ extension SimulatedReceipt {
         return writer.serializedBytes
     }
 
-    /// In place of the device-bound values, which only the device could check.
+    /// Stands for the device-bound values, which only the device could check.
     private func filler(count: Int) -> [UInt8] {
         var generator = SplitMix64(seed: ReceiptHash.hash(bundleID) ^ UInt64(bitPattern: creationDateMilliseconds))
         return (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) }

@@ -13,7 +13,7 @@ public struct SimulatedReceipt: Sendable, Hashable, Codable {
     public var creationDateMilliseconds: Int64
     public var applicationVersion: String
     public var purchases: [SimulatedPurchase]
-    /// What the simulated App Store does when asked about this receipt; nil: answers as Apple would.
+    /// The simulated App Store's behaviour for this receipt; nil: it answers as Apple would.
     public var behaviour: SimulatedBehaviour?
 
     public init(

@@ -1,4 +1,4 @@
-/// What a signer puts around the payload of an app receipt.
+/// The parts that a signer puts around the payload of an app receipt.
 public struct SimulatedSignature: Sendable {
     /// The RSA signature over the payload octets; receipts have no signed attributes.
     public var signature: [UInt8]

@@ -52,7 +52,7 @@ public struct SimulatedSigner: Sendable {
         transactionHeader = Base64.encodeURL(Array(#"{"alg":"ES256","x5c":[\#(chain)]}"#.utf8))
     }
 
-    /// Over an app receipt's payload: RSA with SHA-256, as `SimulatedReceipt.base64Encoded(signer:)` wants it.
+    /// Signs an app receipt's payload: RSA with SHA-256, as `SimulatedReceipt.base64Encoded(signer:)` wants it.
     public func sign(_ payload: [UInt8]) throws -> SimulatedSignature {
         let signature = try receiptKey.signature(for: SHA256.hash(data: payload), padding: .insecurePKCS1v1_5)
         return SimulatedSignature(

@@ -1,15 +1,15 @@
 /// One step of a behaviour: an answer, and when it applies.
 public struct SimulatedStep: Sendable, Hashable {
-    /// How `is_retryable` is spelled: real answers say `is_retryable`, Apple's documentation `is-retryable`.
+    /// The spelling of `is_retryable`: real answers say `is_retryable`, Apple's documentation `is-retryable`.
     public enum KeyStyle: String, Sendable, Hashable, Codable, CaseIterable { case underscore, dash }
 
-    /// How its value is written: `true`, `1` or `"true"`.
+    /// The form of its value: `true`, `1` or `"true"`.
     public enum ValueStyle: String, Sendable, Hashable, Codable, CaseIterable { case bool, number, string }
 
     public enum Answer: Sendable, Hashable {
-        /// As Apple would.
+        /// Apple's ordinary answer.
         case genuine
-        /// As Apple would, with `in_app` empty: a known fault right after a purchase.
+        /// Apple's ordinary answer with `in_app` empty: a known fault right after a purchase.
         case emptyInApp
         /// HTTP 200 with only a status, and the retry flag when there is one.
         case status(Int, isRetryable: Bool?, keyStyle: KeyStyle, valueStyle: ValueStyle)
@@ -39,7 +39,7 @@ public struct SimulatedStep: Sendable, Hashable {
     public var delayMilliseconds: Int
     /// The endpoint that this step is for; nil: both.
     public var environment: SimulatedEnvironment?
-    /// How many requests take this step before the next one's turn; at least 1.
+    /// The number of requests that take this step before the next one's turn; at least 1.
     public var times: Int
 
     var delayNanoseconds: Int64 { Int64(min(max(delayMilliseconds, 0), 3_600_000)) * 1_000_000 }

@@ -24,9 +24,9 @@ public struct SimulatedServerAPIKey: Sendable {
 /// The token of a request to the App Store Server API: a JWT whose claims are looked at, and whose signature is where the
 /// app's key is known.
 struct SimulatedToken {
-    /// From issue to end, in seconds.
+    /// The longest time from issue to end, in seconds.
     static let longestLife: Int64 = 3600
-    /// Between two clocks, in seconds.
+    /// The largest difference of two clocks, in seconds.
     static let tolerance: Int64 = 60
 
     let bundleID: String

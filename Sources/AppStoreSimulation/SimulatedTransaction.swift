@@ -5,8 +5,8 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
     public var transactionID: String
     /// The JWS that is answered, in the environment that its claims name and to its own app; nil: it is not found.
     public var signedTransactionInfo: String?
-    /// What happens when it is asked for, counted from now; nil: what Apple would do. A `status` is an `errorCode` here,
-    /// such as 4040010, and its first three digits are the HTTP status; 401 has no body.
+    /// The behaviour for requests about it, counted from now; nil: Apple's ordinary answers. A `status` is an
+    /// `errorCode` here, such as 4040010, and its first three digits are the HTTP status; 401 has no body.
     public var behaviour: SimulatedBehaviour?
 
     public init(transactionID: String, signedTransactionInfo: String? = nil, behaviour: SimulatedBehaviour? = nil) {
@@ -21,7 +21,7 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
         case behaviour
     }
 
-    /// What counts and behaviours of a transaction are kept under, apart from those of receipts.
+    /// The key of a transaction's counts and behaviours, apart from those of receipts.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
 
     /// The same of another endpoint of the App Store Server API.
@@ -50,7 +50,7 @@ public enum SimulatedArrangement: Sendable, Hashable, Codable {
     }
 }
 
-/// What decides which requests a transaction is returned to.
+/// The facts that decide which requests a transaction is returned to.
 struct KnownTransaction: Sendable {
     let signedTransactionInfo: String
     let bundleID: String

@@ -96,7 +96,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// As read from the decoded base64; the behaviour stays text, because its JSON is decoded once and then cached.
+/// The receipt as read from the decoded base64; the behaviour stays text, because its JSON is decoded once and then
+/// cached.
 struct ParsedTransactionReceipt {
     var receipt: SimulatedTransactionReceipt
     var behaviourText: String?

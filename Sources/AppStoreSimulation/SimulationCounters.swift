@@ -1,13 +1,13 @@
-/// What was asked and answered since the start or the last reset.
+/// Counts of requests and answers since the start or the last reset.
 public struct SimulationCounters: Sendable, Hashable, Codable {
     /// Requests to Apple; those over the control API and unknown paths are not counted.
     public var requests = 0
     public var productionRequests = 0
     public var sandboxRequests = 0
-    /// By `SimulatedEndpoint`.
+    /// The counts by `SimulatedEndpoint`.
     public var endpoints: [String: Int] = [:]
-    /// By answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when decided, which
-    /// is before its latency.
+    /// The counts by answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when
+    /// decided, which is before its latency.
     public var answers: [String: Int] = [:]
     /// Requests read and not yet answered; hung ones too, until the client gives up.
     public var concurrentRequests = 0
@@ -38,11 +38,11 @@ public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
     public var timestampMilliseconds: Int64
     public var endpoint: SimulatedEnvironment
     public var api: SimulatedEndpoint
-    /// Of the receipt asked about; empty when it was not read (an outage) or not recognised.
+    /// The transactions of the receipt in the request; empty if it was not read (an outage) or not recognised.
     public var transactionIDs: [String]
     /// 16 hexadecimal digits; stable between runs.
     public var receiptHash: String
-    /// As in `SimulationCounters.answers`.
+    /// A key of `SimulationCounters.answers`.
     public var answer: String
 
     enum CodingKeys: String, CodingKey {

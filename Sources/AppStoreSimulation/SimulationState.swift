@@ -36,11 +36,11 @@ struct SimulationState: Sendable {
         tally = RequestTally(tracksReceipts: tracksReceipts, logCapacity: logCapacity)
     }
 
-    /// What is known of a request before its body is looked at.
+    /// The facts of a request that are known before its body is read.
     struct Opening {
         /// Nanoseconds.
         var latency: Int64
-        /// From an outage or the error rate: no look at the body.
+        /// The step of an outage or the error rate: no look at the body.
         var forced: SimulatedStep?
         var needsHash: Bool
     }
@@ -105,8 +105,8 @@ struct SimulationState: Sendable {
         registered[receipt] = behaviour
     }
 
-    /// For all requests to an environment; or to an endpoint of the App Store Server API that have none of their own, or to
-    /// it for one id.
+    /// Sets the behaviour of an environment, or of an endpoint of the App Store Server API for requests that have none
+    /// of their own, or for one id.
     mutating func set(
         _ behaviour: SimulatedBehaviour?, of api: SimulatedEndpoint?, id: String?, endpoint: SimulatedEnvironment?
     ) {
@@ -114,7 +114,7 @@ struct SimulationState: Sendable {
         register(behaviour, receipt: SimulatedTransaction.hash(id ?? "", api))
     }
 
-    /// What the App Store Server API knows, and does when asked for it.
+    /// Registers a transaction of the App Store Server API with its behaviour.
     mutating func register(_ transaction: SimulatedTransaction) {
         transactions[transaction.transactionID] = transaction.signedTransactionInfo.flatMap {
             KnownTransaction(signedTransactionInfo: $0)

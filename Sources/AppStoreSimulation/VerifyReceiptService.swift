@@ -6,7 +6,7 @@ import Synchronization
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
-    /// By bundle id.
+    /// The keys by bundle id.
     let serverAPIKeys: [String: SimulatedServerAPIKey]
     let store: StoreKeeper
     /// Milliseconds since 1970.

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// What happens on the connection.
+/// The event on the connection.
 enum WireAnswer {
     /// A whole response.
     case response(ByteBuffer)
@@ -16,12 +16,12 @@ enum WireAnswer {
     case reset
 }
 
-/// How an answer is counted and logged.
+/// The kind of an answer in counts and logs.
 enum AnswerKind: Hashable, Sendable {
     case status(Int)
     case http(Int)
     case emptyInApp
-    /// Of the App Store Server API, whole and without an error.
+    /// The App Store Server API answered, whole and without an error.
     case served(SimulatedEndpoint)
     case json
     case html
@@ -64,6 +64,6 @@ struct ConnectionTurn {
 
 struct PlannedAnswer {
     var wire: WireAnswer
-    /// To wait before it. Nanoseconds.
+    /// The wait before the answer. Nanoseconds.
     var delay: Int64
 }

@@ -53,7 +53,7 @@ struct LifeOptions: ParsableArguments {
         return plan
     }
 
-    /// What one of the players' days takes.
+    /// The length of a player's day.
     var dayMilliseconds: Int64 { max(1, Int64(86_400_000 / speed)) }
 }
 

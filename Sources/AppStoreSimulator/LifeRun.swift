@@ -4,7 +4,7 @@ import Synchronization
 
 /// A life on the wall clock, printed as it happens.
 struct LifeRun: Sendable {
-    /// How everything ended, and how notifications fared.
+    /// The final state of everything, and the fate of notifications.
     struct Summary: Encodable {
         let store: StoreSummary
         let delivery: NotificationDelivery.Tally
@@ -64,7 +64,8 @@ struct LifeRun: Sendable {
     }
 }
 
-/// What clients submit, as `receiptd submit` reads it. The player is whom the account token names, or the account.
+/// Writes the clients' submissions, as `receiptd submit` reads them. The player is whom the account token names, or the
+/// account.
 private struct SubmissionsFile: Sendable {
     private let file: FileHandle
 

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import ArgumentParser
 
-/// What is the same in each purchase of a receipt.
+/// The options that all purchases of a receipt share.
 struct PurchaseOptions: ParsableArguments {
     @Option(help: "Units of each purchase.")
     var quantity = 1

@@ -8,7 +8,7 @@ extension AppleRoots {
         "90f33e83c8506c50b37d936d1c7dbb04afd9c317737bad9335938db3155cd763",
     ]
 
-    /// How many roots are not Apple's.
+    /// The number of roots that are not Apple's.
     public var foreignCount: Int {
         let apples = Set(AppleRoots.builtIn.fingerprints)
         return fingerprints.count { !apples.contains($0) }
@@ -19,7 +19,7 @@ extension AppleRoots {
 }
 
 extension Digest256 {
-    /// In lower case.
+    /// The bytes as hexadecimal digits in lower case.
     var hexadecimal: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

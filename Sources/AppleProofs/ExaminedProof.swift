@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// What a text from anywhere is and says, for a person who asks. It decides nothing.
+/// The kind and content of any text, for a person who asks. It decides nothing.
 public struct ExaminedProof: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case receipt
@@ -16,7 +16,7 @@ public struct ExaminedProof: Sendable {
 
     public var kind = Kind.unknown
     public var bundleID: BundleID?
-    /// As it is told, `Xcode` too; nil where it is not.
+    /// The environment as written, `Xcode` too; nil if it is absent.
     public var environment: String?
     /// Nil where nothing is there that could be signed.
     public var signature: LocalSignature?
@@ -25,16 +25,16 @@ public struct ExaminedProof: Sendable {
     public var purchases: [StorePurchase] = []
     /// `notificationType` and `subtype` of a notification; nil for the others.
     public var notification: (type: String, subtype: String?)?
-    /// Why it is forged, or what it looks like where it is unknown; nil where nothing is wrong.
+    /// The reason why it is forged, or what it looks like if it is unknown; nil if nothing is wrong.
     public var cause: Cause?
-    /// What had to be done to the text before it could be read.
+    /// The repair that made the text readable.
     public var repair: Cause?
-    /// What came around it.
+    /// The envelope around it.
     public var envelope: UnityEnvelope?
     /// The proof as a submission would hold it; nil where it is none of a purchase's.
     public var proof: Submission.Proof?
 
-    /// It can be read, and nothing in it is forged.
+    /// Whether it can be read, and nothing in it is forged.
     public var isSound: Bool {
         if case .forged? = signature { return false }
         return kind != .unknown && cause == nil
@@ -137,7 +137,7 @@ extension ExaminedProof {
         ("receiptType", .appTransaction),
     ]
 
-    /// By its claims alone, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
+    /// Reads claims alone, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
     /// app transactions and notifications).
     fileprivate init(_ payload: JSONValue) {
         kind = Self.marks.first { payload[$0.member] != nil }?.kind ?? .unknown

@@ -1,4 +1,4 @@
-/// What can be said of a proof's signature without asking anyone. Three different things, which lead to three different
+/// The verdict on a proof's signature without asking anyone. Three different things, which lead to three different
 /// ends: a proven receipt that Apple refuses is trouble at Apple, a forged one is refused here, and for what is not
 /// provable Apple is asked.
 public enum LocalSignature: Sendable, Equatable {
@@ -7,7 +7,7 @@ public enum LocalSignature: Sendable, Equatable {
     case notProvable(Doubt)
 }
 
-/// Why a signature is not Apple's.
+/// The reason why a signature is not Apple's.
 public enum Forgery: String, Error, Sendable, CaseIterable {
     case signerCertificateMissing = "the signer's certificate is missing"
     case intermediateMissing = "no certificate is the issuer of the signer's"
@@ -29,8 +29,8 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// Why a signature can neither be proven nor called forged. Only what a known root vouches for up to there can be in doubt,
-/// and an iOS 6 receipt, which does not hold its issuer.
+/// The reason why a signature can neither be proven nor called forged. Only what a known root vouches for up to there
+/// can be in doubt, and an iOS 6 receipt, which does not hold its issuer.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"
@@ -45,7 +45,7 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case notLookedAt = "a signature that was not looked at"
 }
 
-/// How the proof of one signature ends short of success.
+/// The failure of one signature's proof.
 enum ProofFailure: Error, Equatable {
     case forged(Forgery)
     case notProvable(Doubt)

@@ -36,7 +36,7 @@ extension ProofReader: ProofParser {
 }
 
 extension LocalSignature {
-    /// Why it is forged; nil where it is not.
+    /// The reason why it is forged; nil if it is not.
     fileprivate var cause: Cause? {
         if case .forged(let forgery) = self { forgery.cause } else { nil }
     }
@@ -67,7 +67,7 @@ extension ParsedProof.Signature {
 
 extension ProofContent {
     fileprivate init(_ receipt: LocalReceipt) {
-        // Which of two rows of one transaction holds, Apple has to say.
+        // Only Apple can say which of two rows of one transaction is right.
         let count = receipt.purchases.count
         let isUnambiguous = count < 2 || Set(receipt.purchases.map(\.transactionID)).count == count
         self.init(

@@ -3,7 +3,8 @@ import NamesAndTimes
 
 /// A receipt as far as it can be read without asking anyone.
 public enum ReceiptReading: Sendable, Equatable {
-    /// Not a receipt at all, or one without a signer or a creation date. Says why, and holds none of its content.
+    /// The bytes are no receipt at all, or one without a signer or a creation date. Says why, and holds none of its
+    /// content.
     case malformed(String)
     case read(LocalReceipt)
 }
@@ -23,11 +24,11 @@ public struct LocalReceipt: Sendable, Equatable {
     /// Nil where the receipt does not say, or names neither of the two. A transaction receipt says so outside of what is
     /// signed, and only in the sandbox: it is never known to be Production.
     public var environment: StoreEnvironment?
-    /// As of which the signature was judged: of a transaction receipt the time of its purchase.
+    /// The time as of which the signature was judged: for a transaction receipt the time of its purchase.
     public var creationDate: Timestamp
-    /// In the receipt's own order, repeated ids included.
+    /// The purchases in the receipt's own order, repeated ids included.
     public var purchases: [StorePurchase]
-    /// What the receipt calls the product of each purchase, in the same order; nil where it does not.
+    /// The receipt's kind of the product of each purchase, in the same order; nil if the receipt has none.
     public var kinds: [ProductKind?]
     /// Rows that are there but of which no purchase can be made: Apple can tell what they are.
     public var unreadablePurchases: Int

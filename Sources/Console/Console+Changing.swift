@@ -6,7 +6,7 @@ import NamesAndTimes
 import Operations
 import ReceiptdConfiguration
 
-/// What changes something: asked first, then done once it is confirmed.
+/// Requests that change something: the console asks first, and acts once the operator confirms.
 extension Console {
     /// The rows that a change would be about, by target.
     private struct Found {
@@ -107,7 +107,7 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         let found = subject.isOfAny ? try await found(subject) : Found(counts: [shown])
-        // What came since would be rejected or let pass unseen in the place of what is gone.
+        // New rows would be rejected or released unseen in the place of rows that are gone.
         if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
             return Self.message(
                 "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",

@@ -10,7 +10,7 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// What the console answers to whom.
+/// Answers the console's requests.
 struct Console: Sendable {
     let pool: PostgresPool
     let passwords: Passwords

@@ -85,7 +85,7 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
                 case .tooLarge: Console.text("The form is too large.\n", .contentTooLarge)
                 }
             var response = answer.response(isHead: isHead)
-            // What is left of the body is not read.
+            // The rest of the body is not read.
             response.headers[.connection] = "close"
             return response
         } catch let error as PostgresError {

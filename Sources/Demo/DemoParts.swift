@@ -1,7 +1,7 @@
 import ReceiptdConfiguration
 
-/// Which real parts the demo was told to use. Only its options count: whoever tries it out on a machine that is set up for
-/// production must not reach production by it.
+/// The real parts that the demo was told to use. Only its options count: whoever tries it out on a machine that is set
+/// up for production must not reach production by it.
 package struct DemoParts {
     private let kafka: String?
     private let database: String?

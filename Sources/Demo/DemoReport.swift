@@ -1,14 +1,14 @@
 import Encodings
 import Fulfillment
 
-/// What became of the demo's submissions, as text.
+/// The results of the demo's submissions, as text.
 package struct DemoReport: Sendable {
     let results: [SeedReplay.Result]
 
     package var isAsExpected: Bool { results.allSatisfy { $0.differences.isEmpty } }
 
     package struct Style: Sendable {
-        /// Of the terminal; nil: nothing is cut. What differs from a case is never cut.
+        /// The terminal's width; nil: nothing is cut. What differs from a case is never cut.
         package var width: Int?
         package var hasColors: Bool
         /// Each case, and not only those that differ.
@@ -76,7 +76,7 @@ package struct DemoReport: Sendable {
             + result.differences.map { Line("    ✗ " + $0, .bad) }
     }
 
-    /// By type and reason.
+    /// The counts by type and reason.
     private var counts: [((String, String), Int)] {
         var counts: [String: Int] = [:]
         for event in results.flatMap(\.events) {

@@ -11,13 +11,13 @@ import ReceiptdConfiguration
 package struct DemoRun: Sendable {
     private let seeds: DemoSeeds
     private let keepsLog: Bool
-    /// What names a real broker or database, as settings.
+    /// The settings that name a real broker or database.
     private let given: [String: String]
 
-    /// What the demo says of itself on its way.
+    /// Receives the demo's news on its way.
     package struct Listener: Sendable {
         let line: @Sendable (String) -> Void
-        /// Of submissions that are answered.
+        /// Reports the number of answered submissions.
         let progress: @Sendable (_ done: Int, _ total: Int) -> Void
 
         package init(
@@ -50,7 +50,7 @@ package struct DemoRun: Sendable {
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
 
-    /// What the cases' folder of keys holds, as settings.
+    /// Makes settings of the cases' folder of keys.
     static func settings(signing: URL) -> [String: String] {
         [
             "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
@@ -150,7 +150,7 @@ package struct DemoRun: Sendable {
             }
             return report
         } catch {
-            // Not cancelled with this task: it must not leave anything behind.
+            // The stop is not cancelled with this task: it must not leave anything behind.
             await Task { await parts.stop() }.value
             if Task.isCancelled, !keepsLog {
                 try? FileManager.default.removeItem(at: logFile)
@@ -161,7 +161,8 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
+    /// function.
     @inline(never)
     private static func appsGrantingMissedPurchases(of document: String) throws -> [BundleID] {
         try CatalogFile.parse(document, version: 0).appsGrantingMissedPurchases
@@ -237,7 +238,7 @@ package struct DemoRun: Sendable {
     }
 }
 
-/// What the demo works with, as a folder of sample cases holds it.
+/// The demo's input, from a folder of sample cases.
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
     var catalog: String

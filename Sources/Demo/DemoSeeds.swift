@@ -1,9 +1,9 @@
 import EmbeddedPostgres
 import Foundation
 
-/// Where the demo's sample cases come from.
+/// The place of the demo's sample cases.
 package enum DemoSeeds: Sendable {
-    /// Those of this program, as they were in `seeds` when it was built.
+    /// The cases of this program, as they were in `seeds` when it was built.
     case builtIn
     /// A folder laid out like `seeds`.
     case folder(String)

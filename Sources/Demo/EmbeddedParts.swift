@@ -12,7 +12,7 @@ import ReceiptdConfiguration
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
-    /// Of each topic.
+    /// The number of partitions of each topic.
     let partitionCount: Int32
     let databaseURL: String
     let bootstrapServers: String
@@ -28,9 +28,9 @@ final class EmbeddedParts: Sendable {
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
     private let scratchSchema: (uri: String, name: String)?
-    /// With which any client reaches the broker.
+    /// The properties with which any client reaches the broker.
     let kafkaProperties: KafkaProperties
-    /// What `KAFKA_PROPERTIES` gave for a real broker.
+    /// The properties that `KAFKA_PROPERTIES` gave for a real broker.
     private let givenProperties: String
 
     static func start(
@@ -43,8 +43,8 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// On a port that it can have again after an outage that closed it. Another process, or another of these parts, may take
-    /// a free port before it is bound here: then it is another one's turn.
+    /// Starts Apple on a port that it can have again after an outage that closed it. Another process, or another of
+    /// these parts, may take a free port before it is bound here: then it is another one's turn.
     private static func startApple(
         latency: SimulatedLatency, options: AppStoreSimulation.Options
     ) async throws -> AppStoreSimulation {
@@ -180,8 +180,8 @@ final class EmbeddedParts: Sendable {
                         consumptionTopic,
                     ],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
-                // Where a killed worker's session is not over yet it is refused: the broker forgets a group that has
-                // neither members nor offsets, and its offsets went with the topics.
+                // The deletion is refused while a killed worker's session is not over: the broker forgets a group that
+                // has neither members nor offsets, and its offsets went with the topics.
                 try? GroupAdministration.delete(
                     ["", "-notifications", "-accounts", "-consumption"].map { groupID + $0 },
                     properties: kafkaProperties,

@@ -37,7 +37,7 @@ struct LiveTraffic: Sendable {
 
         """
 
-    /// What Apple tells, on its way to the topic.
+    /// Apple's notifications, on their way to the topic.
     final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -54,7 +54,7 @@ struct LiveTraffic: Sendable {
     let cases: [SeedCase]
     let told: Told
 
-    /// A month of the players' takes a minute. What a player without a token buys stays unclaimed.
+    /// A month of the players' takes a minute. A purchase of a player without a token stays unclaimed.
     private static func plan() -> SimulatedLife.Plan {
         var plan = SimulatedLife.Plan(bundleID: bundleID, appAppleID: appleID)
         plan.days = 1_000_000
@@ -64,7 +64,7 @@ struct LiveTraffic: Sendable {
         return plan
     }
 
-    /// Until its task is cancelled.
+    /// Runs until its task is cancelled.
     func run() async throws {
         var life = parts.apple.inStore { SimulatedLife(Self.plan(), startingAt: Self.now(), in: &$0) }
         let foreign = records(of: Self.foreign)

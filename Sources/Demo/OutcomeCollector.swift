@@ -7,7 +7,7 @@ import Synchronization
 /// Reads the outcomes and the dead letters as they come, on a thread of its own, and sorts them by case.
 final class OutcomeCollector: Sendable {
     struct Collected: Sendable {
-        /// By case; repeats included, in the order read.
+        /// The events by case; repeats included, in the order read.
         var events: [String: [JSONValue]] = [:]
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }

@@ -14,7 +14,7 @@ package struct SeedCase: Sendable {
     /// One record for each round.
     let records: [SeedRecord]
     let arrangements: [SimulatedArrangement]
-    /// For each round, the events that its record must yield.
+    /// The events that each round's record must yield.
     let answers: [[JSONValue]]
     let deadLetters: [JSONValue]
     /// Requests to Apple that the whole case may cause, where that does not depend on timing.
@@ -74,7 +74,7 @@ struct SeedRecord: Sendable {
     /// The topic that it is for.
     enum Destination: Sendable {
         case submissions, notifications
-        /// Where the game says whose account tokens are.
+        /// The record says which player an account token belongs to.
         case accounts
     }
 

@@ -4,7 +4,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// What an operator says of a held or granted transaction: a record that is sent nowhere.
+/// An operator's decision about a held or granted transaction: a record that is sent nowhere.
 struct SeedDecision: Sendable {
     private enum Verdict: String, CaseIterable {
         case reject
@@ -29,7 +29,7 @@ struct SeedDecision: Sendable {
         return nil
     }
 
-    /// As `receiptd holds` and `receiptd grants` do.
+    /// Decides as `receiptd holds` and `receiptd grants` do.
     func apply(in pool: PostgresPool) async throws {
         let holds = HoldAdministration(pool: pool)
         let filter = HoldFilter(transactionID: transactionID)
@@ -41,7 +41,7 @@ struct SeedDecision: Sendable {
         case .revoke, .reinstate:
             let word: GrantDecision.Word = verdict == .revoke ? .revoke : .reinstate
             let decision = GrantDecision(word, transactionID, by: Self.operatorName, at: WallClock.now)
-            // Without a catalog what was granted is repeated.
+            // The granted payload is repeated, because there is no catalog.
             _ = try await GrantAdministration(pool: pool).apply(decision, catalog: Catalog(version: 0, apps: []))
         }
     }

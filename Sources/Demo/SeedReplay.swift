@@ -27,7 +27,7 @@ struct SeedReplay {
     let submissionsTopic: String
     let notificationsTopic: String
     let accountsTopic: String
-    /// How many notifications the worker is done with: most of them yield no event.
+    /// The number of notifications that the worker is done with: most of them yield no event.
     let notificationsDone: () async throws -> Int64
     let database: PostgresPool
     let apple: AppStoreSimulation
@@ -55,7 +55,7 @@ struct SeedReplay {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        // What nobody expects would come now.
+        // An unexpected record would come now.
         try await Task.sleep(for: .milliseconds(300))
         progress(total, total)
         return cases.map { result(of: $0, marks) }

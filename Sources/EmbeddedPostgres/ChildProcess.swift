@@ -13,14 +13,14 @@ package final class ChildProcess: Sendable {
     /// The exit status, or the number of the signal that ended it below zero.
     let exit: Outcome<Int32>
 
-    /// What a program is given. It reads nothing.
+    /// The input of a program's start. It reads nothing.
     package struct Start: Sendable {
         package var command: [String]
         /// No PGHOST, PGOPTIONS and the like.
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         /// The file that standard error is appended to.
         package var log: String
-        /// Its working directory; nil: ours. postgres must be able to enter it, whoever it runs as.
+        /// The program's working directory; nil: ours. postgres must be able to enter it, whoever it runs as.
         package var folder: String? = "/"
         /// Whether standard output goes there too, and not nowhere.
         package var logsOutput = true

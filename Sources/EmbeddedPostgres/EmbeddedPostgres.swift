@@ -4,7 +4,7 @@ import Synchronization
 /// A throw-away PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends with this
 /// process, however that ends. All calls block, for a second at most when all is well.
 public final class EmbeddedPostgres: Sendable {
-    /// Of starts at which somebody else had taken the port since it was found free.
+    /// The most starts at which somebody else takes the free port first.
     private static let maximumPorts = 5
 
     /// Stays the same when the server stops and starts.
@@ -13,7 +13,7 @@ public final class EmbeddedPostgres: Sendable {
     let installation: PostgresInstallation
     let directory: String
     private let isTemporary: Bool
-    /// As postgres takes them, `name=value`.
+    /// The settings as postgres takes them, `name=value`.
     let settings: [String]
     /// The running server. Locked for as long as it starts or stops.
     private let server = Mutex<ChildProcess?>(nil)
@@ -142,7 +142,8 @@ public final class EmbeddedPostgres: Sendable {
         return process
     }
 
-    /// Between a port's being found free and the server's listening there lie seconds, for initdb, in which somebody else may take it.
+    /// Seconds lie between the look for a free port and the server's listening there, for initdb: somebody else may
+    /// take the port.
     private func takesAnotherPort() throws -> Bool {
         guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
         let another = try FreePort.find()

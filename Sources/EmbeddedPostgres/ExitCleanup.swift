@@ -7,7 +7,7 @@ package enum ExitCleanup {
     package struct Leftover: Sendable {
         var process: Int32?
         var directory: String?
-        /// That ends the process.
+        /// The signal that ends the process.
         var signal = SIGQUIT
 
         package init(process: Int32? = nil, directory: String? = nil, signal: Int32 = SIGQUIT) {
@@ -20,7 +20,8 @@ package enum ExitCleanup {
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
-    /// What to end for the server of this data directory, or for another program under a name of its own; nil when it is gone.
+    /// Sets the cleanup for the server of this data directory, or for another program under a name of its own; nil when
+    /// it is gone.
     package static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
         leftovers.withLock { $0[name] = leftover }

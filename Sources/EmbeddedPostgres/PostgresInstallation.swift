@@ -45,7 +45,7 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// Where the server may reach a temporary directory: `TMPDIR`, unless it is root's own and closed to the server.
+    /// A temporary directory that the server may reach: `TMPDIR`, unless it is root's own and closed to the server.
     var temporaryParent: String {
         let directory = NSTemporaryDirectory()
         return user == nil || Self.isOpenToAll(directory) ? directory : "/tmp"

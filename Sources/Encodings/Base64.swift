@@ -1,6 +1,6 @@
 /// Base64 (RFC 4648). Foundation's is strict about white space and alphabets, or about nothing at all.
 public enum Base64 {
-    /// What is taken for base64, white space anywhere among it.
+    /// The accepted forms of base64, with white space anywhere.
     public enum Form: Sendable {
         /// The standard or the URL alphabet, padded or not.
         case any
@@ -128,7 +128,7 @@ public enum Base64 {
     private static let pad: UInt8 = 65
     private static let none: UInt8 = 66
 
-    /// What each byte counts for: a digit's value, or one of the three above.
+    /// The value of each byte: a digit's value, or one of the three above.
     private static let standardValues: [UInt8] = {
         var values = [UInt8](repeating: none, count: 256)
         for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }

@@ -8,11 +8,11 @@ public struct BatchProbe: Sendable {
     public enum Finding: Sendable, Equatable {
         /// There is something to read there, or nothing at all.
         case readable
-        /// None of these offsets can be read. `words` are librdkafka's, nil where it says none.
+        /// These offsets cannot be read. `words` are librdkafka's, nil where it says none.
         case unreadable(ClosedRange<Int64>, words: String?)
     }
 
-    /// What a fetch at one offset brings.
+    /// The result of a fetch at one offset.
     private enum Look: Equatable {
         case readable
         /// The first offset of the batch, as librdkafka names it.
@@ -26,7 +26,7 @@ public struct BatchProbe: Sendable {
     /// Answered fetches that bring nothing, and the time that they are given.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
-    /// For one look at a broker that does not answer.
+    /// The limit of one look at a broker that does not answer.
     private static let lookSeconds = 20.0
     /// Batches that follow one another are taken together, as many as are found in this time.
     private static let searchSeconds = 10.0
@@ -39,7 +39,7 @@ public struct BatchProbe: Sendable {
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"
-        // What was aborted is something to read here: else its absence would look like damage.
+        // Aborted records are read here too: their absence would look like damage.
         properties["isolation.level"] = "read_uncommitted"
         properties["group.instance.id"] = nil
         self.properties = properties

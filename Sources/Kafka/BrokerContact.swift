@@ -2,8 +2,8 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// When a client's brokers last answered, and which are in trouble. librdkafka tells of a connection that ends, and of
-/// none that works again.
+/// Knows when a client's brokers last answered, and which are in trouble. librdkafka tells of a connection that ends,
+/// and of none that works again.
 public final class BrokerContact: Sendable {
     private static let fetchRequest: Int16 = 1
     /// SaslHandshake, ApiVersions, SaslAuthenticate: an answer to them is no proof that a client is let in.
@@ -15,9 +15,9 @@ public final class BrokerContact: Sendable {
     /// Monotonic nanoseconds, 0 for never.
     private let answered = Atomic<UInt64>(0)
     private let fetchCount = Atomic<Int>(0)
-    /// When something was last said of each broker that did not answer since.
+    /// The time of the last word about each broker that did not answer since.
     private let troubled = Mutex<[String: UInt64]>([:])
-    /// So that an ordinary answer takes no lock.
+    /// An ordinary answer takes no lock by this.
     private let isInTrouble = Atomic(false)
     private let listens = Atomic(false)
 
@@ -35,7 +35,7 @@ public final class BrokerContact: Sendable {
     /// Requests to fetch that were answered.
     public var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
 
-    /// On any thread.
+    /// Notes a line. May be called on any thread.
     func note(_ line: KafkaLogLine) {
         guard let trouble = KafkaTrouble(line) else { return }
         troubled.withLock { $0[trouble.broker ?? ""] = DispatchTime.now().uptimeNanoseconds }
@@ -54,7 +54,7 @@ public final class BrokerContact: Sendable {
             guard !troubled.isEmpty else { return false }
             troubled[broker] = nil
             troubled = troubled.filter { now < $0.value + Self.silenceNanoseconds }
-            // Of no single broker, such as a name that could not be looked up: any answer ends it.
+            // A trouble without a broker, such as a name that could not be looked up, ends at any answer.
             troubled[""] = nil
             if troubled.isEmpty { isInTrouble.store(false, ordering: .releasing) }
             return troubled.isEmpty
@@ -70,7 +70,7 @@ public final class BrokerContact: Sendable {
                 return rd_kafka_interceptor_add_on_response_received(
                     client, "contact",
                     { _, _, broker, _, request, _, _, _, _, error, opaque in
-                        // Its batches are unpacked next, on this thread.
+                        // librdkafka unpacks the broker's batches next, on this thread.
                         UnpackingLimit.begin()
                         if error == RD_KAFKA_RESP_ERR_NO_ERROR { BrokerContact.received(broker, request, opaque) }
                         return RD_KAFKA_RESP_ERR_NO_ERROR

@@ -1,7 +1,7 @@
 import CRDKafka
 
-/// Why OpenSSL does not accept a broker's certificate, in words: librdkafka's own say no more than that it could not be
-/// verified.
+/// OpenSSL's reason not to accept a broker's certificate, in words: librdkafka's own say no more than that it could not
+/// be verified.
 enum CertificateVerdict {
     /// Changes no verdict. Where verification is turned off nothing is called.
     static func report(in configuration: OpaquePointer) {

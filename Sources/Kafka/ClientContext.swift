@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What librdkafka's callbacks find through the client's opaque pointer.
+/// The object that librdkafka's callbacks reach through the client's opaque pointer.
 ///
 /// Not Sendable, and shared with librdkafka's threads: those read `log`, `contact` and `resets` only, which are immutable
 /// and Sendable. The rest is the consumer's, which uses it on its one thread, and so do the callbacks it is for: librdkafka
@@ -12,7 +12,8 @@ final class ClientContext {
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
-    /// What the application paused of the assignment. librdkafka would keep it paused over a reassignment.
+    /// The partitions of the assignment that the application paused. librdkafka would keep it paused over a
+    /// reassignment.
     private var paused: Set<TopicPartition> = []
 
     init(log: @escaping @Sendable (KafkaLogLine) -> Void) {

@@ -3,8 +3,8 @@ import CRDKafka
 extension ClientHandle {
     /// Asks the broker for the topic's partitions, and does not wait for them.
     ///
-    /// `rd_kafka_producev` leaves that to a timer of one second, `rd_kafka_topic_new` asks at once. What was learnt stays
-    /// with the client: the handle is of no more use.
+    /// `rd_kafka_producev` leaves that to a timer of one second, `rd_kafka_topic_new` asks at once. The facts learnt so
+    /// far stay with the client: the handle is of no more use.
     func learn(_ topic: String) {
         if let handle = rd_kafka_topic_new(pointer, topic, nil) { rd_kafka_topic_destroy(handle) }
     }
@@ -35,7 +35,7 @@ extension ClientHandle {
         headers: OpaquePointer?,
         opaque: UnsafeMutableRawPointer
     ) -> OpaquePointer? {
-        // On the stack: the fields below are all there are.
+        // The fields below are all there are, on the stack.
         withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 8) { fields in
             var count = 0
             func add(_ type: rd_kafka_vtype_t, _ set: (inout rd_kafka_vu_t) -> Void) {

@@ -17,7 +17,7 @@ final class ClientHandle: @unchecked Sendable {
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
-        // What a refused client leaves behind, below, is left behind once and not at each further try.
+        // A refused client leaks something, as said below: once, and not at each further try.
         if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
         // Otherwise log lines would wait in a queue which nobody serves.

@@ -23,9 +23,9 @@ enum ClientTrial {
 extension KafkaProperties {
     public enum Client: Sendable { case consumer, producer }
 
-    /// What librdkafka has against a client of these properties that a person must mend; nil where it makes one. `faults`
-    /// looks at each property alone; this finds what shows only when they are taken together, such as a file of
-    /// certificates that cannot be read. Blocks for some milliseconds. Never holds a secret.
+    /// Returns librdkafka's objection to a client of these properties, which a person must correct; nil if it makes
+    /// one. `faults` looks at each property alone; this finds what shows only when they are taken together, such as a
+    /// file of certificates that cannot be read. Blocks for some milliseconds. Never holds a secret.
     public func refusal(of client: Client) -> String? {
         do throws(KafkaError) {
             try ClientTrial.run(client == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, self)

@@ -1,4 +1,4 @@
-/// What a group keeps for a partition.
+/// The committed state of a group's partition.
 public struct CommitMark: Hashable, Sendable {
     /// The next offset to read.
     public var offset: Int64

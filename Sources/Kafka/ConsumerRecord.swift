@@ -6,7 +6,7 @@ public struct ConsumerRecord: Sendable, Hashable {
     public let timestampMilliseconds: Int64?
     public let key: [UInt8]?
     public let value: [UInt8]?
-    /// In the record's order; a name may occur more than once.
+    /// The headers in the record's order; a name may occur more than once.
     public let headers: [KafkaHeader]
 
     public init(

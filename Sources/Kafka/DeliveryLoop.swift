@@ -8,7 +8,7 @@ import Synchronization
 /// thread instead of calling closures on the flushing one. `Sendable` is sound unchecked: librdkafka's queues are
 /// thread-safe, and the rest is immutable or synchronized.
 final class DeliveryLoop: @unchecked Sendable {
-    /// How long the thread sleeps when nothing happens. Events wake it.
+    /// The time that the thread sleeps when nothing happens. Events wake it.
     private static let idleMilliseconds: Int32 = 500
 
     private let handle: ClientHandle
@@ -75,7 +75,7 @@ final class DeliveryLoop: @unchecked Sendable {
     }
 }
 
-/// What a record in flight carries as its opaque: who wants to know.
+/// The opaque of a record in flight: it names the waiting task.
 final class DeliveryTicket: Sendable {
     let topic: String
     let onDelivery: @Sendable (Result<Delivery, KafkaError>) -> Void

@@ -5,8 +5,8 @@ public struct KafkaClusterMetadata: Sendable, Hashable {
     public let brokers: [String]
     /// The partitions of each topic, ascending. A topic the cluster answered an error for is left out.
     public let topics: [String: [Int32]]
-    /// Those of them that no broker leads at the moment, ascending: they are neither read nor written. A topic without any is left
-    /// out.
+    /// The partitions that no broker leads at the moment, ascending: they are neither read nor written. A topic without
+    /// any is left out.
     public let leaderless: [String: [Int32]]
 
     public init(brokers: [String], topics: [String: [Int32]], leaderless: [String: [Int32]] = [:]) {
@@ -38,7 +38,8 @@ extension KafkaClusterMetadata {
 }
 
 extension ClientHandle {
-    /// Of the whole cluster, or of one topic, which throws when the cluster answers an error for it.
+    /// Returns the metadata of the whole cluster, or of one topic, for which it throws if the cluster answers an error
+    /// for it.
     func metadata(topic: String?, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         var handle: OpaquePointer?
         if let topic {

@@ -9,14 +9,14 @@ extension KafkaConsumer {
         try KafkaError.check(rd_kafka_commit(client, list.pointer, 1))
     }
 
-    /// Commits and waits for the answer, for a bounded time: `_TIMED_OUT` where none came, and then the commit may still
-    /// happen. Of one call for many partitions some may be committed although it throws. Calls no handler.
+    /// Commits and waits for the answer, for a bounded time: `_TIMED_OUT` where none came, and then the commit may
+    /// still happen. One call for many partitions may commit some of them although it throws. Calls no handler.
     public func commit(_ marks: [TopicPartition: CommitMark], timeoutMilliseconds: Int32) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer
         let list = PartitionList(marks)
         guard let queue = rd_kafka_queue_new(client) else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
-        // What has not arrived by then is dropped with it, and the callback is made by the poll below or never.
+        // Later answers are dropped with the queue, and the callback is made by the poll below or never.
         defer { rd_kafka_queue_destroy(queue) }
         let outcome = Outcome()
         try withExtendedLifetime(outcome) { () throws(KafkaError) in
@@ -48,7 +48,7 @@ extension KafkaConsumer {
         var error: KafkaError?
     }
 
-    /// What is committed of those partitions that have anything. Blocks.
+    /// The marks of those partitions that have a committed offset. Blocks.
     public func committedMarks(
         _ partitions: [TopicPartition], timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [TopicPartition: CommitMark] {

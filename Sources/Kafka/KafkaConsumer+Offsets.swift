@@ -68,8 +68,8 @@ extension KafkaConsumer {
         return list.soundOffsets
     }
 
-    /// As of the last fetch of this partition, without the network; nil before the first. `low` is -1 while unknown:
-    /// librdkafka learns it only with `statistics.interval.ms` set.
+    /// The watermarks of the last fetch of this partition, without the network; nil before the first. `low` is -1 while
+    /// unknown: librdkafka learns it only with `statistics.interval.ms` set.
     public func cachedWatermarks(_ partition: TopicPartition) -> (low: Int64, high: Int64)? {
         var low: Int64 = -1
         var high: Int64 = -1

@@ -12,7 +12,7 @@ extension KafkaConsumer {
     /// answer nobody waits for. Blocks for a few milliseconds at most.
     public func wakeFetchers(of partitions: [TopicPartition]) {
         guard !partitions.isEmpty, let client = try? handle().pointer else { return }
-        // Of the time RD_KAFKA_OFFSET_END: the broker has the answer at hand.
+        // The broker has the answer to the time RD_KAFKA_OFFSET_END at hand.
         let times = partitions.map { ($0, Int64(RD_KAFKA_OFFSET_END)) }
         let list = PartitionList(Dictionary(times, uniquingKeysWith: { first, _ in first }))
         // Failure is no news: then they wake by themselves, later.

@@ -58,7 +58,7 @@ public final class KafkaConsumer {
         try KafkaError.check(rd_kafka_subscribe(client, list.pointer))
     }
 
-    /// To `assign`, in place of an offset: the last record there is (RD_KAFKA_OFFSET_TAIL of 1).
+    /// The place of the last record, for `assign` in place of an offset (RD_KAFKA_OFFSET_TAIL of 1).
     public static let lastRecord: Int64 = -2001
 
     /// Reads the partitions from the offsets, without joining the group. -2 is the beginning, -1 the end.
@@ -97,7 +97,7 @@ public final class KafkaConsumer {
         }
     }
 
-    /// Stops fetching; what was prefetched is dropped and read again after `resume`. Throws for a partition that is not
+    /// Stops fetching; prefetched records are dropped and read again after `resume`. Throws for a partition that is not
     /// assigned. A partition assigned anew is never paused. It is safe to pause it once it gave a record, or its end:
     /// librdkafka numbers its orders before it queues them, and where a pause gets into the queue before the order to
     /// start fetching, that order counts as outdated and the partition never fetches (seen with 2.0.2).
@@ -110,7 +110,7 @@ public final class KafkaConsumer {
         try list.check()
     }
 
-    /// Goes on from there; what was prefetched is dropped. For a partition that fetches: see `pause`. Blocks until
+    /// Goes on from there; prefetched records are dropped. For a partition that fetches: see `pause`. Blocks until
     /// librdkafka has turned, for at most that long.
     public func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int32) throws(KafkaError) {
         let client = try handle().pointer
@@ -127,7 +127,7 @@ public final class KafkaConsumer {
         try list.check()
     }
 
-    /// When brokers last answered.
+    /// The last answers of brokers.
     public var contact: BrokerContact { context.contact }
 
     /// The id the coordinator gave this member; nil before it joined.
@@ -139,12 +139,12 @@ public final class KafkaConsumer {
 
     public var fatalError: KafkaError? { openHandle?.fatalError }
 
-    /// Of the whole cluster. Blocks.
+    /// Returns the metadata of the whole cluster. Blocks.
     public func metadata(timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try handle().metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Of one topic; throws when there is none. Blocks.
+    /// Returns the metadata of one topic; throws if there is none. Blocks.
     public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try handle().metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
     }

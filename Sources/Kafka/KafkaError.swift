@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// What librdkafka or a broker answered instead of success. Decide by `code`, never by `message`.
+/// The error that librdkafka or a broker answered instead of success. Decide by `code`, never by `message`.
 public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     /// A `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's own.
     public let code: Int32
@@ -12,13 +12,13 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The same call may succeed later without anyone changing anything. For a delivery this does not mean that the
     /// record is not in the log: a timed-out one may be.
     public let isRetriable: Bool
-    /// Where in the log it happened, of an error that is a partition's.
+    /// The place in the log of a partition's error.
     public internal(set) var place: Place? = nil
 
     public struct Place: Sendable, Hashable {
         /// Partition -1: of the topic as a whole.
         public let topicPartition: TopicPartition
-        /// Of a batch that cannot be read: its first one. Negative where there is none.
+        /// The first offset of a batch that cannot be read. Negative where there is none.
         public let offset: Int64
 
         public init(topicPartition: TopicPartition, offset: Int64) {

@@ -8,7 +8,7 @@ public struct KafkaLogLine: Sendable, Hashable {
     /// answers again after an error.
     public let facility: String
     public let message: String
-    /// Of an event: the error's.
+    /// The error's code, if the line is of an event.
     public let code: Int32?
 
     public init(level: Int32, facility: String, message: String, code: Int32? = nil) {

@@ -38,7 +38,7 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// How long `send` waits for room in a full queue.
+    /// The time that `send` waits for room in a full queue.
     public static let queueFullPatience: Duration = .seconds(30)
     private static let queueFullPause: Duration = .milliseconds(5)
 
@@ -77,22 +77,22 @@ public final class KafkaProducer: Sendable {
         (try? connection.shared.use { handle in Int(rd_kafka_outq_len(handle.pointer)) }) ?? 0
     }
 
-    /// Of the whole cluster. Blocks.
+    /// Returns the metadata of the whole cluster. Blocks.
     public func metadata(timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try connection.shared.use { handle throws(KafkaError) in
             try handle.metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
         }
     }
 
-    /// Of one topic; throws when there is none, which a broker with `auto.create.topics.enable` answers by creating it.
-    /// Blocks.
+    /// Returns the metadata of one topic; throws if there is none, which a broker with `auto.create.topics.enable`
+    /// answers by creating it. Blocks.
     public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try connection.shared.use { handle throws(KafkaError) in
             try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
         }
     }
 
-    /// Why an idempotent producer cannot go on, if so.
+    /// The reason why an idempotent producer cannot go on, if so.
     public var fatalError: KafkaError? {
         (try? connection.shared.use { handle in handle.fatalError }) ?? nil
     }

@@ -4,7 +4,7 @@
 public struct KafkaProperties: Sendable {
     public private(set) var pairs: [(name: String, value: String)] = []
 
-    /// Of two pairs of one name the later wins, in the place of the earlier.
+    /// The later of two pairs with one name wins, in the place of the earlier.
     public init(_ pairs: [(name: String, value: String)] = []) {
         for pair in pairs { self[pair.name] = pair.value }
     }

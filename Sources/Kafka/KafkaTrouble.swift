@@ -1,5 +1,5 @@
-/// What librdkafka says of a broker that cannot be used, in words for people: the broker's name and the last words of
-/// OpenSSL, the broker or the operating system. Holds no secret: librdkafka logs none.
+/// librdkafka's trouble with an unusable broker, in words for people: the broker's name and the last words of OpenSSL,
+/// the broker or the operating system. Holds no secret: librdkafka logs none.
 public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     public enum Kind: Sendable, Comparable {
         /// No connection, or it broke.
@@ -47,8 +47,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Why a broker may have closed a connection without a word, which librdkafka takes for a piece of news. Nil for another
-    /// line.
+    /// Returns the possible reason of a broker that closed a connection without a word, which librdkafka takes for a
+    /// piece of news. Nil for another line.
     private static func silence(_ text: Substring) -> String? {
         guard text.contains(": Disconnected") else { return nil }
         // A listener that expects TLS does not understand the greeting.
@@ -64,7 +64,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + "(security.protocol=SASL_SSL or SASL_PLAINTEXT)?"
     }
 
-    /// From the greeting's answer to the end of a connection on which the first question was refused, at most.
+    /// The longest time from the greeting's answer to the end of a connection on which the first question was refused.
     private static let firstQuestionMilliseconds = 1_000
 
     private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
@@ -97,7 +97,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         return (name, text[end.upperBound...])
     }
 
-    /// Of librdkafka's name for a broker.
+    /// The host in librdkafka's name for a broker.
     static func host(in name: String) -> String {
         let rest = name.firstRange(of: "://").map { name[$0.upperBound...] } ?? name[...]
         return String(rest.prefix { $0 != "/" })
@@ -126,7 +126,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + (name.map { "\($0) (TLS alert \(number))" } ?? "TLS alert \(number)")
     }
 
-    /// Without the advice that librdkafka adds for every certificate, whatever is wrong with it.
+    /// The words without the advice that librdkafka adds for every certificate, whatever is wrong with it.
     private static func brief(_ words: Substring) -> String {
         if let refusal = refusal(words) { return refusal }
         guard let advice = words.range(of: ": broker certificate could not be verified") else { return String(words) }

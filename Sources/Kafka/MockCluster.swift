@@ -21,7 +21,7 @@ public final class MockCluster: Sendable {
     /// Brokers have the ids 1 to `brokerCount`. `topics` are partition counts; a topic not listed is created with 4
     /// partitions when a client asks for it.
     public init(brokerCount: Int32 = 1, topics: [String: Int32] = [:]) throws(KafkaError) {
-        // It only carries the cluster: it connects to nothing, and warns that it does not.
+        // The handle only carries the cluster: it connects to nothing, and warns that it does not.
         let handle = try ClientHandle(
             RD_KAFKA_PRODUCER, properties: KafkaProperties(), context: ClientContext(log: { _ in }), configure: { _ in }
         )
@@ -68,7 +68,7 @@ public final class MockCluster: Sendable {
         }
     }
 
-    /// What clients are answered when they ask for the topic's metadata. Code 0: no error again.
+    /// Makes the cluster answer this error to requests for the topic's metadata. Code 0: no error again.
     public func setTopicError(_ topic: String, _ code: Int32) {
         command { cluster in
             rd_kafka_mock_topic_set_error(cluster, topic, rd_kafka_resp_err_t(code))

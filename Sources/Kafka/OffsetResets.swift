@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Where librdkafka found that what it was to read next had been deleted, and went on at the earliest record there is. It
-/// tells of that in its log only. A client's; any thread.
+/// Notes where librdkafka found that the next record had been deleted, and went on at the earliest one. It tells of
+/// that in its log only. A client's; any thread.
 final class OffsetResets: Sendable {
     private let places = Mutex<[TopicPartition: [Int64]]>([:])
 
@@ -40,7 +40,7 @@ extension KafkaLogLine {
 
 extension KafkaConsumer {
     /// The offsets below that one at which librdkafka found the partition's next records deleted, and went on at the
-    /// earliest. They are told once. What it fetched before comes before what it fetched after.
+    /// earliest. They are told once. Records fetched before come before records fetched after.
     public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
         context.resets.take(of: partition, below: offset)
     }

@@ -51,7 +51,7 @@ struct PartitionList: ~Copyable {
     var marks: [TopicPartition: CommitMark] {
         var marks: [TopicPartition: CommitMark] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 {
-            // Not terminated by a NUL where a broker sent it.
+            // The metadata is not terminated by a NUL if a broker sent it.
             let metadata = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
             marks[TopicPartition(element)] = CommitMark(
                 offset: element.offset, metadata: String(decoding: metadata, as: UTF8.self))

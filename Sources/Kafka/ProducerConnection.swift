@@ -4,7 +4,8 @@ import Synchronization
 
 /// The client and the thread of a producer, and how they end.
 final class ProducerConnection: Sendable {
-    /// How long purged records may take to be reported. It happens in memory: reaching this means a bug in librdkafka.
+    /// The time that purged records may take to be reported. It happens in memory: reaching this means a bug in
+    /// librdkafka.
     private static let purgeMilliseconds: Int32 = 10_000
 
     let shared: SharedHandle
@@ -24,7 +25,7 @@ final class ProducerConnection: Sendable {
         }
         for topic in topics { handle.learn(topic) }
         shared = SharedHandle(handle)
-        // Not `log` itself: whether brokers answer is judged by these lines too.
+        // The loop does not get `log` itself: these lines also show whether brokers answer.
         loop = DeliveryLoop(handle, log: context.log, progress: progress)
         closing.enter()
     }

@@ -26,7 +26,7 @@ public struct ProducerRecord: Sendable, Hashable {
     }
 }
 
-/// Where the log has the record. The offset is -1 when the broker does not tell (`acks=0`).
+/// The record's place in the log. The offset is -1 when the broker does not tell (`acks=0`).
 public struct Delivery: Sendable, Hashable {
     public let topicPartition: TopicPartition
     public let offset: Int64

@@ -1,6 +1,7 @@
 import CRDKafka
 
-/// How late the kernel may wake librdkafka's threads from a wait that ends by itself. What is sent to a thread wakes it at once.
+/// The delay with which the kernel may wake librdkafka's threads from a wait that ends by itself. A message to a thread
+/// wakes it at once.
 ///
 /// A client's main thread waits for its next timer in whole milliseconds, rounded down, and then turns in a loop for the rest of the
 /// last one (`rd_kafka_thread_main` of 2.0.2). Each second has two or three such timers for each client: an idle worker spent two
@@ -19,7 +20,7 @@ enum ThreadSlack {
                 rd_kafka_interceptor_add_on_thread_start(
                     client, "slack",
                     { _, kind, _, _ in
-                        // Where the kernel refuses, the thread is woken as before.
+                        // A refusal of the kernel wakes the thread as before.
                         _ = thread_timer_slack_set(
                             kind == RD_KAFKA_THREAD_MAIN ? ThreadSlack.mainNanoseconds : ThreadSlack.otherNanoseconds)
                         return RD_KAFKA_RESP_ERR_NO_ERROR

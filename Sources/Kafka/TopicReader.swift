@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// For tests and tools: what a topic holds.
+/// Reads all of a topic, for tests and tools.
 public enum TopicReader {
     /// Reads every partition from its low watermark up to the high one at the time of the call, without joining a group.
     /// Ordered by partition and offset. Blocks; throws `_TIMED_OUT` when the time, which is for the whole, was not

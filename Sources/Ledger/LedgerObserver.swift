@@ -1,15 +1,15 @@
 import Fulfillment
 import Postgres
 
-/// What the ledger tells of itself. Called from any thread; must not block.
+/// Receives the ledger's news. Called from any thread; must not block.
 public struct LedgerObserver: Sendable {
-    /// What it does again and again, and tries again when it fails.
+    /// A part that the ledger repeats, and retries after a failure.
     public enum Part: Sendable {
         case decisions, recall, acknowledgements, parking
     }
 
     public var succeeded: @Sendable (Part) -> Void
-    /// It will be tried again.
+    /// Called after a failure that will be tried again.
     public var failed: @Sendable (Part, PostgresError) -> Void
     /// Submissions of a batch, and seconds from BEGIN to COMMIT with the wait for a connection.
     public var batchCommitted: @Sendable (_ submissions: Int, _ seconds: Double) -> Void
@@ -54,7 +54,7 @@ public struct LedgerObserver: Sendable {
     }
 }
 
-/// Why a transaction is run again.
+/// The reason why a transaction is run again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
     /// A grant without its claim was there: an outside writer's. The batch looks at everything.

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// Of what a writer may wait behind a small batch: a submission waits here and there.
+    /// The share of a writer's wait behind a small batch: a submission waits in both places.
     private static let recallShare = 0.5
 
     /// A reader's life.
@@ -28,7 +28,7 @@ extension PostgresLedger {
             } catch {
                 let error = PostgresError(caught: error)
                 if error.kind == .data {
-                    // What cannot be asked for was never stored.
+                    // A query that cannot be sent asks for nothing that was ever stored.
                     observer.trouble(.failed(error))
                     for entry in entries { entry.answer(Durable(.nothing, in: nil)) }
                     return

@@ -6,7 +6,7 @@ import Synchronization
 extension PostgresLedger {
     /// Entries of one writer at most while some of them fail.
     private var mostWhileIsolating: Int { 4 * limits.maximumBatch }
-    /// Between two looks at the queue while those that fail wait for their next try.
+    /// The pause between two looks at the queue while failing ones wait for their next try.
     private static let isolationPause = Duration.milliseconds(50)
 
     /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes; new entries are

@@ -17,7 +17,7 @@ extension PostgresLedger {
         }
     }
 
-    /// Not while anything is put aside: their rows are locked as long as that.
+    /// Deletes the rows only when nothing is put aside: they are locked as long as that.
     private func deleteStuckAcknowledged() async {
         guard stuck.isEmpty else { return }
         let ids = stuckAcknowledged.take()

@@ -17,25 +17,26 @@ public final class PostgresLedger: PurchaseLedger {
         var maximumBatch = 400
         /// Bytes in a batch, roughly.
         var maximumBatchBytes = 4 << 20
-        /// Behind a group of this size comes a short wait, so that the next one is larger: a transaction costs the
-        /// database as much as dozens of its rows. The larger the group, the longer; a worker with little to do never waits.
+        /// The size of a group behind which a short wait comes, so that the next one is larger: a transaction costs the
+        /// database as much as dozens of its rows. The larger the group, the longer; a worker with little to do never
+        /// waits.
         public var busyGroup = 8
         var gatheringDelay = Duration.milliseconds(4)
-        /// Behind any group at most; behind a smaller one where at least one more is likely to come meanwhile.
+        /// The longest wait behind any group; behind a smaller one if at least one more is likely to come meanwhile.
         public var longestGatheringDelay = Duration.milliseconds(10)
-        /// What that wait may be now, where it is less.
+        /// The present bound of that wait, if it is less.
         public var gatheringBound: (@Sendable () -> Duration)?
-        /// How long acknowledged events wait for a batch to ride on.
+        /// The time that acknowledged events wait for a batch to ride on.
         public var acknowledgementDelay = Duration.seconds(1)
 
         public init() {}
     }
 
-    /// For the sessions of a worker. The server keeps a prepared statement's plan, and one that was made on a new
-    /// database's empty tables reads whole tables, however they have grown, until they are analyzed: everything here
-    /// goes by an index, whatever the tables' size. What has none, such as a count, costs so much by that setting that the
-    /// server would compile it each time. Left to itself the server also plans the larger statements anew for each small
-    /// batch, which costs more than running them.
+    /// The settings of a worker's sessions. The server keeps a prepared statement's plan, and one that was made on a
+    /// new database's empty tables reads whole tables, however they have grown, until they are analyzed: everything
+    /// here goes by an index, whatever the tables' size. What has none, such as a count, costs so much by that setting
+    /// that the server would compile it each time. Left to itself the server also plans the larger statements anew for
+    /// each small batch, which costs more than running them.
     public static let sessionSettings = [
         "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
@@ -50,8 +51,8 @@ public final class PostgresLedger: PurchaseLedger {
     let fallBacks = FallBackWatch()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
-    /// What met a session that hangs, or a lock that was not let go of in time: tried again by itself, so that nobody else
-    /// waits behind it.
+    /// The decisions that met a hung session or a stuck lock: they are retried apart, so that nobody else waits behind
+    /// them.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     /// Events whose outbox rows such a session may have locked. They ride on no batch.
     let stuckAcknowledged = AcknowledgedEvents()
@@ -60,7 +61,7 @@ public final class PostgresLedger: PurchaseLedger {
 
     private struct Loops {
         var all: [Task<Void, Never>] = []
-        /// At most one is under way: `acknowledged` sees to that.
+        /// The flush under way, at most one: `acknowledged` sees to that.
         var flush: Task<Void, Never>?
     }
 

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How long Apple's answers take, the last dozens of them on average: what a submission waits besides is to be a small share
-/// of it.
+/// The time that Apple's answers take, the last dozens of them on average: a submission's other waits are to be a small
+/// share of it.
 package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 

@@ -46,7 +46,7 @@ package final class CatalogWatch: Sendable {
 
     package var catalog: Catalog? { state.withLock { $0.catalog } }
 
-    /// Why there is no catalog to begin with, and what mends it; nil where there is one.
+    /// The reason why there is no catalog to begin with, and the remedy; nil if there is one.
     package var absence: String? {
         state.withLock { state in
             guard state.catalog == nil else { return nil }
@@ -58,11 +58,11 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// Looks once. Throws where the database is out of reach; then what was known stays in force.
+    /// Looks once. Throws where the database is out of reach; then the known value stays in force.
     package func refresh() async throws {
         let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
         guard let newest = try await store.latestVersion(), newest != known else {
-            // Also where the database was restored to before an import.
+            // The version counts as readable, also after a restore of the database to before an import.
             return state.withLock { $0.unreadable = nil }
         }
         guard newest != unreadable, let document = try await store.load(version: newest) else { return }

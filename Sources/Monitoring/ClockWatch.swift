@@ -19,7 +19,7 @@ package struct ClockWatch: Sendable {
         (self.pool, self.metrics, self.failures) = (pool, metrics, failures)
     }
 
-    /// Until it is cancelled.
+    /// Runs until it is cancelled.
     package func run() async {
         var differences = ClockDifferences()
         while !Task.isCancelled {

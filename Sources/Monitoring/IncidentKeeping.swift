@@ -4,10 +4,10 @@ import Postgres
 
 /// Keeps in PostgreSQL what must not be overlooked, and tells what the whole fleet knows of it.
 package struct IncidentKeeping: Sendable {
-    /// Between two looks at what this process has seen, and at what others have.
+    /// The seconds between two looks at this process's and others' incidents.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
-    /// At the process's end.
+    /// The limit at the process's end.
     private static let lastSeconds = 1.0
 
     let store: IncidentStore
@@ -28,7 +28,7 @@ package struct IncidentKeeping: Sendable {
         }
     }
 
-    /// What is left at the process's end. It waits for nobody for long.
+    /// Stores the remaining incidents at the process's end. It waits for nobody for long.
     package func keepLast() async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { _ = await keep() }

@@ -34,7 +34,7 @@ package struct PartitionMaintenance: Sendable {
         }
     }
 
-    /// What was in the way, if anything, and whether the default partition has more to be moved.
+    /// Returns the obstacle, if any, and whether the default partition has more rows to move.
     private func look() async -> (trouble: String?, isUnfinished: Bool) {
         do {
             let report = try await retention.run(now: WallClock.now)

@@ -2,7 +2,7 @@ import Logging
 import Operations
 import ReceiptdConfiguration
 
-/// What a process tells of its settings at the start.
+/// A process's report of its settings at the start.
 extension Settings {
     package func tellWarnings(_ logger: Logger) {
         for warning in warnings {

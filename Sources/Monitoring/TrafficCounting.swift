@@ -9,9 +9,9 @@ import Synchronization
 /// charts. What could not be told is told with the next minute; a process that is killed takes its last minute with it.
 package struct TrafficCounting: Sendable {
     private static let minute = 60.0
-    /// Behind the minute's end, so that it belongs to it by the database's clock as well.
+    /// The delay behind the minute's end, so that the report belongs to it by the database's clock as well.
     private static let delay = 1.0
-    /// At the process's end.
+    /// The limit at the process's end.
     private static let lastSeconds = 1.0
 
     let store: TrafficStore
@@ -34,7 +34,7 @@ package struct TrafficCounting: Sendable {
         }
     }
 
-    /// What is left. It waits for nobody for long, and not at all where something fails.
+    /// Stores the remaining counts. It waits for nobody for long, and not at all where something fails.
     package func tellLast() async {
         guard failures.unmet.isEmpty else { return }
         await withTaskGroup(of: Void.self) { tasks in
@@ -74,7 +74,7 @@ package struct TrafficCounting: Sendable {
         let name: String
     }
 
-    /// Since the process began.
+    /// The counts since the process began.
     private var counted: [Key: Int] {
         var counts: [Key: Int] = [:]
         func add(_ kind: TrafficCount.Kind, _ families: [(labelValues: [String], child: Counter)]) {

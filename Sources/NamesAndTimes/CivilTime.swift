@@ -48,7 +48,7 @@ public struct CivilTime: Sendable, Equatable {
         digits(second, at: 17, count: 2)
     }
 
-    /// As `write` writes it.
+    /// The text that `write` writes.
     public func text(separator: UInt8) -> String {
         String(unsafeUninitializedCapacity: Self.length) { buffer in
             write(to: UnsafeMutableRawBufferPointer(buffer), separator: separator)

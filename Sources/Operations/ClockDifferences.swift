@@ -1,8 +1,8 @@
-/// How far this process's clock is from others', in seconds that it is ahead.
+/// The differences of this process's clock from others', in seconds that it is ahead.
 public struct ClockDifferences: Sendable, Equatable {
     /// Beyond it clocks disagree.
     static let toleranceSeconds = 60.0
-    /// For which what a record, or something that Apple signed, told is believed while no other tells anything.
+    /// The seconds for which one record's time, or that of something Apple signed, is believed while no other comes.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
@@ -14,7 +14,7 @@ public struct ClockDifferences: Sendable, Equatable {
     public init() {}
 
     /// - Parameters:
-    ///   - database: nil where PostgreSQL did not answer: then what was known stays.
+    ///   - database: nil where PostgreSQL did not answer: then the known value stays.
     ///   - record: nil where no record told.
     ///   - apple: nil where nothing that Apple signed was from the future.
     ///   - now: monotonic seconds.

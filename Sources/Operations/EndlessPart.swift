@@ -1,7 +1,7 @@
 import Foundation
 
-/// What has to run until the process stops. Where one ends before that, for whatever reason, the process stops in order
-/// and exits 1: a worker without one of its parts would look alive.
+/// A part that has to run until the process stops. Where one ends before that, for whatever reason, the process stops
+/// in order and exits 1: a worker without one of its parts would look alive.
 public enum EndlessPart: String, CaseIterable, Sendable {
     case httpServer = "http-server"
     case failureReports = "failure-reports"

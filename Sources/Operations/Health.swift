@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// What `/livez` and `/readyz` answer: whether each part of the process makes progress, and what it still waits for.
+/// The answers of `/livez` and `/readyz`: whether each part of the process makes progress, and its unmet conditions.
 ///
 /// Any thread; a beat is one short lock.
 public final class Health: Sendable {
@@ -22,7 +22,7 @@ public final class Health: Sendable {
         case refundRequestLoop = "loop of refund requests"
         case consumptionLoop = "loop of the game's reports of consumption"
 
-        /// From one beat to the next at most.
+        /// The longest time from one beat to the next.
         public var maximumAge: Duration {
             switch self {
             case .consumerLoop: .seconds(60)
@@ -33,13 +33,13 @@ public final class Health: Sendable {
         }
     }
 
-    /// What must hold for readiness, besides that no needed part fails (`FailingPart.isNeeded`). Those of the start are
+    /// A condition of readiness, besides that no needed part fails (`FailingPart.isNeeded`). Those of the start are
     /// unmet at first.
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
-        /// Of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
+        /// Conditions of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
         case databaseReachable, schemaCurrent, catalogImported
         case brokerReached, joinedGroup
-        /// Of the start: Kafka has told that every topic is there that is needed. Later trouble is `FailingPart.topics`.
+        /// A condition of the start: Kafka has described every needed topic. Later trouble is `FailingPart.topics`.
         case topicsFound
         /// Fetches of the submissions are answered.
         case submissionsFetched
@@ -63,10 +63,10 @@ public final class Health: Sendable {
         .topicsFound: "Kafka has not told yet that all topics are there",
     ]
 
-    /// Those that a worker waits for before it asks Kafka anything.
+    /// The conditions that a worker waits for before it asks Kafka anything.
     private static let ofDatabase: Set<ReadinessCondition> = [.databaseReachable, .schemaCurrent, .catalogImported]
 
-    /// What fails of all that runs by itself.
+    /// The failures of all parts that run by themselves.
     public let failures: Failures
     private let now: @Sendable () -> UInt64
     private let state: Mutex<State>
@@ -105,7 +105,7 @@ public final class Health: Sendable {
         }
     }
 
-    /// Why the process is stuck, one clause for each part; empty while all is well.
+    /// The reasons why the process is stuck, one clause for each part; empty while all is well.
     public var stuck: [String] {
         let beats = state.withLock { $0.beats }
         // After the beats, so that none is later than now.
@@ -119,7 +119,7 @@ public final class Health: Sendable {
         }
     }
 
-    /// Why the process is not ready, in the order of start-up; empty when it is.
+    /// The reasons why the process is not ready, in the order of start-up; empty when it is.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
         // Kafka is asked once the database is ready: what nobody has tried yet is not told as failed.
@@ -130,7 +130,7 @@ public final class Health: Sendable {
         } + failures.unmet
     }
 
-    /// What fails although the process may be ready.
+    /// The failures that do not make the process unready.
     public var notes: [String] { failures.notes }
 
     public func livez() -> (ok: Bool, text: String) { Self.answer(stuck, well: "ok") }

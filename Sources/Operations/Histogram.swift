@@ -6,7 +6,7 @@ public final class Histogram: Metric {
     public struct Reading: Sendable, Equatable {
         /// Observations at or below each upper bound and above the one before; the last is above all bounds.
         public package(set) var counts: [Int]
-        /// Of all observations, in their unit.
+        /// The sum of all observations, in their unit.
         public package(set) var sum: Double
         package init(counts: [Int], sum: Double) {
             self.counts = counts

@@ -1,9 +1,9 @@
 import NamesAndTimes
 import Synchronization
 
-/// What happened once and must not be overlooked, although the process that saw it may have ended before anybody looked: a
-/// counter that a new process begins with is no increase to Prometheus. A worker keeps it in PostgreSQL, and every worker tells
-/// when the last of each kind was.
+/// The events that happened once and must not be overlooked, although the process that saw them may have ended before
+/// anybody looked: a counter that a new process begins with is no increase to Prometheus. A worker keeps it in
+/// PostgreSQL, and every worker tells when the last of each kind was.
 ///
 /// Any thread.
 public final class Incidents: Sendable {
@@ -24,10 +24,10 @@ public final class Incidents: Sendable {
         case tokenDisputed = "token_disputed"
     }
 
-    /// So much of one kind that is not in PostgreSQL yet.
+    /// The number of one kind that is not in PostgreSQL yet.
     public struct Entry: Sendable, Hashable {
         public let kind: Kind
-        /// What it concerns, for people; empty where the kind says all. It holds no secret and nothing that a player sent.
+        /// The subject for people; empty if the kind says all. It holds no secret and nothing that a player sent.
         public let subject: String
         public let count: Int
 
@@ -38,12 +38,12 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// What the fleet knows of one kind.
+    /// The fleet's knowledge of one kind.
     public struct Known: Sendable, Hashable {
         public let kind: Kind
         /// UNIX seconds of the last one.
         public let lastSeconds: Double
-        /// In the last 90 days.
+        /// The number in the last 90 days.
         public let count: Int
 
         public init(kind: Kind, lastSeconds: Double, count: Int) {
@@ -58,9 +58,9 @@ public final class Incidents: Sendable {
         let subject: String
     }
 
-    /// How long a loss is told of. A day.
+    /// The time that a loss is shown. A day.
     private static let toldSeconds = 86_400.0
-    /// Different ones that wait for PostgreSQL. What goes beyond counts without its subject.
+    /// Different ones that wait for PostgreSQL. Further incidents count without their subject.
     private static let mostWaiting = 500
 
     private let waiting = Mutex<[Key: Int]>([:])
@@ -75,14 +75,14 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// It happened just now. Told at once, and kept in PostgreSQL as soon as that can be.
+    /// Notes an incident that happened just now. Told at once, and kept in PostgreSQL as soon as that can be.
     public func note(_ kind: Kind, of subject: String = "", count: Int = 1) {
         timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
         counts.with(kind.rawValue).add(Double(count))
         wait(Entry(kind, of: subject, count: count))
     }
 
-    /// What was lost within a day, a clause for each kind: for people who look whether all is well.
+    /// Describes the losses of the last day, a clause for each kind, for people who look whether all is well.
     func losses(now: Double = Double(WallClock.now.milliseconds) / 1000) -> [String] {
         Kind.losses.compactMap { kind, words in
             let seconds = now - timestamps.with(kind.rawValue).value
@@ -93,7 +93,7 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// What is to be kept, for whoever keeps it.
+    /// Takes the incidents that are to be stored.
     public func take() -> [Entry] {
         let taken = waiting.withLock { waiting in
             defer { waiting = [:] }
@@ -102,7 +102,7 @@ public final class Incidents: Sendable {
         return taken.map { Entry($0.key.kind, of: $0.key.subject, count: $0.value) }
     }
 
-    /// They could not be kept.
+    /// Puts entries back that could not be stored.
     public func putBack(_ entries: [Entry]) { for entry in entries { wait(entry) } }
 
     private func wait(_ entry: Entry) {
@@ -113,7 +113,8 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// What PostgreSQL has, with all that this process has seen. A clock of ours that is ahead is corrected so.
+    /// Enters PostgreSQL's incidents, with all that this process has seen. A clock of ours that is ahead is corrected
+    /// so.
     public func set(_ known: [Known]) {
         for one in known {
             timestamps.with(one.kind.rawValue).set(one.lastSeconds)
@@ -123,7 +124,7 @@ public final class Incidents: Sendable {
 }
 
 extension Incidents.Kind {
-    /// Those after which records are missing, with what is said of them.
+    /// The kinds after which records are missing, with their words.
     fileprivate static let losses: [(kind: Self, words: String)] = [
         (.deletedUnread, "Kafka deleted records before they were read"), (.topicMadeAnew, "a topic was made anew"),
     ]

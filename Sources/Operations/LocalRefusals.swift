@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Any thread.
 public final class LocalRefusals: Sendable {
-    /// Between two takings.
+    /// The most between two takings.
     public static let maximum = 200
     /// The same of one player.
     static let maximumOfPlayer = 4
@@ -40,7 +40,7 @@ public final class LocalRefusals: Sendable {
         }
     }
 
-    /// What is to be kept; the next minute's begin anew.
+    /// Takes the refusals that are to be stored; the next minute begins anew.
     public func take() -> [LocalRefusal] {
         state.withLock { state in
             defer { state = State() }
@@ -48,7 +48,7 @@ public final class LocalRefusals: Sendable {
         }
     }
 
-    /// They could not be kept.
+    /// Puts refusals back that could not be stored.
     public func putBack(_ entries: [LocalRefusal]) {
         for entry in entries { note(reason: entry.reason, player: entry.playerID) { entry } }
     }

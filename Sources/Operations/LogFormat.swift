@@ -1,11 +1,11 @@
 import Logging
 import NamesAndTimes
 
-/// How a log line looks: `LOG_FORMAT`.
+/// The look of a log line: `LOG_FORMAT`.
 public enum LogFormat: String, CaseIterable, Sendable {
     /// One JSON object a line: `ts`, `level`, `logger`, `msg`, then the metadata.
     case json
-    /// For people: time, level, logger, message, `key=value`.
+    /// Text for people: time, level, logger, message, `key=value`.
     case text
 }
 

@@ -2,9 +2,9 @@ public import Logging
 
 /// The metadata keys of all log lines, so that a search for one finds every line that has it.
 public enum LogKey: String, CaseIterable, Sendable {
-    // Who and what.
+    // The subjects of a line.
     case playerID = "player_id"
-    /// Who was granted the first purchase with an account token.
+    /// The player who was granted the first purchase with an account token.
     case firstPlayerID = "first_player_id"
     case submissionID = "submission_id"
     case transactionID = "transaction_id"
@@ -13,12 +13,12 @@ public enum LogKey: String, CaseIterable, Sendable {
     case bundleID = "bundle_id"
     case productID = "product_id"
     case outcome, reason, detail
-    /// Who signed in to the console.
+    /// The user who signed in to the console.
     case operatorName = "operator"
     /// W3C's, of the submission's `traceparent`.
     case traceID = "trace_id"
 
-    // Where in Kafka.
+    // The place in Kafka.
     case topic, partition, partitions, offset
     case groupID = "group_id"
 
@@ -29,7 +29,7 @@ public enum LogKey: String, CaseIterable, Sendable {
     case sqlState = "sql_state"
     case processID = "process_id"
 
-    // How it went.
+    // The measures of a line.
     case error, attempt, count, bytes, limit, stage, part, version, signal
     case durationSeconds = "duration_seconds"
     case delaySeconds = "delay_seconds"

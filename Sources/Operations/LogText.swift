@@ -2,7 +2,7 @@ import Logging
 
 /// The bytes of a log line in the making.
 struct LogText {
-    /// Of one value, in scalars: a longer one is cut and ends in `…`.
+    /// The longest value, in scalars: a longer one is cut and ends in `…`.
     static let maximumValueLength = 4_096
 
     private(set) var bytes: [UInt8] = []

@@ -1,4 +1,4 @@
-/// What a family holds one of for each set of label values: a counter, a gauge or a histogram.
+/// One member of a family for a set of label values: a counter, a gauge or a histogram.
 public protocol Metric: AnyObject, Sendable {
     /// A consistent reading, in the order in which Prometheus wants the lines.
     func samples() -> [MetricSample]
@@ -6,7 +6,7 @@ public protocol Metric: AnyObject, Sendable {
 
 /// One line of a scrape, without its family's name and labels.
 public struct MetricSample: Sendable, Equatable {
-    /// What follows the family's name: empty, `_bucket`, `_sum` or `_count`.
+    /// The text behind the family's name: empty, `_bucket`, `_sum` or `_count`.
     public let suffix: String
     /// A bucket's inclusive upper bound; `nil` for what is no bucket.
     public let upperBound: Double?

@@ -3,7 +3,7 @@ struct MetricDeclaration: Sendable {
     let name: String
     let help: String
     let labels: [String]
-    /// Of a histogram only: inclusive upper bounds, ascending and finite.
+    /// The buckets of a histogram: inclusive upper bounds, ascending and finite.
     let buckets: [Double]
 
     init(_ name: String, help: String, labels: [String] = [], buckets: [Double] = []) {

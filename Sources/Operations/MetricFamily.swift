@@ -34,7 +34,7 @@ public final class MetricFamily<Child: Metric>: Sendable {
     /// The child with these label values, in the order of the label names; made when first asked for.
     public func with(_ labelValues: String...) -> Child { child(labelValues) }
 
-    /// As `with`, for label values that are already an array.
+    /// Returns the same as `with`, for label values that are already an array.
     public func child(_ labelValues: [String]) -> Child {
         precondition(labelValues.count == labelNames.count, "\(name) has the labels \(labelNames)")
         return children.withLock { children in
@@ -50,7 +50,7 @@ public final class MetricFamily<Child: Metric>: Sendable {
         }
     }
 
-    /// Removes a child whose subject is no longer this process's (a revoked partition). Whoever still has the child
+    /// Removes a child whose subject is no longer this process's (a revoked partition). A holder of the child still
     /// counts unseen.
     public func remove(_ labelValues: String...) {
         children.withLock { $0[labelValues] = nil }

@@ -58,7 +58,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func register<Child>(_ family: MetricFamily<Child>) -> MetricFamily<Child> {
-        // Without labels there is one child, and it is there from the start: an alert on an absent series never fires.
+        // A family without labels has its one child from the start: an alert on an absent series never fires.
         if family.labelNames.isEmpty { _ = family.with() }
         state.withLock { state in
             precondition(state.names.insert(family.name).inserted, "declared twice: \(family.name)")

@@ -24,7 +24,7 @@ public struct PartitionGauges {
     /// The consumer was given these, besides those that it has.
     public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
         assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
-        // Whoever is assigned partitions has joined the group: what it does not get is another replica's now.
+        // A replica with partitions has joined the group: the others are another replica's now.
         for place in lost.subtracting(assigned) { gauge(place).set(0) }
         lost = []
         count?.set(assigned.count)

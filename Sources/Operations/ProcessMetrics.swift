@@ -31,7 +31,7 @@ enum ProcessMetrics {
     struct Stat: Equatable {
         var userTicks: UInt64
         var systemTicks: UInt64
-        /// Since the machine's boot.
+        /// The start in ticks since the machine's boot.
         var startTicks: UInt64
         var residentPages: UInt64
 

@@ -5,7 +5,7 @@ public struct ReceiptdMetrics: Sendable {
     public let registry: MetricsRegistry
     public let version: String
 
-    // What is promised.
+    // These metrics are promised.
     /// `type`: an outcome event's; `reason`: its reason, empty for what has none.
     public let outcomes: CounterFamily
     /// `bundle_id`, `type`.
@@ -24,7 +24,7 @@ public struct ReceiptdMetrics: Sendable {
     public let outboxPending: Gauge
     /// `topic`, `partition`. Told by ``PartitionGauges``.
     public let consumerLag: GaugeFamily
-    /// Of the submissions topic.
+    /// The assigned partitions of the submissions topic.
     public let assignedPartitions: Gauge
     /// 0 or 1, as `/readyz` says.
     public let ready: Gauge
@@ -37,7 +37,7 @@ public struct ReceiptdMetrics: Sendable {
     public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration
 
-    // What helps besides.
+    // These metrics help besides.
     public let foreignRoots: Gauge
     /// `part`: 0 or 1, a ``FailingPart`` that fails.
     public let failing: GaugeFamily
@@ -46,7 +46,7 @@ public struct ReceiptdMetrics: Sendable {
     public let consoleSignIns: CounterFamily
     /// `change`.
     public let consoleChanges: CounterFamily
-    /// What records tell of this process's clock.
+    /// This process's clock beside those of records.
     public let recordClock = RecordClock()
     /// Tells a wrong clock by the times that Apple signed.
     public let signedClock = SignedClock()
@@ -58,7 +58,7 @@ public struct ReceiptdMetrics: Sendable {
     /// Seconds, of requests that had to wait.
     public let appleWait: Histogram
     public let offsetResets: Counter
-    /// What must not be overlooked.
+    /// The incidents that must not be overlooked.
     public let incidents: Incidents
     public let localRefusals = LocalRefusals()
     /// `type`: Apple's, `other` or `unreadable`; `result`.

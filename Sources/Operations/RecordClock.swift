@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far this process's clock is ahead of the clocks that stamp records, as far as records can tell.
+/// The lead of this process's clock over the clocks that stamp records, as far as records can tell.
 ///
 /// A record's age says nothing by itself, for it may have waited in the log. One that was appended after the end of the
 /// log was read is at most as old as that read: if its timestamp is older, the difference is between the clocks. A
@@ -12,10 +12,10 @@ public final class RecordClock: Sendable {
     }
 
     private struct State {
-        /// Where each log ended, and when that was seen.
+        /// The end of each log, and when it was seen.
         var ends: [Place: (offset: Int64, at: Int64)] = [:]
-        /// Since the last look: of the record that is furthest in the future, and of the fresh one that seems least
-        /// old.
+        /// The values since the last look: of the record that is furthest in the future, and of the fresh one that
+        /// seems least old.
         var behind: Int64?
         var ahead: Int64?
     }
@@ -57,7 +57,7 @@ public final class RecordClock: Sendable {
 /// Watches for proofs that Apple signed later than now by this process's clock: one of the two clocks is wrong. Times are
 /// milliseconds since the epoch.
 public final class SignedClock: Sendable {
-    /// By which what Apple signed was furthest in the future since the last look; 0 where nothing was.
+    /// The largest lead of Apple's signing times since the last look; 0 without one.
     private let furthest = Mutex<Int64>(0)
 
     public init() {}

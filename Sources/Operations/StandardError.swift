@@ -11,7 +11,8 @@ enum StandardError {
 
     @Sendable static func write(_ bytes: [UInt8]) { write(bytes, to: STDERR_FILENO) }
 
-    /// Writes `bytes` with one `write(2)`, and more only where that was cut short. What cannot be written is dropped.
+    /// Writes `bytes` with one `write(2)`, and more only where that was cut short. A line that cannot be written is
+    /// dropped.
     static func write(_ bytes: [UInt8], to descriptor: Int32) {
         lock.withLock { _ in
             var rest = bytes[...]

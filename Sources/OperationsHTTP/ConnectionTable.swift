@@ -9,12 +9,13 @@ import Synchronization
 final class ConnectionTable: Sendable {
     /// Connections at once.
     static let maximum = 256
-    /// From connecting to the whole head of the first request. Bytes of a head that is not whole do not count.
+    /// The seconds from connecting to the whole head of the first request. Bytes of a head that is not whole do not
+    /// count.
     static let headSeconds = 5.0
-    /// From one byte received or sent to the next, also between two requests.
+    /// The seconds from one byte received or sent to the next, also between two requests.
     static let idleSeconds = 60.0
-    /// From the end of an answer that says `Connection: close`. A client that is still sending can read it: if its bytes
-    /// met a closed socket, the kernel would reset the connection and drop the answer.
+    /// The seconds from the end of an answer that says `Connection: close`. A client that is still sending can read it:
+    /// if its bytes met a closed socket, the kernel would reset the connection and drop the answer.
     static let lingerSeconds = 1.0
     static let sweepSeconds = 1.0
 
@@ -22,9 +23,9 @@ final class ConnectionTable: Sendable {
         let channel: any Channel
         var seenAt: Double
         var hasAsked = false
-        /// Since when parts of a request come without an answer.
+        /// The time since which parts of a request come without an answer.
         var requestSince: Double?
-        /// Of one that has its last answer.
+        /// The time of its last answer.
         var answeredLastAt: Double?
     }
 
@@ -73,7 +74,7 @@ final class ConnectionTable: Sendable {
         }
     }
 
-    /// Its last answer is on its way: it is closed soon, whatever it still sends.
+    /// Notes that the last answer is on its way: the connection is closed soon, whatever it still sends.
     func answeredLast(_ channel: any Channel, now: Double) {
         entries.withLock { $0[ObjectIdentifier(channel)]?.answeredLastAt = now }
     }

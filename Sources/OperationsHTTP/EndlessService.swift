@@ -16,7 +16,7 @@ package struct EndlessService<Body: Service>: Service {
         do {
             try await part.run(isStopping: isStopping) { try await service.run() }
         } catch {
-            // What could not even begin says more by itself than that it ended.
+            // A refused start says more by itself than that the service ended.
             if let refused = error.underlying as? OperationsServerError { throw refused }
             throw error
         }

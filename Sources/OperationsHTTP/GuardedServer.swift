@@ -8,7 +8,7 @@ import Synchronization
 
 /// The frame of our HTTP servers: a bounded number of connections, of which the silent and the slow are closed.
 package struct GuardedServer: Sendable {
-    /// Between two lines about closed connections.
+    /// The seconds between two lines about closed connections.
     private static let floodLineSeconds = 60.0
     /// Bytes of all header fields of a request, and how many of them.
     private static let maximumHeaderBytes = 16 * 1024
@@ -18,7 +18,7 @@ package struct GuardedServer: Sendable {
     /// 0 takes a free one; `onBound` is told which, once the server listens.
     let port: Int
     let connections: Int
-    /// From a request's head to its answer.
+    /// The seconds from a request's head to its answer.
     let requestSeconds: Double
     let evicted: Counter
     let logger: Logger
@@ -73,7 +73,7 @@ package struct GuardedServer: Sendable {
                 maxHeaderFieldCount: Self.maximumHeaders))
     }
 
-    /// Until it is cancelled.
+    /// Sweeps until it is cancelled.
     private func sweep(_ table: ConnectionTable) async throws {
         var told = (count: evicted.value, at: -Self.floodLineSeconds)
         while true {

@@ -6,14 +6,14 @@ import NIOCore
 import Operations
 public import ServiceLifecycle
 
-/// The HTTP server to which Apple posts notifications. Whoever can reach it may post: what is believed of a body is what
-/// Apple signed.
+/// The HTTP server to which Apple posts notifications. Anyone who can reach it may post: only Apple's signature makes a
+/// body believed.
 public struct IntakeServer: Service {
     /// Bytes of a body; Apple's are a tenth of it.
     public static let maximumBodyBytes = 256 * 1024
     /// Connections at once.
     static let maximumConnections = 512
-    /// From a request's head to its answer. Apple gives up sooner.
+    /// The seconds from a request's head to its answer. Apple gives up sooner.
     static let requestSeconds = 20.0
 
     private let host: String
@@ -46,7 +46,7 @@ public struct IntakeServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
-        // Whoever looks whether the address is right, in a browser, is told what it is for.
+        // A browser that asks for the address gets its purpose.
         for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
             router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
         }
@@ -72,7 +72,7 @@ public struct IntakeServer: Service {
         }
     }
 
-    /// What is left of the body is not read: the connection ends with the answer.
+    /// The rest of the body is not read: the connection ends with the answer.
     private static var tooLarge: Response {
         var response = text("longer than \(maximumBodyBytes) bytes", .contentTooLarge)
         response.headers[.connection] = "close"

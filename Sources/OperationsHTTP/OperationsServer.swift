@@ -86,7 +86,7 @@ public struct OperationsServer: Service {
 }
 
 extension Router where Context == BasicRequestContext {
-    /// What orchestrators and Prometheus ask.
+    /// Adds the calls of orchestrators and Prometheus.
     package func addProbes(metrics: ReceiptdMetrics, health: Health) {
         get("livez") { _, _ in Response(health.livez()) }
         get("readyz") { _, _ in Response(health.readyz()) }

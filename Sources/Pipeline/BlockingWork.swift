@@ -44,7 +44,7 @@ enum BlockingWork {
         }
     }
 
-    /// What was waited for had not ended by then.
+    /// The work did not end in time.
     struct TimedOut: DescribedError {
         let seconds: Double
         var failureWords: String { "no answer within \(seconds) s" }

@@ -11,10 +11,10 @@ struct BrokerWatch: Sendable {
     /// Blocks until a broker has answered, for so many milliseconds.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// What an answer shows to work, or to be worth another try.
+    /// The part that an answer shows to work, or to be worth another try.
     var recovers = FailingPart.kafka
 
-    /// Until it is cancelled.
+    /// Runs until it is cancelled.
     func run() async {
         while !Task.isCancelled {
             var seconds = Self.pauseSeconds

@@ -1,6 +1,6 @@
 import Kafka
 
-/// What a consumer's errors mean, in words that say what can be done about them.
+/// The meaning of a consumer's errors, in words that say what can be done about them.
 enum ConsumerTrouble {
     /// Nil where the error's own name says all.
     static func words(_ error: KafkaError) -> String? {

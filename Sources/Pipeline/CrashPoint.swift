@@ -18,17 +18,17 @@ enum CrashPoint: String, CaseIterable {
     case published
     case acknowledged
     case committed
-    // Of notifications.
+    // A refund by notification is durable.
     case refunded
     case refundPublished
-    /// What Apple answered about a subscription is durable.
+    /// Apple's answer about a subscription is durable.
     case subscriptionSettled
     /// A page of Apple's notification history is durable, and the place behind it; there is another.
     case historyPageTaken
-    // Of purchases that Apple told of.
+    // The delivery of announced purchases is durable.
     case delivered
     case deliveryPublished
-    // Of what Apple is told: it has answered.
+    // Apple has answered that it knows of a delivery.
     case finishTold
     case consumptionTold
 

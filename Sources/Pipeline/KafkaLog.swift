@@ -39,17 +39,17 @@ public final class KafkaVoice: Sendable {
         return fold.withLock { $0.hear(line, from: client, told: told ?? (0, 0), now: now) }
     }
 
-    /// What is wrong with the brokers, as long as no client has been answered since.
+    /// The brokers' trouble, while no client has been answered since.
     public var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
-/// What there is to be logged.
+/// A line to be logged.
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)
     /// The process' failures have told it, or are about to.
     case recoveredUnsaid(seconds: Double)
-    /// With how often the same was left out since it was said last.
+    /// A line with the number of equal ones that were left out since the last.
     case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
@@ -78,7 +78,7 @@ enum KafkaSaying: Equatable {
 
 /// Decides which of librdkafka's lines are said.
 struct KafkaFold {
-    /// Between two lines while the trouble lasts.
+    /// The seconds between two lines while the trouble lasts.
     static let repeatSeconds = 60.0
 
     var clients = 0
@@ -89,7 +89,7 @@ struct KafkaFold {
     private(set) var trouble: KafkaTrouble?
     /// Failures of the whole process that were over when the trouble began.
     private var toldBefore = 0
-    /// What is no trouble with a broker.
+    /// The sayings that are no trouble with a broker.
     private var others = RepeatedWords()
 
     /// - Parameter told: by the process' failures, of Kafka as a whole.

@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// What the pipeline needs to know of the settings.
+/// The settings of the pipeline.
 public struct PipelineSettings: Sendable {
     public var submissionsTopic = "receipt-submissions"
     public var outcomesTopic = "receipt-outcomes"
@@ -19,7 +19,7 @@ public struct PipelineSettings: Sendable {
     public var signingKeys: [String] = []
     /// Seconds for finishing what is in flight when the process stops.
     public var shutdownGraceSeconds = 25.0
-    /// What all of the pipeline's Kafka clients say of brokers in trouble goes through it.
+    /// The voice of all of the pipeline's Kafka clients about brokers in trouble.
     public var kafkaVoice = KafkaVoice()
 
     public init(consumerProperties: KafkaProperties, producerProperties: KafkaProperties) {
@@ -28,7 +28,7 @@ public struct PipelineSettings: Sendable {
     }
 }
 
-/// How much of Apple the pipeline may use.
+/// The part of Apple that the pipeline may use.
 public struct AppleUse: Sendable {
     /// Requests that may be in flight: a fifth of it is for parked work.
     public var concurrency = 256
@@ -40,39 +40,41 @@ public struct AppleUse: Sendable {
 
 /// The limits of the pipeline that are no settings.
 enum PipelineLimits {
-    /// Between two commits of one partition.
+    /// The seconds between two commits of one partition.
     static let commitSeconds = 1.0
     /// Work under way at a revocation may finish within it; librdkafka waits meanwhile, the group with it.
     static let revocationDrainSeconds = 10.0
     /// Before a consumer that is beyond repair is replaced: two that fence one another shall not do so all the time.
     static let replacementSeconds = 5.0
-    /// For asking the broker whether newly assigned partitions still have their committed offsets.
+    /// The limit for asking the broker whether newly assigned partitions still have their committed offsets.
     static let offsetCheckMilliseconds: Int32 = 5_000
-    /// For asking the database how far newly assigned partitions are durable, while the group waits.
+    /// The limit for asking the database how far newly assigned partitions are durable, while the group waits.
     static let durableReadSeconds = 3.0
     /// After which a commit is sent although the outcome of the last one never came: longer than librdkafka tries.
     static let commitPatienceSeconds = 90.0
-    /// Between two looks whether the database is still the one it was.
+    /// The seconds between two looks whether the database is still the one it was.
     static let historyCheckSeconds = 10.0
-    /// For the database to take checkpoints, and then for the broker to commit them, where the loop waits for it.
+    /// The limit for the database to take checkpoints, and then for the broker to commit them, when the loop waits for
+    /// it.
     static let finalCheckpointSeconds = 2.0
     static let finalCommitSeconds = 5.0
-    /// For the broker to hear that a consumer leaves its group. Librdkafka itself would wait for longer.
+    /// The limit for the broker to hear that a consumer leaves its group. Librdkafka itself would wait for longer.
     static let closeSeconds = 3.0
-    /// Between two tries to name the record that is to be isolated.
+    /// The seconds between two tries to name the record that is to be isolated.
     static let namingRetrySeconds = 1.0
-    /// Between two tries to make an accusation, or to withdraw it.
+    /// The seconds between two tries to make an accusation, or to withdraw it.
     static let accusingRetrySeconds = 0.5
-    /// How long nothing else is leased beside a suspect: as long as its lease, behind which it is not accused either.
+    /// The time that nothing else is leased beside a suspect: as long as its lease, behind which it is not accused
+    /// either.
     static let isolatedSeconds = 60.0
-    /// For a record to come while none is in memory; one that comes ends the wait, and what tasks tell the loop does not.
+    /// The wait for a record while none is in memory; a record ends it, and messages of tasks do not.
     static let idlePollMilliseconds: Int32 = 250
     /// Records handled between two looks at everything else.
     static let recordsPerTurn = 256
-    /// Between two looks for the events of dead replicas; each is drawn from half of it to one and a half.
+    /// The seconds between two looks for the events of dead replicas; each is drawn from half of it to one and a half.
     static let orphanSeconds = 5.0
     static let orphanBatch = 500
-    /// Between two looks for the events of operators' decisions, drawn likewise.
+    /// The seconds between two looks for the events of operators' decisions, drawn likewise.
     static let handedOverSeconds = 1.0
     /// Bytes of a value that go to the dead-letter topic where it does not take the whole.
     static let deadLetterExcerptBytes = 64 * 1024
@@ -81,60 +83,62 @@ enum PipelineLimits {
     /// Seconds before the second try to publish; each further one waits twice as long, up to the maximum.
     static let publishRetrySeconds = 0.2
     static let publishRetryMaximumSeconds = 5.0
-    /// Between two looks for parked submissions, or holds, that are due.
+    /// The seconds between two looks for parked submissions, or holds, that are due.
     static let leaseSeconds = 1.0
     /// Parked submissions leased at a time; those of the same proof that come along double it at most.
     static let parkedBatch = 20
-    /// Between two looks for what is parked, held or announced and is to be tried in isolation; and while there are some, the time for
-    /// others.
+    /// The seconds between two looks for suspects among parked, held and announced rows; and while there are some, the
+    /// time for others.
     static let suspectSeconds = 5.0
     static let suspectSpacingSeconds = 1.0
-    /// For taking back the suspicion of one that is isolated, while the database is out of reach.
+    /// The limit for clearing the suspicion of an isolated one, while the database is out of reach.
     static let forgivingSeconds = 60.0
     /// Holds leased at a time.
     static let holdBatch = 50
-    /// Purchases that Apple told of leased at a time, and delivered in one SQL transaction.
+    /// Announced purchases leased at a time, and delivered in one SQL transaction.
     static let announcedBatch = 100
-    /// Between two tries of a hold at least; Apple's trouble makes it longer.
+    /// The shortest time between two tries of a hold; Apple's trouble makes it longer.
     static let holdRetrySeconds = 1.0
-    /// Until a hold is tried again whose end the database would not take.
+    /// The seconds until a hold is tried again whose end the database would not take.
     static let holdFailureSeconds = 60.0
     /// Deliveries that Apple is told of at the same time, by one replica: fifty a second are allowed.
     static let finishConcurrency = 8
     /// Refund requests that Apple is answered about at the same time, by one replica.
     static let refundRequestConcurrency = 4
-    /// Between two looks at a refund request whose grant's event is not acknowledged yet. Seconds.
+    /// The seconds between two looks at a refund request whose grant's event is not acknowledged yet. Seconds.
     static let unacknowledgedSeconds = 2.0
-    /// Until a released hold of an app that the catalog does not have is looked at again.
+    /// The seconds until a released hold of an app that the catalog lacks is looked at again.
     static let unknownAppRetrySeconds = 300.0
     /// Subscriptions that Apple is asked about at a time, by one replica: all together, and of one app.
     static let subscriptionConcurrency = 32
     static let subscriptionsOfOneApp = 16
-    /// Until a subscription is asked about again where Apple is in trouble, or our settings are wrong; up to twice as long.
+    /// The seconds until a subscription is asked about again if Apple is in trouble, or our settings are wrong; up to
+    /// twice as long.
     static let troubledSubscriptionSeconds = 60.0
     static let blockedSubscriptionSeconds = 600.0
     /// Pages of Apple's history that are looked through for periods that were missed: 20 transactions each.
     static let missedPeriodPages = 20
-    /// How often one try narrows the time whose periods it reads, where they have more pages.
+    /// The number of times that one try narrows the time whose periods it reads, if they have more pages.
     static let missedPeriodWindows = 4
-    /// How long the process waits at its end for leased work that is under way.
+    /// The time that the process waits at its end for leased work that is under way.
     static let leaseDrainSeconds = 5.0
     /// Transactions of one submission that are looked up at the same time, and in one try at most.
     static let lookUpsAtOnce = 4
     static let lookUpsOfOneTry = 200
-    /// Of an account's history that is asked for because of one submission: 20 transactions each. They are one product's of
-    /// two hours; a submission whose history is longer waits.
+    /// The most pages of an account's history for one submission: 20 transactions each. They are one product's of two
+    /// hours; a submission whose history is longer waits.
     static let historyPages = 50
     /// Receipts that were refused here and are put to Apple, at the same time.
     static let refusalChecksAtOnce = 4
     /// After the database fell back: claims entered in one statement, and those of published events in memory at a time.
     static let claimsBatch = 1_000
     static let claimsInMemory = 200_000
-    /// How long Kafka may bring nothing of the published events that are to be read.
+    /// The time that Kafka may bring nothing of the published events that are to be read.
     static let publishedSilenceSeconds = 30.0
     static let claimsRetrySeconds = 1.0
     /// Events read of the end of each partition whose broker does not tell where a time begins.
     static let publishedTail: Int64 = 10_000
-    /// Between two wakings of an app's blocked submissions: one that stays blocked must not be asked for all the time.
+    /// The seconds between two wakings of an app's blocked submissions: one that stays blocked must not be asked for
+    /// all the time.
     static let wakeSeconds = 300.0
 }

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Where the pipeline keeps what it must not forget: one database, seen from its sides.
+/// The stores of the pipeline: one database, seen from its sides.
 public struct PipelineStores: Sendable {
     let ledger: any PurchaseLedger
     let outbox: any UnpublishedEvents
@@ -33,7 +33,7 @@ public struct PipelineStores: Sendable {
     }
 }
 
-/// Who proves purchases: the proofs by themselves, and Apple.
+/// The parts that prove purchases: the proofs by themselves, and Apple.
 public struct PipelineVerification: Sendable {
     let parser: any ProofParser
     let verifier: any ReceiptVerifier

@@ -1,7 +1,7 @@
 /// Lets what is said again and again through once a minute, and counts what it leaves out meanwhile. A value: times are monotonic
 /// seconds given by the caller.
 struct RepeatedWords {
-    /// Between two lines of the same words.
+    /// The seconds between two lines of the same words.
     static let seconds = 60.0
     /// Different words that are remembered.
     static let most = 200

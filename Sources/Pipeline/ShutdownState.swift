@@ -13,7 +13,7 @@ final class ShutdownState: Sendable {
     private let state = Mutex(State())
 
     var isStopping: Bool { state.withLock(\.isStopping) }
-    /// What ended the consumer.
+    /// The error that ended the consumer.
     var failure: KafkaError? { state.withLock(\.failure) }
     var ended: PartEnded? { state.withLock(\.ended) }
 

@@ -5,11 +5,12 @@ import Operations
 /// A topic that is read or written.
 struct WatchedTopic: Sendable, Hashable {
     let name: String
-    /// Without it nothing is decided or told. Another one may be missing as long as it never was there.
+    /// Whether the worker needs the topic to decide or publish anything. Another one may be missing as long as it never
+    /// was there.
     let isNeeded: Bool
 }
 
-/// What is wrong with the topics, by what Kafka said of each last. A value.
+/// The topics' trouble, by Kafka's last word about each. A value.
 struct TopicStates {
     private var complaints: [WatchedTopic: String] = [:]
     private var seen: Set<WatchedTopic> = []
@@ -82,7 +83,7 @@ struct TopicWatch: Sendable {
         }
     }
 
-    /// Until it is cancelled.
+    /// Runs until it is cancelled.
     func run() async {
         var states = TopicStates()
         let needed = topics.filter(\.isNeeded)

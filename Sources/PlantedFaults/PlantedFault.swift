@@ -19,11 +19,11 @@ public enum PlantedFault: String, CaseIterable, Sendable {
     case checkpointNotCompared = "checkpoint-not-compared"
     /// Offsets are committed for what is finished and has no checkpoint.
     case commitWithoutCheckpoint = "commit-without-checkpoint"
-    /// What was decided in an earlier history of the database counts for a checkpoint of a later one.
+    /// A decision of an earlier history of the database counts for a checkpoint of a later one.
     case earlierHistoryCounts = "earlier-history-counts"
     /// A batch whose session hangs is not put aside, so that nobody does it again.
     case hungBatchDropped = "hung-batch-dropped"
-    /// Some purchases that Apple tells of are not stored, so that nobody delivers them.
+    /// Some announced purchases are not stored, so that nobody delivers them.
     case toldPurchaseDropped = "told-purchase-dropped"
     /// A refund of what is not granted yet is not remembered.
     case earlyRefundForgotten = "early-refund-forgotten"

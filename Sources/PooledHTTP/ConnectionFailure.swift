@@ -8,7 +8,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Why a connection failed, as an operator would say it. Holds nothing of the request.
+/// The reason of a failed connection in an operator's words. Holds nothing of the request.
 public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     case lost
     case refused
@@ -29,7 +29,7 @@ public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     }
 
     private init(_ error: NIOConnectionError) {
-        // Of several addresses each may have failed otherwise: the first says enough.
+        // Each of several addresses may have failed otherwise: the first says enough.
         if let first = error.connectionErrors.first {
             self.init(first.error)
         } else {
@@ -56,7 +56,7 @@ public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Of OpenSSL's `…:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`: `certificate verify failed`.
+    /// Returns `certificate verify failed` of OpenSSL's `…:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`.
     static func words(of text: String) -> String {
         let mark = "OPENSSL_internal:"
         guard let start = text.firstRange(of: mark)?.upperBound else { return "handshake failed" }

@@ -63,7 +63,8 @@ final class ConnectionPool: @unchecked Sendable {
         abandon(exchange, .connection(.lost))
     }
 
-    /// On a new connection, once, and within the same time-out: the server had closed the kept one before a byte of response.
+    /// Retries on a new connection, once, and within the same time-out: the server had closed the kept one before a
+    /// byte of response.
     func retry(_ exchange: HTTPExchange) {
         exchange.connection = nil
         guard !isShutDown, !exchange.isRetried else { return end(exchange, .failure(.connection(.lost))) }
@@ -148,14 +149,14 @@ final class ConnectionPool: @unchecked Sendable {
 
     func closed(_ connection: HTTPConnection) { open[ObjectIdentifier(connection)] = nil }
 
-    /// It waits for its next exchange.
+    /// Keeps a connection that waits for its next exchange.
     func keep(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         idle[connection.origin, default: []].append(connection)
         if sweep == nil { scheduleSweep() }
     }
 
-    /// It was idle and is closed.
+    /// Forgets an idle connection that is closed.
     func forget(_ connection: HTTPConnection) {
         idle[connection.origin]?.removeAll { $0 === connection }
     }

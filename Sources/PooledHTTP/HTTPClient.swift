@@ -30,7 +30,7 @@ public final class HTTPClient: Sendable {
 
     /// Seconds. A host that does not answer a SYN is not worth the whole time-out.
     private static let maximumConnectSeconds = 3.0
-    /// How long a closed connection waits for the peer's close_notify.
+    /// The time that a closed connection waits for the peer's close_notify.
     private static let maximumCloseWait = TimeAmount.seconds(1)
 
     private let pool: ConnectionPool
@@ -40,7 +40,7 @@ public final class HTTPClient: Sendable {
     /// - Precondition: `timeoutSeconds` is positive and finite.
     public init(_ settings: Settings) throws(NoCertificates) {
         let tls = settings.usesTLS || settings.caFile != nil ? try Self.tls(rootsAt: settings.caFile) : nil
-        // Of NIO's own threads, which never end: whoever waits for one of its jobs gets it, also after the shutdown.
+        // NIO's own threads never end: each job on them is done, also after the shutdown.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         executor = LoopExecutor(loop)
         pool = ConnectionPool(
@@ -83,7 +83,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// Ends what is in flight as a lost connection; later requests are the same. A second call returns at once.
+    /// Ends requests in flight as a lost connection; later requests are the same. A second call returns at once.
     public func shutdown() async {
         let pool = pool
         await withCheckedContinuation { continuation in

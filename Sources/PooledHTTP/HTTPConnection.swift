@@ -9,7 +9,7 @@ final class HTTPConnection: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum State {
-        /// Until its first exchange, too.
+        /// The connection is idle, also until its first exchange.
         case idle
         case awaitingHead(HTTPExchange)
         case readingBody(HTTPExchange)
@@ -17,7 +17,7 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     let origin: HTTPEndpoint.Origin
-    /// Since when it is idle.
+    /// The time since which it is idle.
     private(set) var idleSince = NIODeadline.now()
 
     private let pool: ConnectionPool

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Where a URL's requests go, and what their head says.
+/// The server of a URL's requests, and the content of their head.
 public struct HTTPEndpoint: Sendable {
-    /// What one connection may serve.
+    /// The requests that one connection may serve.
     public struct Origin: Sendable, Hashable {
         public let isSecure: Bool
         /// A name, or an IP address without brackets.
@@ -17,7 +17,7 @@ public struct HTTPEndpoint: Sendable {
     public let origin: Origin
     /// Path and query.
     public let target: String
-    /// For people: no query, which may hold what is secret.
+    /// The URL for people, without the query, which may hold a secret.
     public var shownURL: String { "\(origin.isSecure ? "https" : "http")://\(authority)\(target.prefix { $0 != "?" })" }
 
     /// The `Host` header's value.

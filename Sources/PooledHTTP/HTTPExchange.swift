@@ -16,7 +16,7 @@ public final class HTTPExchange: @unchecked Sendable {
     /// Cancelled, perhaps before the start.
     var isCancelled = false
     var deadline = NIODeadline.distantFuture
-    /// On which it is under way; nil while one is being made.
+    /// The connection on which it is under way; nil while one is being made.
     var connection: HTTPConnection?
     var isRetried = false
 
@@ -35,7 +35,7 @@ public final class HTTPExchange: @unchecked Sendable {
     /// - Parameters:
     ///   - path: what follows the endpoint's own, such as `/items/1`, with its query.
     ///   - bearer: the token of the `Authorization` header.
-    ///   - userAgent: the `User-Agent` header's value. None of the three holds a space or a line break.
+    ///   - userAgent: the `User-Agent` header's value. All three are free of spaces and line breaks.
     ///   - body: JSON; nil sends none.
     public init(
         _ method: HTTPRequestMethod, _ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String,

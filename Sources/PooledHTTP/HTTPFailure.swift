@@ -1,4 +1,4 @@
-/// Why there is no response.
+/// The reason why there is no response.
 public enum HTTPFailure: Error, Sendable, Equatable {
     case timeout
     case connection(ConnectionFailure)

@@ -3,8 +3,8 @@ import NIOCore
 /// Runs tasks on an event loop's thread: what lies between a response and the next request waits behind no other task, and
 /// wakes no other thread. For work of microseconds: everything else on the loop waits for it.
 ///
-/// What a job makes ready goes right after it and before the jobs that were there: a response is followed by the request
-/// that takes its place at the server, and not by the reading of all the other responses that came with it.
+/// Work that a job makes ready goes right after it and before the jobs that were there: a response is followed by the
+/// request that takes its place at the server, and not by the reading of all the other responses that came with it.
 ///
 /// The loop must never end: a task whose job it does not run would wait for ever.
 ///

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// When a server that refuses may be tried again: 0.1 s after the first failure, twice that after each more, 5 s at
-/// most, each less up to half at random.
+/// The time from which a server that refuses may be tried again: 0.1 s after the first failure, twice that after each
+/// more, 5 s at most, each less up to half at random.
 struct ConnectBackoff {
     private var failures = 0
     private var notBefore: ContinuousClock.Instant?
@@ -35,7 +35,7 @@ final class ConnectGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// Why nobody may try now: what the last attempt met; nil where one may.
+    /// The reason why nobody may try now: the error of the last attempt; nil if one may.
     var refusal: PostgresError? {
         state.withLock { state in
             if state.backoff.permits(at: .now) { return nil }

@@ -5,13 +5,13 @@ import Foundation
 struct ConnectTarget {
     let parameters: [String: String]
 
-    /// In the order of the URI.
+    /// Returns the targets in the order of the URI.
     static func all(_ parameters: [String: String]) -> [ConnectTarget] {
         let hosts = list(parameters["host"])
         let addresses = list(parameters["hostaddr"])
         let ports = list(parameters["port"])
         let count = max(hosts.count, addresses.count, 1)
-        // What does not fit together is libpq's to refuse.
+        // libpq refuses lists that do not fit together.
         guard hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count,
             ports.count <= 1 || ports.count == count
         else { return [ConnectTarget(parameters: parameters)] }

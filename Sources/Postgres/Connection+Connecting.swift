@@ -53,7 +53,7 @@ extension Connection {
 }
 
 extension PostgresError {
-    /// Of all the servers that were tried: what one of them said counts before silence.
+    /// Combines the failures of all tried servers: a server's answer counts before silence.
     init(connecting failures: [PostgresError]) {
         let told = failures.first { $0.sqlState != nil } ?? failures.last
         let words = failures.map(\.message).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }

@@ -14,7 +14,7 @@ extension Connection {
         while true {
             do throws(PostgresError) {
                 guard try awaitResult(until: deadline) else {
-                    // Lost. What the server said before it went is the better reason.
+                    // Lost. The server's last words are the better reason.
                     guard let last else { throw error(nil) }
                     return last
                 }
@@ -32,8 +32,8 @@ extension Connection {
         }
     }
 
-    /// What `send` sends in libpq's pipeline mode, up to one point of synchronization: the answers in turn, up to the first error
-    /// among them.
+    /// Runs `send` in libpq's pipeline mode, up to one point of synchronization, and returns the answers in turn, up to
+    /// the first error among them.
     func pipelined(_ send: () -> Bool) throws(PostgresError) -> [OpaquePointer] {
         guard PQenterPipelineMode(handle) == 1 else {
             spend()
@@ -51,8 +51,8 @@ extension Connection {
             try flush(until: deadline)
             while try awaitResult(until: deadline) {
                 guard let result = PQgetResult(handle) else {
-                    // One is between the answers to two statements. Also where the connection is lost: what the server said
-                    // before may be in libpq's buffer.
+                    // One is between the answers to two statements. The loss of the connection is no exception: the
+                    // server's last words may be in libpq's buffer.
                     nothings += 1
                     if nothings == 2 { break }
                     continue
@@ -71,7 +71,7 @@ extension Connection {
             for result in kept { PQclear(result) }
             throw error
         }
-        // Lost. What the server said before it went is the better reason.
+        // Lost. The server's last words are the better reason.
         guard let last = kept.last, PQresultStatus(last) == PGRES_FATAL_ERROR else {
             for result in kept { PQclear(result) }
             throw error(nil)
@@ -79,12 +79,12 @@ extension Connection {
         return kept
     }
 
-    /// Until PQgetResult does not block. False where the connection is lost.
+    /// Waits until PQgetResult does not block. False where the connection is lost.
     private func awaitResult(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         while PQisBusy(handle) == 1 {
             guard PQstatus(handle) == CONNECTION_OK else { return false }
             try wait(for: POLLIN, until: deadline)
-            // What came before the end is read all the same: it says why.
+            // The answer before the end is read all the same: it says why.
             guard consume() else { return PQisBusy(handle) == 0 }
         }
         return true
@@ -118,7 +118,7 @@ extension Connection {
             case .ready: return
             case .interrupted: throw Self.interrupted
             case .late:
-                // As many sessions as may be left behind hang already: then this one is waited for.
+                // The most sessions that may be left behind hang already: then this one is waited for.
                 guard mayBeLeft() else {
                     deadline = .now + Self.look
                     continue
@@ -130,7 +130,7 @@ extension Connection {
         }
     }
 
-    /// Between two looks whether a session that hangs may be left behind.
+    /// The time between two looks whether a session that hangs may be left behind.
     private static let look = Duration.seconds(1)
 
     static let interrupted = PostgresError(
@@ -160,7 +160,7 @@ extension Connection {
                 }
             }
             if descriptors.1.revents != 0 { return .interrupted }
-            // Whatever is the matter with the socket, libpq finds out.
+            // libpq finds out the socket's fault, whatever it is.
             if count > 0 || count < 0 && errno != EINTR { return .ready }
         }
     }

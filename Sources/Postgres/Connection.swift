@@ -6,26 +6,27 @@ final class Connection {
     let handle: OpaquePointer
     let interrupt: Interrupt
     let hung: HungSessions
-    /// How long a statement's answer is waited for.
+    /// The time that a statement's answer is waited for.
     var answerLimit: Duration
     /// COMMIT has no time-out on the server: it waits for the disk, and for a synchronous standby.
     var commitLimit: Duration
     private let server: ServerName
-    /// Its end is another's to see to.
+    /// Another owner frees the connection.
     private var isReleased = false
     /// Among those that are left behind: its answer is no longer waited for.
     private var hasPlace = false
-    /// What an error's text must not contain.
+    /// The texts that an error must not contain.
     private let secrets: [String]
     private struct Prepared {
         let name: String
         let types: [UInt32]
     }
-    /// What the server has prepared for us, by the statement's own name.
+    /// The statements that the server has prepared for us, by their own names.
     private var prepared: [String: Prepared] = [:]
-    /// How many prepared statements the server would no longer run; part of the names of those prepared after.
+    /// The number of prepared statements that the server would no longer run; part of the names of those prepared
+    /// after.
     private var outdated = 0
-    /// When the server may have begun to make plans for them.
+    /// The time from which the server may have begun to make plans for them.
     private var plansSince = ContinuousClock.now
 
     /// Connects to one server within `limit`.

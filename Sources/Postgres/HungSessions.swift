@@ -4,10 +4,10 @@ import Synchronization
 
 /// A session of PostgreSQL that gave no answer in time, and was left behind.
 public struct HungSession: Sendable {
-    /// How many of the pool's are left behind now, this one too.
+    /// The number of the pool's sessions that are left behind now, this one too.
     public let count: Int
     public let maximum: Int
-    /// It was to commit: whether it did is not known before it is looked up.
+    /// Whether the session was to commit: whether it did is not known before it is looked up.
     public let wasCommitting: Bool
     /// PostgreSQL's number of it, for `pg_terminate_backend`.
     public let processID: Int32
@@ -96,7 +96,7 @@ final class HungSessions: Sendable {
         return true
     }
 
-    /// In the background, as well as it goes.
+    /// Cancels in the background, as well as it goes.
     private static func cancel(_ handle: OpaquePointer) {
         guard cancelling.add(1, ordering: .relaxed).newValue <= maximumCancelling, let request = PQgetCancel(handle)
         else {

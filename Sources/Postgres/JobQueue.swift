@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a pool's threads take their work from, first come, first served. Unbounded: whoever adds bounds the work.
+/// The queue of work for a pool's threads, first come, first served. Unbounded: whoever adds bounds the work.
 ///
 /// `@unchecked Sendable` is sound: every stored property is read and written with `condition` locked.
 final class JobQueue: @unchecked Sendable {

@@ -11,11 +11,11 @@ final class NameLookUp: Sendable {
         case failed(String)
     }
 
-    /// How long an outcome that nobody waited for is good.
+    /// The time that an outcome that nobody waited for is good.
     private static let freshness = Duration.seconds(10)
 
-    /// By name, until somebody has its outcome: one thread waits for a silent name server, however many sessions ask, and
-    /// what comes after a session's deadline is there for the next.
+    /// The look-ups by name, until somebody has the outcome: one thread waits for a silent name server, however many
+    /// sessions ask, and an outcome after a session's deadline is there for the next.
     private static let underWay = Mutex<[String: NameLookUp]>([:])
 
     private let ended = Interrupt()

@@ -1,8 +1,8 @@
-/// How to connect, and the limits of a session.
+/// The way to connect, and the limits of a session.
 public struct PostgresConfiguration: Sendable {
-    /// `postgresql://…`, or libpq's `key=value` form. What it says wins over the settings below.
+    /// `postgresql://…`, or libpq's `key=value` form. Its values win over the settings below.
     let uri: String
-    /// What takes its place at the next connect, as after a rotated password. Nil, or what libpq cannot read: `uri` holds.
+    /// The URI for the next connect, as after a rotated password. Nil, or what libpq cannot read: `uri` holds.
     let latestURI: @Sendable () -> String?
     let applicationName: String
     /// Prepare each statement once a connection. Off for PgBouncer in transaction pooling before 1.21.
@@ -59,7 +59,7 @@ public struct PostgresConfiguration: Sendable {
         self.planSeconds = planSeconds
     }
 
-    /// What is wrong with a connection string, in words that hold nothing of it; nil when libpq can read it.
+    /// Returns the fault of a connection string, in words that hold nothing of it; nil when libpq can read it.
     public static func faults(in uri: String) -> String? {
         if uri.allSatisfy(\.isWhitespace) { return "is empty" }
         do {
@@ -94,10 +94,11 @@ public struct PostgresConfiguration: Sendable {
         return parameters
     }
 
-    /// For a session with prepared statements, as SQL. Never as startup options: PgBouncer refuses those it does not know.
+    /// The SQL that begins a session with prepared statements. Never as startup options: PgBouncer refuses those it
+    /// does not know.
     /// - Parameter options: of the URI, which wins.
     func sessionStatements(unlessIn options: String) -> String {
-        // For statements outside of a transaction. Each transaction says its own level.
+        // The level of statements outside of a transaction. Each transaction says its own level.
         let level = [("default_transaction_isolation", "read committed")]
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
@@ -105,9 +106,9 @@ public struct PostgresConfiguration: Sendable {
             .joined(separator: "; ") + "; \(Self.waitingForDisk(untilEndOfTransaction: false)); \(Self.readingTimeout)"
     }
 
-    /// What is committed is on the disk, whatever the server or the URI says: a server that loses a commit when one of its processes
-    /// crashes goes on as the same server, so that nobody would notice. A synchronous standby is waited for only where the
-    /// server says so.
+    /// The setting that puts every commit on the disk, whatever the server or the URI says: a server that loses a
+    /// commit when one of its processes crashes goes on as the same server, so that nobody would notice. A synchronous
+    /// standby is waited for only where the server says so.
     private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
@@ -115,13 +116,13 @@ public struct PostgresConfiguration: Sendable {
     /// Milliseconds: the URI may have another.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
-    /// How long an answer is waited for where the server's `statement_timeout` is so many milliseconds.
+    /// Returns the time that an answer is waited for if the server's `statement_timeout` is so many milliseconds.
     func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
         let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
         return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)
     }
 
-    /// For one transaction, after BEGIN.
+    /// The statements of one transaction, after BEGIN.
     var transactionStatements: String {
         timeouts.map { "SET LOCAL \($0.0) = '\($0.1)'" }.joined(separator: "; ")
             + "; \(Self.waitingForDisk(untilEndOfTransaction: true))"
@@ -136,7 +137,7 @@ public struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Without the URI: it may hold a password.
+    /// The text without the URI, which may hold a password.
     public var description: String { "PostgresConfiguration(applicationName: \(applicationName))" }
     public var debugDescription: String { description }
 }

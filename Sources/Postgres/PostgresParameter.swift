@@ -77,12 +77,12 @@ public struct PostgresParameter: Sendable {
         PostgresParameter(PostgresType.jsonb, value.map { [jsonbVersion] + $0 })
     }
 
-    /// What the binary form of jsonb starts with.
+    /// The first byte of jsonb's binary form.
     static let jsonbVersion: UInt8 = 1
 }
 
 extension PostgresParameter: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Without the value.
+    /// The text without the value.
     public var description: String {
         "PostgresParameter(type \(type), \(bytes.map { "\($0.count) bytes" } ?? "NULL"))"
     }

@@ -50,8 +50,8 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// From now on nobody waits for the server: what is under way fails at once with `.connection` or
-    /// `.commitOutcomeUnknown`, and so does what comes. For the end of a program.
+    /// Makes nobody wait for the server from now on: work under way fails at once with `.connection` or
+    /// `.commitOutcomeUnknown`, and so does later work. For the end of a program.
     public func interrupt() { stopping.set() }
 
     /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.

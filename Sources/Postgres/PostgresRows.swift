@@ -8,7 +8,7 @@ public struct PostgresColumn: Sendable, ExpressibleByIntegerLiteral {
     let index: Int32
 
     init(index: Int32) { self.index = index }
-    /// From 0.
+    /// The place counts from 0.
     public init(place: Int) { index = Int32(clamping: place) }
     public init(integerLiteral value: Int32) { index = value }
 }
@@ -51,7 +51,7 @@ public final class PostgresRows {
         return PostgresError(sqlState: nil, message: "no column \"\(name)\" among \(known)", kind: .other)
     }
 
-    /// In the statement's order.
+    /// The names in the statement's order.
     public var columnNames: [String] {
         (0..<columns).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
     }
@@ -62,7 +62,7 @@ public final class PostgresRows {
     /// The command's tag, such as `COMMIT` or `INSERT 0 1`.
     var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-    /// Also when there is no such row or column.
+    /// Whether the value is null, or there is no such row or column.
     public func isNull(_ row: Int, _ column: PostgresColumn) -> Bool { value(row, column) == nil }
 
     public func text(_ row: Int, _ column: PostgresColumn) -> String? {

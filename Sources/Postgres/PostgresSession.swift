@@ -1,6 +1,6 @@
 /// One connection at a time, made at first use and again after a failure. Blocking; confined to its pool's thread.
 public final class PostgresSession {
-    /// What the sessions of a pool have in common.
+    /// The values that the sessions of a pool share.
     struct Shared: Sendable {
         let gate: ConnectGate
         let stopping: Interrupt
@@ -16,7 +16,7 @@ public final class PostgresSession {
     public var isVouchedFor = false
     private var state = TransactionState.none
     private var isCommitting = false
-    /// Of the connection's statements, outside of a transaction that has its own.
+    /// The limit of the connection's statements, outside of a transaction that has its own.
     private var answerLimit = Duration.zero
 
     private enum TransactionState {
@@ -126,7 +126,7 @@ public final class PostgresSession {
         return value
     }
 
-    /// Where BEGIN was put off.
+    /// Begins a transaction whose BEGIN was put off.
     private func beginNow() throws(PostgresError) {
         if state == .deferred { try begin() }
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What may be kept of a message of PostgreSQL or libpq.
+/// Keeps the harmless parts of a message of PostgreSQL or libpq.
 enum Redaction {
     /// The primary message of a statement's error. Those of class 22 quote the offending value, as in
     /// `invalid input syntax for type integer: "4x"` and `value "99999999999" is out of range for type integer`. Those
@@ -31,7 +31,7 @@ enum Redaction {
         return text
     }
 
-    /// What a server or libpq says of an attempt to connect, without where it was made, and the server's SQLSTATE:
+    /// Returns the answer of a server or libpq to an attempt to connect, without its place, and the server's SQLSTATE:
     /// `connection to server at "h", port 5432 failed: FATAL:  28P01: password authentication failed for user "u"`.
     static func refusal(
         _ message: String, secrets: [String], known: Set<String>

@@ -1,5 +1,5 @@
-/// Which server an error is about, as far as it can be told without telling a secret. A URI with an unescaped character in
-/// its password makes libpq take the rest of it for another part; that part then holds the `@` before the host.
+/// The server of an error, as far as it can be named without telling a secret. A URI with an unescaped character in its
+/// password makes libpq take the rest of it for another part; that part then holds the `@` before the host.
 struct ServerName {
     let host: String
     let port: String
@@ -14,10 +14,10 @@ struct ServerName {
         database = Self.shown(parameters["dbname"] ?? user)
     }
 
-    /// For the end of a message.
+    /// The text for the end of a message.
     var text: String { "\(host), port \(port), user \(user), database \(database)" }
 
-    /// What may stay of a message although it is quoted.
+    /// The quoted words that may stay in a message.
     var words: Set<String> { Set([host, port, user, database]).subtracting([Self.hidden]) }
 
     private static let hidden = "…"

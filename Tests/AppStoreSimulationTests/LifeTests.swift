@@ -51,7 +51,7 @@ struct LifeTests {
     func periods() {
         let (store, _) = Self.live(seed: 5)
         #expect(store.subscriptions.count > 100)
-        // Its customer may have bought again before the refund was reversed.
+        // The customer may have bought again before the refund was reversed.
         let kept = Set(store.notifications.filter { $0.notification.type == "REFUND_REVERSED" }.map(\.transactionID))
         for subscription in store.subscriptions.values {
             let periods = subscription.periods.compactMap { store.transactions[$0] }
@@ -111,7 +111,7 @@ struct LifeTests {
             }
             let active = try #require(
                 summary.subscriptions.first { $0.state == .active && $0.productID.hasSuffix("week") && $0.willRenew })
-            // Its next renewal is due and not lived yet.
+            // The next renewal is due and not lived yet.
             clock.pass(days: 20)
             #expect(try await Self.isActive(active, in: apple, at: clock))
         }

@@ -44,7 +44,7 @@ final class WireClient: Sendable {
     }
 
     func post(_ path: String, _ body: String) async throws -> Outcome {
-        // Not awaited: a server that resets may make the write fail before the answer is looked at.
+        // The write is not awaited: a server that resets may make it fail before the answer is looked at.
         channel.writeAndFlush(
             ByteBuffer(
                 string: "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body),

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What every `AppleState` tells, the limits in front of Apple and the one in a test's hand.
+/// Every `AppleState` keeps these promises: the limits in front of Apple and the one in a test's hand.
 @Suite("Everyone who tells whether Apple is down")
 struct AppleStateConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -44,7 +44,7 @@ struct AppleStateConformance {
 
     private static func subject(_ limits: AppleLimits, _ apple: SimulatedApple, _ clock: SteppedClock) -> Subject {
         let number = Atomic(1)
-        /// Of another receipt and player each time: none of them is what Apple fails by.
+        /// Each try is of another receipt and player: Apple fails by none of them.
         let ask: @Sendable () async -> AppleAnswer = {
             let next = number.add(1, ordering: .relaxed).newValue
             return await apple.ask(SimulatedApple.receipt("\(next)"), player: Identifier("player-\(next)"))

@@ -19,7 +19,7 @@ struct ConcurrencyGateTests {
         func pass() async { for await _ in stream {} }
     }
 
-    /// What tasks that run at once have to say.
+    /// Collects messages of tasks that run at once.
     private final class Diary: Sendable {
         private let inside = Atomic(0)
         private let most = Atomic(0)
@@ -110,7 +110,7 @@ struct ConcurrencyGateTests {
         let door = Door()
         async let inside: Void? = gate.withPermit { await door.pass() }
         await until { gate.inUse == 1 }
-        // Of two places one is all that the queue may have, and the background has none beside one that waits.
+        // The queue may have one of two places, and the background has none beside a waiting one.
         let queue = RequestKind(.queue, isFirst: true)
         async let first: Void? = gate.withPermit(queue, since: 1) { await door.pass() }
         await until { gate.inUse == 2 }

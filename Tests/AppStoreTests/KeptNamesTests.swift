@@ -29,7 +29,7 @@ struct KeptNamesTests {
 
     private static let dated = "\"purchase_date_ms\":\"1\","
 
-    /// For each name an answer that reads otherwise without it.
+    /// An answer for each name that reads otherwise without it.
     static let answers: [String: String] = [
         "status": answer(), "receipt": answer(), "in_app": answer(), "bundle_id": answer(), "transaction_id": answer(),
         "product_id": answer(), "purchase_date_ms": answer(), "bid": old("\"quantity\":\"1\""),

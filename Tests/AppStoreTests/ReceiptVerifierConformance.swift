@@ -5,7 +5,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every `ReceiptVerifier` promises, the test double included.
+/// Every `ReceiptVerifier` keeps these promises, the test double included.
 @Suite("Every receipt verifier")
 struct ReceiptVerifierConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -160,6 +160,6 @@ struct ReceiptVerifierConformance {
 }
 
 extension AppStoreSimulation {
-    /// Until a request is under way.
+    /// Waits until a request is under way.
     fileprivate func waitUntilAsked() async { await waitUntil { $0.concurrentRequests == 1 } }
 }

@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every `StoreQueries` promises, the one without Apple included.
+/// Every `StoreQueries` keeps these promises, the one without Apple included.
 @Suite("Every asker of the App Store Server API")
 struct StoreQueriesConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -79,7 +79,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    /// It is given what the other one told.
+    /// The double is given the other one's facts.
     private func inMemory(_ asked: Subject) async throws -> InMemoryStoreQueries {
         let queries = InMemoryStoreQueries()
         for id in asked.gems + [asked.vip, asked.inSandbox] {
@@ -198,7 +198,7 @@ extension StoreQueryAnswer {
 }
 
 extension Timestamp {
-    /// Of the clock of client and simulation.
+    /// A time of the clock of client and simulation.
     fileprivate static var ofNow: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

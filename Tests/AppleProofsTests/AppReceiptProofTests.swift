@@ -176,7 +176,7 @@ struct AppReceiptProofTests {
     private static let ed448 = DER.sequence(
         DER.sequence(DER.oid(1, 3, 101, 113)), DER.element(0x03, [UInt8](repeating: 1, count: 58)))
 
-    /// What a receipt with that leaf is worth.
+    /// The verdict on a receipt with that leaf.
     private func signature(of leaf: [UInt8], _ authority: TestAuthority) throws -> LocalSignature? {
         let bytes = try TestReceipt().message(
             payload: TestReceipt().payload, signing: TestReceipt().payload, leaf: leaf,

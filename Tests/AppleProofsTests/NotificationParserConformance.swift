@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// What every `NotificationParser` promises, the one in a test's hand included.
+/// Every `NotificationParser` keeps these promises, the one in a test's hand included.
 @Suite("Every parser of notifications")
 struct NotificationParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -25,7 +25,7 @@ struct NotificationParserConformance {
     }
 
     private static let id = "5f0c9a10-0000-4000-8000-000000000001"
-    /// What no reason may repeat: anyone can post a body.
+    /// The content that no reason may repeat: anyone can post a body.
     private static let content = "com.example.castle"
 
     private func subject(_ implementation: Implementation) throws -> Subject {
@@ -44,7 +44,7 @@ struct NotificationParserConformance {
         switch implementation {
         case .proofReader: return subject
         case .scripted:
-            // It is told what the other one reads.
+            // The double is told what the other one reads.
             let scripted = ScriptedNotifications()
             for body in subject.all { scripted.read(body, as: parser.parse(notification: body)) }
             return Subject(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// What every `ProofParser` promises, the one in a test's hand included.
+/// Every `ProofParser` keeps these promises, the one in a test's hand included.
 @Suite("Every parser of proofs")
 struct ProofParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -55,7 +55,7 @@ struct ProofParserConformance {
         }
     }
 
-    /// It is told what the other one reads.
+    /// The double is told what the other one reads.
     private func scripted(_ read: Subject) -> ScriptedProofs {
         let scripted = ScriptedProofs()
         let receipts = read.receipts

@@ -15,7 +15,7 @@ struct AnnouncedTests {
         "MISSED_PURCHASE_SECONDS": "1",
     ]
 
-    /// Of many clients; then it is killed, and another takes its place.
+    /// The worker grants so many clients' purchases; then it is killed, and another takes its place.
     private static let grantsOfAWorker = 100
 
     /// Apple tells of a purchase of gems that was made just now.
@@ -82,7 +82,7 @@ struct AnnouncedTests {
                 #expect(answers.count { $0 == "receipt.granted" } == 1, "\(number): \(answers)")
             }
             for number in numbers where number % 4 == 1 {
-                // In either order: the event of a worker that died behind its COMMIT is published by another, later.
+                // The order is open: another worker publishes the event of a worker that died behind its COMMIT, later.
                 try await bed.until("a late submission is answered") {
                     bed.answers("p-\(number)").contains("receipt.rejected already_granted")
                 }

@@ -51,7 +51,7 @@ struct AppleToldTests {
         }
     }
 
-    /// As if every lease had ended.
+    /// Ends every lease.
     private func endLeases(in bed: ParkingBed) async throws {
         for table in ["finishes", "refund_requests"] {
             _ = try await bed.number(
@@ -96,7 +96,7 @@ struct AppleToldTests {
                 bed.apple.setBehaviour(nil, of: .finish)
             }
             try await bed.until("it is finished") {
-                // What failed is tried again by the retry settings.
+                // The retry settings govern the next try.
                 if trouble == "finishTold" { try await endLeases(in: bed) }
                 return try await isFinished(id, in: bed)
             }
@@ -147,7 +147,7 @@ struct AppleToldTests {
             try await bed.until("it is decided") {
                 bed.answers("p-1").contains(isRefused ? "receipt.rejected retired_product" : "receipt.granted")
             }
-            // As if the minute, and every lease, had ended.
+            // The minute passes, and every lease ends.
             try await bed.until("it is answered") {
                 _ = try await bed.number(
                     "WITH due AS (UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1) SELECT count(*) FROM due"

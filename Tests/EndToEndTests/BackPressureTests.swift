@@ -58,7 +58,7 @@ extension EndToEnd {
             func owed() async throws -> Int64 {
                 try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) ?? -1 }
             }
-            /// By partition.
+            /// The debts by partition.
             func debts() async throws -> [Int64: Int64] {
                 let statement = "SELECT source_partition, count(*) FROM outbox GROUP BY 1"
                 return try await bed.query(statement) { rows in

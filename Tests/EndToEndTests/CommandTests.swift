@@ -12,7 +12,7 @@ extension EndToEnd {
         #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
         #expect(try await Program.run(["no-such-command"]).code == 64)
         #expect(try await Program.run(["--version"]).code == 0)
-        // Whoever starts the daemon and forgets `run` must not take its end for a good one.
+        // A user who starts the daemon and forgets `run` must not take its end for a good one.
         for group in [[], ["holds"], ["parked"], ["dead-letters"], ["grants"], ["catalog"]] {
             let ending = try await Program.run(group)
             #expect(
@@ -140,7 +140,7 @@ extension EndToEnd {
             try await Seeds.prepare(bed.databaseURL)
             let well = try await Program.run(["check"], environment: bed.environment())
             #expect(well.code == 0, "\(well)")
-            // What signs the samples is no root of Apple's.
+            // The samples' root is no root of Apple's.
             let lines = well.output.split(separator: "\n")
             #expect(lines.count { $0.hasPrefix("WARN    root certificates: 2 of ") } == 1, "\(well)")
             #expect(lines.count { $0.hasPrefix("ok") } == lines.count - 1, "\(well)")
@@ -176,7 +176,7 @@ extension EndToEnd {
                 .write(to: small, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(at: faulty.deletingLastPathComponent()) }
             let settings = bed.environment()
-            // Whoever checks a file, in a review, has no database.
+            // A reviewer who checks a file has no database.
             for (call, environment) in [(["check"], [:]), (["diff"], settings), (["import"], settings)] {
                 let refused = try await Program.run(["catalog"] + call + [faulty.path], environment: environment)
                 #expect(refused.code == 78)
@@ -278,7 +278,7 @@ extension EndToEnd {
         let submission, player: String
     }
 
-    /// Whose each line is, of submissions or of events.
+    /// The owner of each line, of submissions or of events.
     private func events(_ lines: String) throws -> Set<Named> {
         Set(
             try lines.split(separator: "\n").map { line in

@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 
 extension EndToEnd {
-    /// Where a process dies: right after a step, when it is reached for the n-th time.
+    /// The place where a process dies: right after a step, when it is reached for the n-th time.
     struct Crash: Sendable, CustomStringConvertible {
         let point: CrashPoint
         let times: Int

@@ -80,7 +80,7 @@ extension EndToEnd {
                 "SELECT concat_ws('|', operator, change, subject, shown) FROM console_changes ORDER BY id"
             ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
             #expect(entered == ["ann|redrive-dead-letters|reason bad_signature|3"])
-            // As they came at first: each is answered, and nothing is set aside anew.
+            // The records come as at first: each is answered, and nothing is set aside anew.
             try bed.startWorker()
             try await bed.outcomes.until("those put back are answered") { content in
                 (0..<3).allSatisfy { number in content.events.contains { $0.submissionID == "secret-\(number)" } }
@@ -205,7 +205,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await bed.submit(plan.records)
             try await bed.settle(plan)
-            // It finds no offset for a time either: every partition stays where it is.
+            // The command finds no offset for a time either: every partition stays where it is.
             let planned = try await Program.run(
                 ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")

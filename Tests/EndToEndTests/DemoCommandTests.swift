@@ -9,7 +9,7 @@ import Testing
 /// The demo as a whole process.
 @Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
-    /// What only the environment names: an address where nobody listens, and libpq's own ways to another server.
+    /// The environment names these only: an address where nobody listens, and libpq's own ways to another server.
     private static let hostile = [
         "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         "KAFKA_PROPERTIES": "security.protocol=SSL", "PGHOST": "127.0.0.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1",

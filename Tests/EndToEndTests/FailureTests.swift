@@ -106,7 +106,7 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             try await bed.settle(plan)
             #expect(await worker.isReady())
-            // They are written each minute, and at the end.
+            // The lines are written each minute, and at the end.
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let told = worker.log.split(separator: "\n").filter { $0.contains(#""part":"traffic""#) }
@@ -191,7 +191,7 @@ extension EndToEnd {
         try await Testbed.run { bed in
             // The console's alone.
             let all = EndlessPart.allCases.filter { $0 != .databaseWatch }
-            // Not all at once, for each is a whole worker.
+            // The rows run a few at a time, because each is a whole worker.
             for parts in stride(from: 0, to: all.count, by: 4).map({ all[$0..<min($0 + 4, all.count)] }) {
                 let workers = try parts.map { part in
                     (

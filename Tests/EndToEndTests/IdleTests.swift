@@ -23,7 +23,7 @@ extension EndToEnd {
         }
     }
 
-    /// That have ended. A session tells of its own each second.
+    /// The number of ended transactions. A session tells of its own each second.
     private static func transactions(_ bed: Testbed) async throws -> Int64 {
         let sql = """
             SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()

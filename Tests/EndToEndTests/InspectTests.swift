@@ -18,7 +18,7 @@ extension EndToEnd {
             let names = Inspector.names
             var stray = try Inspector.record("p-stray", "bm90IGEgcmVjZWlwdA==")
             stray.key = Array("another".utf8)
-            // Of iOS 6: nobody can prove it, Apple must be asked.
+            // An iOS 6 receipt cannot be proven: Apple must be asked.
             try await bed.submit([
                 stray,
                 Inspector.record(names[0], Receipts.single("9000000000001")),

@@ -103,7 +103,7 @@ struct IntakeTests {
             simulated.hasNotificationURL = true
             put(simulated)
             let port = try await intake(in: bed)
-            // In Apple's place.
+            // Posts in Apple's place.
             let posting = Task { [apple = bed.apple] in
                 try await eventually("Apple was asked for a test") { !apple.notifications().isEmpty }
                 for notification in apple.notifications() {

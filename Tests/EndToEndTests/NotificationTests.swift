@@ -61,7 +61,7 @@ struct NotificationTests {
             try await bed.notify(Self.body("REFUND_REVERSED", of: "8401", day: 3))
             try await bed.until("it is reinstated") { bed.answers("p-1").last == "receipt.reinstated" }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 1)
-            // It leaves in order, with two consumers.
+            // The worker leaves in order, with two consumers.
             successor.terminate()
             #expect(try await blocking { successor.wait() } == 0)
         }
@@ -109,7 +109,7 @@ struct NotificationTests {
             #expect(headers["dead-letter-detail"]?.isEmpty == false)
             try await bed.importCatalog(
                 bed.document.replacing("app_apple_id: 1450000001\n", with: "app_apple_id: 1450000099\n"))
-            // With the worker's roots: by others it would be a dead letter again, and stay.
+            // The command has the worker's roots: by others it would be a dead letter again, and stay.
             let environment = bed.environment(Self.roots)
             try await bed.until("the catalog is in force") {
                 try await Program.run(["dead-letters", "redrive", "--again"], environment: environment).code == 0

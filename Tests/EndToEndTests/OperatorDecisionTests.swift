@@ -4,7 +4,7 @@ import Testing
 
 @testable import Demo
 
-/// What an operator decides of purchases and players, while workers run.
+/// Operators decide about purchases and players while workers run.
 @Suite("An operator's decisions, end to end", .wholeSystem)
 struct OperatorDecisionTests {
     private func expect(_ arguments: String..., in bed: ParkingBed, code: Int32 = 0) async throws -> String {

@@ -18,7 +18,7 @@ struct ParkingTests {
             var worker = try bed.startWorker()
             try await bed.submit("p-parked", receipt)
             try await bed.until("the submission is parked") { try await bed.waits("p-parked", .appleTrouble) }
-            // Its player's later ones, and everybody else's, go on.
+            // The player's later ones, and everybody else's, go on.
             try await bed.submit("p-other", ParkingBed.receipt("7002"))
             try await bed.until("another is granted") { bed.answers("p-other") == ["receipt.granted"] }
             #expect(bed.answers("p-parked").isEmpty)
@@ -51,7 +51,7 @@ struct ParkingTests {
             try await bed.until("all are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 3
             }
-            // With its offsets committed: the record would kill workers before its parked row does.
+            // The worker stops with its offsets committed: the record would kill workers before its parked row does.
             await first.stop()
             for receipt in receipts { bed.apple.register(receiptData: receipt, behaviour: nil) }
             var worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
@@ -59,7 +59,7 @@ struct ParkingTests {
             try await bed.until("it is set aside, and what was beside it is granted") {
                 if !worker.isRunning {
                     deaths += 1
-                    // What a minute would do.
+                    // The update stands for a minute.
                     _ = try await bed.number(
                         """
                         WITH freed AS (UPDATE parked SET leased_until = now() - interval '1 second'

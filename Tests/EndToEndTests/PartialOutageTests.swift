@@ -50,7 +50,7 @@ struct PartialOutageTests {
             try await bed.until("everybody else is granted") {
                 (0..<228).allSatisfy { bed.answers("p-\($0)") == ["receipt.granted"] }
             }
-            // What fails leaves memory.
+            // The failing ones leave memory.
             try await bed.until("those are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 120
             }
@@ -58,7 +58,7 @@ struct PartialOutageTests {
         }
     }
 
-    /// As many as open the circuit fill the window, and none of them is ever answered.
+    /// So many fill the window that the circuit opens, and none of them is ever answered.
     @Test(
         "sixty players whose one receipt always gets 21005 leave room for others in a window of 24, with nobody before them"
     )
@@ -142,7 +142,7 @@ struct PartialOutageTests {
                 try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'hog'") == 20
             }
             let granted = try await bed.number("SELECT sum(transaction_id::bigint - 61000)::bigint FROM grants")
-            // Of 0 to 20 the one that is missing.
+            // One of 0 to 20 is missing.
             let missing = Int(210 - granted)
             try await bed.submit("p-again", receipts[missing], player: "hog")
             try await bed.until("it is granted as well") {

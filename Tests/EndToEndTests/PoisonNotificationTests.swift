@@ -69,7 +69,7 @@ struct PoisonNotificationTests {
             let letters = bed.outcomes.collected.deadLetters.values.flatMap(\.self)
             #expect(letters.map(\.value) == [Array(told[1].body.utf8)])
             #expect(letters.first?.headers.contains { $0.value == Array("crashed".utf8) } == true)
-            // What comes now is taken as ever.
+            // A record that comes now is taken as ever.
             try await bed.submit("s-50", ParkingBed.receipt("9550"))
             try await bed.until("a later submission is answered") { bed.answers("s-50") == ["receipt.granted"] }
             #expect(worker.isRunning)

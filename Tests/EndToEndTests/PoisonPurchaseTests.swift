@@ -27,7 +27,7 @@ struct PoisonPurchaseTests {
         try await bed.until("it is set aside, and what was beside it is granted", seconds: 240) {
             if !worker.isRunning {
                 deaths += 1
-                // What minutes would do.
+                // The update stands for minutes.
                 _ = try await bed.number(
                     """
                     WITH freed AS (UPDATE \(table) SET leased_until = now() - interval '1 second'
@@ -72,7 +72,7 @@ struct PoisonPurchaseTests {
             }
             #expect(deaths == 6, "\(deaths) deaths")
             #expect(worker.isRunning && bed.answers("p-1").isEmpty)
-            // What comes now is delivered as ever.
+            // A purchase that comes now is delivered as ever.
             try await bed.account(ServerApp.token(4), isOf: "p-4")
             try await announce("9004", token: ServerApp.token(4), in: bed)
             try await bed.until("a later one is granted") { bed.answers("p-4") == ["receipt.granted"] }

@@ -29,7 +29,7 @@ extension EndToEnd {
             // The fourth was to read it once more, in order to park it.
             #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
-            // Without a grudge: what comes now is taken side by side, and the workers live.
+            // Later records are taken side by side, and the workers live.
             var more = Plan()
             for number in 500..<540 { more.addGenuine(number, player: "later-\(number)") }
             try await bed.submit(more.records)

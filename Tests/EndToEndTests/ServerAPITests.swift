@@ -110,7 +110,7 @@ extension EndToEnd {
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
                 // One is tried; its answer wakes the other. A try may come while the app is still held back.
                 try await eventually("both are granted") {
-                    // It may just have been answered.
+                    // The submission may just have been answered.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())
                     return ["8811", "8812"].allSatisfy { answers($0, in: bed) == ["receipt.granted"] }
                 }

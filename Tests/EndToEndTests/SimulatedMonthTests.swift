@@ -24,12 +24,12 @@ struct SimulatedMonthTests {
         // A month goes by in minutes: what Apple would take in an hour has to be asked in seconds.
         "APPLE_MAX_REQUESTS_PER_SECOND": "1000",
     ])
-    /// What one of the players' days takes.
+    /// The length of a player's day.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
     private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
     /// Notifications that are only found in Apple's history, of ten.
     private static let lostOfTen = 3
-    /// Over which questions about subscriptions that end at once are spread, and a few more.
+    /// The time over which questions about subscriptions that end at once are spread, and a few more.
     private static let longestSpreadSeconds = 720
 
     private static func plan() -> SimulatedLife.Plan {
@@ -42,7 +42,7 @@ struct SimulatedMonthTests {
         return plan
     }
 
-    /// Told by the store and not yet on its way.
+    /// The notifications that the store made and that are not on their way yet.
     private final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -69,7 +69,7 @@ struct SimulatedMonthTests {
         try await ParkingBed.run(options: configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
             let summary = try await live(told, in: bed)
-            // From now on nothing renews: whatever is in force is asked about once its period has passed.
+            // Nothing renews from now on: every subscription in force is asked about once its period has passed.
             let questions = bed.apple.counters.endpoints[SimulatedEndpoint.subscriptions.rawValue] ?? 0
             let seconds = TestScale.seconds(for: Self.players)
             #expect(summary.subscriptions.count > 10 && summary.purchases.count > 50)
@@ -125,7 +125,7 @@ struct SimulatedMonthTests {
             if Self.now() - start > Int64(8 * (kills + 1)) * Self.dayMilliseconds, kills < 3 {
                 kills += 1
                 await bed.kill(worker)
-                // As if its lease of Apple's history had ended by time, two minutes later.
+                // The lease of Apple's history ends, as by time two minutes later.
                 _ = try await bed.number("UPDATE notification_history SET leased_until = '-infinity' RETURNING 1::int8")
                 worker = try bed.startWorker(Self.settings)
             }
@@ -146,8 +146,8 @@ struct SimulatedMonthTests {
         summary.purchases + summary.subscriptions.flatMap(\.periods)
     }
 
-    /// Ids with their players that are paid for, and not granted to whoever paid. What was refunded or given up for another
-    /// plan may have been so before it could be granted.
+    /// Ids with their players that are paid for, and not granted to whoever paid. A purchase that was refunded or given
+    /// up for another plan may have been so before it could be granted.
     private static func missing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let granted = try await bed.rows(
             "SELECT transaction_id || ' ' || player_id FROM grants WHERE revoked_at IS NULL")
@@ -183,7 +183,7 @@ struct SimulatedMonthTests {
         return Set(wanted).symmetricDifference(kept)
     }
 
-    /// What store and ledger have of one subscription, for whoever looks why they differ.
+    /// The store's and the ledger's view of one subscription, for people who look why they differ.
     private static func story(of id: String, _ summary: StoreSummary, in bed: ParkingBed) async throws -> String {
         let wanted = summary.subscriptions.filter { $0.originalTransactionID == id }
         let periods = Set(wanted.flatMap(\.periods).map(\.transactionID))

@@ -86,7 +86,7 @@ struct DeadLetterTests {
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
-        // Not even where another field is repeated after it.
+        // The sender is unknown even if another field is repeated after it.
         let twice = plain.adding("player_id", #""player-2""#).with("order_id", #""1""#).adding("order_id", #""2""#)
         #expect(twice.deadLetter?.sender == nil)
         let order = plain.with("order_id", #""1""#).adding("order_id", #""2""#)

@@ -12,7 +12,7 @@ struct JudgePurchaseTests {
         var purchase: StorePurchase
         var isExpiredSubscription = false
         var signature = ParsedProof.Signature.notProvable
-        /// How often each doubtful answer was given before.
+        /// The number of times that each doubtful answer was given before.
         var doubts = 0
         var isDecidedAgain = false
 
@@ -46,7 +46,7 @@ struct JudgePurchaseTests {
         var testDescription: String { "\(verdict)" }
     }
 
-    /// In the contract's order; each can be added to all behind it.
+    /// The faults in the contract's order; each can be added to all behind it.
     static let faults: [Fault] = [
         Fault(verdict: .reject(.bindingMismatch)) { $0.submission = Sample.submission(token: Sample.otherToken) },
         Fault(verdict: .reject(.upgraded)) { $0.purchase.isUpgraded = true },

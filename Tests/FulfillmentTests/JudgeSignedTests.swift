@@ -78,7 +78,7 @@ struct JudgeSignedTests {
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
         let wanting = Sample.submission(productID: Self.dear)
         #expect(judge(answer, signing: signed, submission: wanting) == .needs(.named(["2"], in: .production)))
-        // What the submission does not name is as Apple now tells it.
+        // Other purchases are as Apple now describes them.
         guard case .decided(.each(let judged)) = judge(answer, signing: signed) else {
             Issue.record("nothing is decided")
             return

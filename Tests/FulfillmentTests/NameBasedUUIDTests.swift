@@ -99,7 +99,7 @@ struct NameBasedUUIDTests {
         ]
         #expect(!others.contains(plain.identity(proof: proof)))
         #expect(Set(others).count == others.count)
-        // What the client merely says of itself names nothing.
+        // The client's own words name nothing.
         let chatty = Sample.submission("s", player: "p", productID: "x", orderID: "y", currency: "CNY")
         #expect(chatty.identity(proof: proof) == plain.identity(proof: proof))
     }

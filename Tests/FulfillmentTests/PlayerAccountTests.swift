@@ -23,7 +23,7 @@ struct PlayerAccountTests {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
         #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
         #expect(decode(Self.key, nil) == .account(PlayerAccount(token: token, player: nil)))
-        // What is in front of the last slash is the app's.
+        // The part before the last slash is the app's.
         let odd = AccountTokenKey(bundleID: "a/b", token: Self.token)
         #expect(decode("a/b/\(Self.token)", nil) == .account(PlayerAccount(token: odd, player: nil)))
     }

@@ -92,7 +92,7 @@ struct ProofEvidenceTests {
         #expect(!one.recalls(answer([Sample.purchase("3")])) && !one.recalls(answer([])))
         #expect(!both.recalls(answer([Sample.purchase("1"), Sample.purchase("3")])))
         #expect(!receipt(Sample.content(purchases: [Sample.purchase("1")]), .notProvable).recalls(first))
-        // What a receipt cannot say, and rules may go by.
+        // The facts that a receipt cannot hold, and rules may use.
         let more: [(inout StorePurchase) -> Void] = [
             { $0.appAccountToken = "t" }, { $0.appTransactionID = "a" }, { $0.cancelledAt = Sample.recordTime },
             { $0.ownership = .familyShared }, { $0.quantity = 2 }, { $0.expiresAt = Sample.recordTime },

@@ -47,7 +47,7 @@ struct RecordTimeTests {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
         #expect(verdict(at: Self.none, takenAt: taken.adding(milliseconds: 7 * Self.day)) == Self.over)
-        // It cannot have been taken before it was bought either: Apple told of this period later.
+        // The record cannot have been taken before the purchase either: Apple reported this period later.
         #expect(verdict(at: Self.none, takenAt: Self.period.purchasedAt.adding(milliseconds: -1)) == Self.over)
         // A record's own time comes first.
         #expect(verdict(at: taken, takenAt: Sample.recordTime) == Self.runs)

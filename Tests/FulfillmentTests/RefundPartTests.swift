@@ -48,7 +48,7 @@ struct RefundPartTests {
         let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (66_667, 2))).units == 2)
-        // It shows the very refund that it reverses.
+        // The reversal shows the very refund that it reverses.
         #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
     }
 

@@ -71,7 +71,7 @@ struct RiskSignalTests {
         #expect(risk("2", "second", day: 2).isEmpty)
         #expect(risk("3", nil, day: 3).isEmpty)
         #expect(risk("4", "third", isHeld: true, day: 4) == ["many_accounts"])
-        // What is held was not bought for good: it does not count for the next.
+        // A held purchase was not bought for good: it does not count for the next.
         #expect(risk("5", "second", day: 5).isEmpty)
         #expect(risk("6", "fourth", day: 6) == ["many_accounts"])
         #expect(risk("7", nil, day: 7) == ["many_accounts"])

@@ -66,7 +66,7 @@ struct RuleOrderTests {
         (.sandboxNotAllowed, { $0.content.environment = .sandbox }),
     ]
 
-    /// What a submission is screened by, sound until a fault is added.
+    /// The facts that a submission is screened by, sound until a fault is added.
     private struct Local {
         var bundle = Sample.bundle
         var content = Sample.content()

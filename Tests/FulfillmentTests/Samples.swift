@@ -83,6 +83,6 @@ extension OutcomeEvent {
 }
 
 extension AppPolicy {
-    /// As the first version of a catalog says it.
+    /// The terms in the first version of a catalog.
     var terms: AppTerms { AppTerms(self, catalogVersion: 1) }
 }

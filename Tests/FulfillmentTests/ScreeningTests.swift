@@ -76,13 +76,13 @@ struct ScreeningTests {
         // A property list, blanks in front.
         let list = Submission.Proof.receipt(Base64.encode(Array(" {x}".utf8)))
         #expect(screen(list, as: .malformed, app: app).reason == nil)
-        // What Apple could not say otherwise of, and what it would only read junk in.
+        // Apple would judge these no better, or would only read junk in them.
         #expect(screen(jws, as: .malformed, app: app).reason == .malformedReceipt)
         #expect(screen(jws, as: .read(content, .forged), app: app).reason == .unauthenticReceipt)
         #expect(screen(.receipt("!"), as: .malformed, app: app).reason == .malformedReceipt)
         let junk = Submission.Proof.receipt(Base64.encode(Array("com.urus.iap.96657290".utf8)))
         #expect(screen(junk, as: .malformed, app: app).reason == .malformedReceipt)
-        // What it says against itself counts all the same.
+        // The receipt's own environment counts all the same.
         #expect(reason(Sample.content(environment: .sandbox), .forged, app: app) == .sandboxNotAllowed)
         var foreign = content
         foreign.bundleID = "com.example.other"

@@ -93,7 +93,7 @@ struct SubscriptionTests {
         }
     }
 
-    /// How many changes there were depends on the order; what it is in the end does not.
+    /// The number of changes depends on the order; the final state does not.
     private static func renumbered(_ subscription: Subscription, _ revision: Int32) -> Subscription {
         var fact = SubscriptionFact(
             originalTransactionID: subscription.originalTransactionID, bundleID: subscription.bundleID,

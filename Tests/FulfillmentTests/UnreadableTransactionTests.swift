@@ -58,7 +58,7 @@ struct UnreadableTransactionTests {
                 #expect(proof.question(for: app) == .transaction("1000", Self.credentials))
             }
         }
-        // What is sound is believed while it is fresh.
+        // A sound proof is believed while it is fresh.
         let sound = Self.proof(Self.purchase())
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }

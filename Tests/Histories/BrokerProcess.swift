@@ -46,7 +46,7 @@ final class BrokerProcess: Sendable {
 
     private static let isWantedDown = Atomic(false)
 
-    /// What the process does: it never returns.
+    /// Runs the process: it never returns.
     static func serve(prefix: String) async throws {
         signal(SIGUSR1) { _ in BrokerProcess.isWantedDown.store(true, ordering: .relaxed) }
         signal(SIGUSR2) { _ in BrokerProcess.isWantedDown.store(false, ordering: .relaxed) }

@@ -1,13 +1,13 @@
-/// What may occur in a history. Each history has a random half of them switched off: what is always on hides what needs it
+/// A feature of histories. Each history has a random half of them switched off: what is always on hides what needs it
 /// off (swarm testing).
 enum Feature: String, CaseIterable, Sendable {
-    // What is bought.
+    // These features are about purchases.
     case quantities, nonConsumables, subscriptions, familySharing
     case restores, renewals, upgrades, conversions, endings, trials, seats
-    // What Apple takes back, and how it tells of anything.
+    // These features are about Apple's refunds and announcements.
     case refunds, parts, reversals
     case lostNews, doubledNews, lateNews, askedHistory
-    // Who submits what.
+    // These features are about submissions.
     case thieves, forgeries, foreignProofs, signedTransactions, bareIDs, oldReceipts, oddFacts, staleProofs
     case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts, boundAccounts, crowds, malformed
     // The surroundings.
@@ -15,7 +15,7 @@ enum Feature: String, CaseIterable, Sendable {
     case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts
     case putBacks, cuts, hangs, brokerTrouble
     case operators, transfers, catalogChanges, erasures, redrives
-    // How the time passes.
+    // These features are about the passing of time.
     case longWaits, shortWaits
 }
 

@@ -38,7 +38,7 @@ extension Drawing {
         if !taken.isEmpty { submit() }
     }
 
-    /// How Apple's notification comes: 0 at once, 1 never, 2 twice, 3 late.
+    /// The way of Apple's notification: 0 at once, 1 never, 2 twice, 3 late.
     private mutating func told() -> Int {
         if may(.lostNews, 30) { return 1 }
         if may(.doubledNews, 30) { return 2 }
@@ -134,7 +134,7 @@ extension Drawing {
         if may(.tokens, 30) { choices["token"] = chance.below(3) }
         if may(.hints, 40) {
             choices["hint"] = 1 + chance.below(2)
-            // Of the same account, so that it may be something that the proof does not hold yet.
+            // The purchase is of the same account, so that it may be one that the proof does not hold yet.
             let own = bought.filter { $0.account == proof.bought.account && $0.app == proof.bought.app }
             choices["product"] = recent(own.map(\.product)) ?? 0
         }

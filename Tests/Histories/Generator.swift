@@ -1,4 +1,4 @@
-/// Draws histories. What it draws depends on the seed and on the histories before, by the pairs of features that they had.
+/// Draws histories. The draw depends on the seed and on the histories before, by the pairs of features that they had.
 struct Generator {
     let seed: UInt64
     private let pool: [Feature]
@@ -11,7 +11,7 @@ struct Generator {
         self.pool = pool
     }
 
-    /// The next history. Of several sets of features the one is taken that has the most pairs not yet met.
+    /// The next history. The set of features with the most pairs not yet met is taken.
     mutating func next() -> History {
         var chance = Chance(seed: seed, number: number)
         number += 1
@@ -95,7 +95,7 @@ struct Drawing {
         return history
     }
 
-    /// What is left open is closed, so that a history ends in a state that the model can judge.
+    /// Closes everything that is open, so that a history ends in a state that the model can judge.
     private mutating func finish() {
         if hasKept, may(.putBacks, 80) { add(.putBack) }
         if let hopeless { add(.demand, ["of": hopeless]) }

@@ -2,11 +2,11 @@
 /// out, they do nothing.
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
-        // At Apple.
+        // These steps happen at Apple.
         case buy, restore, renew, fail, upgrade, convert, extend, expire, refund, reverse
-        // On a device, and at the game server.
+        // These steps happen on a device, and at the game server.
         case take, submit, again, bind, crowd
-        // At Apple's and the broker's post.
+        // This step happens at Apple's and the broker's post.
         case deliver
         // Time: by the calendar of the history, and by the clock.
         case wait, pause, settle
@@ -50,12 +50,12 @@ struct Step: Sendable, Hashable {
     }
 }
 
-/// The list of choices that a world plays. What is read from a file is played exactly as what was drawn.
+/// The list of choices that a world plays. A history read from a file is played exactly as a drawn one.
 struct History: Sendable {
     /// Beside the steps: what the world is like. `startDays`: how long ago it begins; `slow`: Apple's timeout is 10 s.
     var world: [String: Int] = [:]
     var steps: [Step] = []
-    /// What may occur in it, where it was drawn.
+    /// The features of a drawn history.
     var features: Set<Feature> = []
 
     /// Lines that begin with `#` are for people.

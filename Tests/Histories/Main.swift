@@ -55,7 +55,7 @@ struct Histories: AsyncParsableCommand {
     @Option(help: .hidden)
     var broker: String?
 
-    /// Of this program.
+    /// The path of this program.
     static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
 
     mutating func run() async throws {

@@ -4,7 +4,7 @@ import HistoryModel
 import Kafka
 import Synchronization
 
-/// What Apple made and nobody has posted yet.
+/// The notifications that Apple made and nobody has posted yet.
 final class Mail: Sendable {
     private let made = Mutex<[SignedNotification]>([])
 

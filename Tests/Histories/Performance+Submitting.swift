@@ -3,7 +3,7 @@ import Encodings
 import Foundation
 import HistoryModel
 
-/// What devices have and game servers send.
+/// Submits what devices have and game servers send.
 extension Performance {
     /// A device takes a proof of what it has now: form 0 a receipt, 1 a signed transaction, 2 an id, 3 a receipt of iOS 6.
     func take(_ step: Step) {

@@ -6,7 +6,7 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// What is done to the worker and to what it needs, and what operators do.
+/// Changes the worker and its surroundings, and acts as operators do.
 extension Performance {
     func disturb(_ step: Step) async throws {
         facts.conditions.isCalm = false
@@ -97,7 +97,7 @@ extension Performance {
         for pid in pids { Foundation.kill(pid, SIGCONT) }
     }
 
-    /// When 1: while Apple is asked. When 2: behind an event.
+    /// Kills the worker. When 1: while Apple is asked. When 2: behind an event.
     private func kill(_ step: Step) async throws {
         for _ in 0..<max(1, step["times"]) {
             let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
@@ -160,7 +160,7 @@ extension Performance {
         troubles.firstHonest = facts.submissions.count
     }
 
-    /// What was sent behind hopeless receipts is decided while those still fail.
+    /// Submissions behind hopeless receipts are decided while those still fail.
     private func demand(_ step: Step) async throws {
         guard let first = troubles.firstHonest else { return }
         let hopeless = troubles.hopeless

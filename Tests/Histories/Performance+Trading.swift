@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// What happens at Apple, and how it tells of it.
+/// Acts at Apple, and announces it.
 extension Performance {
     func app(_ choice: Int) -> Scenery.SoldApp { Scenery.apps[choice % Scenery.apps.count] }
 
@@ -134,7 +134,7 @@ extension Performance {
         }
     }
 
-    /// Which word of which purchase a notification carries.
+    /// Notes which word of which purchase a notification carries.
     private func note(_ notification: SignedNotification, of id: String) {
         let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
         let subject = notification.transactionID ?? id
@@ -175,7 +175,7 @@ extension Performance {
         }
     }
 
-    /// What Apple says of subscriptions in the end, where all of it was told.
+    /// Notes Apple's final words about subscriptions, if all of them were delivered.
     func noteSubscriptions() {
         let present = Self.clock
         let untold = post.untold
@@ -186,7 +186,7 @@ extension Performance {
                 !conversions.contains(one.originalID)
             else { continue }
             // Billing failed before the period's end: a notification says grace period, and verifyReceipt's answer, by its expiry
-            // ahead, active (section 14). The newest word counts, and nothing tells here which that is.
+            // ahead, active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
             guard !one.renewal.isInBillingRetry || one.expiresAt <= present else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(
                 state: one.state(at: present).rawValue, product: one.product.id, willRenew: one.renewal.isOn)

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Plays a history in a world: it keeps the facts for the model and the trace for people.
 final class Performance {
-    /// What a device sends of what it has.
+    /// A device's proof.
     struct Proof {
         var field: String
         var text: String
@@ -31,13 +31,13 @@ final class Performance {
     struct Post {
         /// Transactions of which something never came.
         var untold: Set<String> = []
-        /// What comes late.
+        /// The late notifications.
         var held: [SignedNotification] = []
-        /// By the id of a notification: its purchase, which refund of it, and when it was signed.
+        /// The words by the id of a notification: its purchase, which refund of it, and when it was signed.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
     }
 
-    /// What a database that was kept knows of operators: all later orders are lost with it.
+    /// A backup's knowledge of operators: all later orders are lost with it.
     struct Backup {
         let operators: Int
         let catalogs: Int
@@ -48,7 +48,7 @@ final class Performance {
         var hopeless: [String] = []
         /// Purchases of which Apple says another thing than it should.
         var purchases: Set<String> = []
-        /// How many were submitted before the honest ones.
+        /// The number of submissions before the honest ones.
         var firstHonest: Int?
         /// Honest submissions that were not decided while others failed.
         var late: [String] = []
@@ -61,7 +61,7 @@ final class Performance {
     var trace: [String] = []
     /// Seconds, by the kind of step.
     private(set) var times: [String: Double] = [:]
-    /// By the number of the step.
+    /// The purchases by the number of the step.
     var bought: [Int: String] = [:]
     var proofs: [Int: Proof] = [:]
     var sent: [Int: Sent] = [:]
@@ -108,7 +108,7 @@ final class Performance {
             times[step.kind.rawValue, default: 0] += Date.now.timeIntervalSince(began)
         }
         await makeWell()
-        // What was only late comes.
+        // Late notifications come now.
         for notification in post.held { try await deliver(notification) }
         post.held = []
         if history.world["history"] == 1 { tellByHistory() }

@@ -1,15 +1,15 @@
 import Foundation
 import HistoryModel
 
-/// What came of a history.
+/// The result of a history.
 struct Outcome: Sendable {
     var differences: [Difference] = []
     var trace: [String] = []
     var submissions = 0
     var seconds = 0.0
-    /// How long its parts took: the start, each kind of step, the judging, the end.
+    /// The time of its parts: the start, each kind of step, the judging, the end.
     var times: [String: Double] = [:]
-    /// What else than the worker failed: the history says nothing.
+    /// The failure of something else than the worker: the history says nothing.
     var trouble: String?
 
     var failed: Bool { !differences.isEmpty }
@@ -101,7 +101,7 @@ extension History {
 }
 
 extension Event {
-    /// For the story, where a difference is about its purchase or its submission.
+    /// The step as a line of the story, if a difference is about its purchase or its submission.
     fileprivate func line(in differences: [Difference]) -> String? {
         let isTold = differences.contains { difference in
             transaction.map { difference.text.contains($0) } ?? false

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// Who and what every history is about: players, their Apple accounts, apps and products.
+/// The parts of every history: players, their Apple accounts, apps and products.
 enum Scenery {
     static let players = ["anna", "ben", "cleo", "dora"]
     static let accounts = 6
@@ -41,7 +41,8 @@ enum Scenery {
             requiresToken: true),
     ]
 
-    /// In the order of a step's choice `product`. The catalog does not know the last one, until it is changed.
+    /// The products in the order of a step's choice `product`. The catalog does not know the last one, until it is
+    /// changed.
     static let products = ["gems", "gold", "builder", "month", "year", "comet"]
     static let plans: Set<String> = ["month", "year"]
     static let day: Int64 = 86_400_000
@@ -89,7 +90,7 @@ enum Scenery {
             }.joined(separator: "\n") + "\n"
     }
 
-    /// What the model knows of an app.
+    /// The model's rules of an app.
     static func rules(_ app: SoldApp) -> App {
         var rules = App(bundleID: app.bundleID)
         rules.hasServerAPI = app.hasServerAPI
@@ -104,8 +105,8 @@ enum Scenery {
     static let signing = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("seeds/signing")
 
-    /// How soon the group goes on without a worker that was killed. The in-process broker wants 3,200 ms at least, a real
-    /// one 6,000 by its defaults.
+    /// The time after which the group goes on without a worker that was killed. The in-process broker wants 3,200 ms at
+    /// least, a real one 6,000 by its defaults.
     static func consumer(sessionMilliseconds: Int) -> String {
         "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
     }

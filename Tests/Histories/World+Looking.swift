@@ -1,12 +1,12 @@
 import HistoryModel
 import Postgres
 
-/// What can be seen of the worker from outside.
+/// Looks at the worker from outside.
 extension World {
     /// Records of both inbound topics that no worker has committed; nil where the broker does not say.
     func lag() async -> Int64? { await lagReader.lag() }
 
-    /// What the database still has to do, empty where nothing; nil where it cannot be asked.
+    /// The database's remaining work, empty if there is none; nil if it cannot be asked.
     func owed() async -> String? {
         try? await looking.run { session in
             let rows = try session.execute(
@@ -25,7 +25,7 @@ extension World {
         }
     }
 
-    /// What `subscriptions` says: by original transaction id.
+    /// The rows of `subscriptions`, by original transaction id.
     func subscriptions() async throws -> [String: SubscriptionFact] {
         try await looking.run { session in
             let rows = try session.execute(
@@ -40,7 +40,7 @@ extension World {
         }
     }
 
-    /// As if the times had passed for which something waits, and the leases of what was killed.
+    /// Makes waiting rows due, and ends the leases of killed workers.
     func hurry() async {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions", "outbox"].map {
             "UPDATE \($0) SET leased_until = NULL WHERE leased_until > now()"

@@ -22,7 +22,7 @@ final class World: Sendable {
     let producer: KafkaProducer
     let outcomes: OutcomeReader
     let lagReader: LagReader
-    /// For what is looked at again and again.
+    /// The pool for repeated looks.
     let looking: PostgresPool
     let settings: [String: String]
     let prefix: String

@@ -1,4 +1,4 @@
-/// Why a purchase may not be granted to whoever submits it. `certain`: it never is.
+/// A reason why a purchase may not be granted to whoever submits it. `certain`: it never is.
 struct Obstacle: Hashable {
     let reason: String
     let isHold: Bool
@@ -31,7 +31,7 @@ extension Model {
         return claims + toldClaims(on: purchase)
     }
 
-    /// Section 4: nil where this submission can never bring this purchase to its player.
+    /// Reasons: nil where this submission can never bring this purchase to its player.
     private func claim(of submission: Submission, on purchase: Purchase) -> Claim? {
         guard whole(submission).allSatisfy({ !$0.isCertain }) else { return nil }
         let isHeld = submission.holds.contains(purchase.id)
@@ -43,7 +43,7 @@ extension Model {
             isCertain: isHeld && obstacles.isEmpty && whole(submission).isEmpty, submission: submission)
     }
 
-    /// What an operator lets through, or a new catalog.
+    /// Whether an operator, or a new catalog, lets it through.
     private func isReleased(_ obstacle: Obstacle, _ purchase: Purchase) -> Bool {
         guard obstacle.isHold else { return false }
         return facts.operators.contains { $0.order == .release && $0.transactionID == purchase.id }
@@ -72,7 +72,7 @@ extension Model {
             && held.allSatisfy { owner(of: $0.id) ?? submission.player == submission.player }
     }
 
-    /// Sections 13 and 14: what nobody submitted.
+    /// Announced purchases: those that nobody submitted.
     private func toldClaims(on purchase: Purchase) -> [Claim] {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
             let told = purchase.toldAt.first
@@ -133,7 +133,7 @@ extension Model {
         }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
         if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
-            // What Apple reveals may have been bought behind the record: then the present counts.
+            // A purchase that Apple reveals may have been made after the record: then the present counts.
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
             if expiresAt <= time {

@@ -1,14 +1,14 @@
-/// What happened in a history, as an observer who sees everything tells it: what was bought at Apple and by whom, what was
-/// submitted, what was told. The model judges by these facts and by nothing that the worker says of itself.
+/// The events of a history, as an observer who sees everything tells them: purchases at Apple and their buyers,
+/// submissions, announcements. The model judges by these facts and by nothing that the worker says of itself.
 public struct Facts: Sendable {
-    /// By bundle id. What is not here is in no catalog.
+    /// The apps by bundle id. A product that is not here is in no catalog.
     public var apps: [String: App] = [:]
-    /// By transaction id.
+    /// The purchases by transaction id.
     public var purchases: [String: Purchase] = [:]
-    /// In the order sent. A record that was sent twice is here twice.
+    /// The submissions in the order sent. A record that was sent twice is here twice.
     public var submissions: [Submission] = []
     public var operators: [OperatorAct] = []
-    /// By original transaction id, where all was told that Apple says of it.
+    /// The subscriptions by original transaction id, if Apple's words about them were all delivered.
     public var subscriptions: [String: SubscriptionFact] = [:]
     public var conditions = Conditions()
 
@@ -29,7 +29,7 @@ public struct App: Sendable {
     public var missed = Missed.off
     /// `renewals: follow`.
     public var followsRenewals = false
-    /// By product id; what is not here the catalog does not know.
+    /// The products by product id; the catalog does not know others.
     public var products: [String: Status] = [:]
     /// The players that the game has said for a token, by token.
     public var accounts: [String: Set<String>] = [:]
@@ -64,7 +64,7 @@ public struct Purchase: Sendable {
     public var isFamilyShared = false
     public var isUpgraded = false
     public var previousOriginalID: String?
-    /// When Apple signed notifications of the purchase that reached the topic.
+    /// The signing times of notifications of the purchase that reached the topic.
     public var toldAt: [Int64] = []
     /// Apple's words about refunds, oldest first.
     public var refunds: [RefundWord] = []
@@ -84,7 +84,7 @@ public struct Purchase: Sendable {
         self.payer = payer
     }
 
-    /// What can be granted once: a period is one by what Apple charged for it, a non-consumable by its original.
+    /// The unit that can be granted once: a period by Apple's charge for it, a non-consumable by its original.
     var goods: String {
         switch kind {
         case .autoRenewable: "period \(line ?? "\(originalID) \(purchasedAt)")"
@@ -97,9 +97,9 @@ public struct Purchase: Sendable {
 /// REFUND, REVOKE or REFUND_REVERSED of a purchase.
 public struct RefundWord: Sendable {
     public let signedAt: Int64
-    /// Of the whole quantity, in thousandths of a per cent: what is refunded in all from then on.
+    /// The refunded part of the whole quantity, in thousandths of a per cent: in all from then on.
     public let thousandths: Int
-    /// It took the last refund back.
+    /// Whether it took the last refund back.
     public let isReversal: Bool
     /// Whether it reached the topic.
     public var isDelivered: Bool
@@ -115,7 +115,7 @@ public struct RefundWord: Sendable {
 /// One record of the submissions topic.
 public struct Submission: Sendable {
     public enum Form: Sendable { case receipt, signedTransaction, transactionID }
-    /// What the signature of a proof is worth. `forged`: it fails. `malformed`: the record is no submission.
+    /// The worth of a proof's signature. `forged`: it fails. `malformed`: the record is no submission.
     public enum Quality: Sendable { case proven, unproven, forged, unreadable, malformed }
 
     public let id: String
@@ -128,7 +128,7 @@ public struct Submission: Sendable {
     public var proofBundleID: String
     /// Transactions in the proof.
     public var holds: [String]
-    /// When Apple signed the proof.
+    /// The time at which Apple signed the proof.
     public var signedAt: Int64
     public var hint: String?
     public var token: String?
@@ -136,9 +136,9 @@ public struct Submission: Sendable {
     public var judgedAt: Int64?
     /// A fact of the proof that decides and cannot be read.
     public var oddity: Oddity?
-    /// What Apple says of the proof as a whole, where it refuses it.
+    /// Apple's reason to refuse the proof as a whole.
     public var refusal: String?
-    /// Where Kafka has it.
+    /// The place in Kafka.
     public var place = Place(partition: -1, offset: -1)
 
     public init(
@@ -155,11 +155,11 @@ public struct Submission: Sendable {
     }
 }
 
-/// What is odd about a transaction that Apple signed.
+/// The oddity of a transaction that Apple signed.
 public enum Oddity: Sendable {
     /// A fact that decides: held, or asked of Apple by name.
     case decidingFact
-    /// Its id or product: refused at once.
+    /// The id or product is odd: refused at once.
     case identity
 }
 
@@ -173,11 +173,11 @@ public struct Place: Sendable, Hashable {
     }
 }
 
-/// What an operator ordered, and the command acknowledged.
+/// An operator's order that the command acknowledged.
 public struct OperatorAct: Sendable {
     public enum Order: Sendable, Equatable {
         case release, refuse, revoke, reinstate
-        /// Of a subscription, to this player.
+        /// A subscription goes to this player.
         case transfer(String)
     }
 
@@ -190,7 +190,7 @@ public struct OperatorAct: Sendable {
     }
 }
 
-/// What Apple, or the ledger, says of a subscription.
+/// Apple's, or the ledger's, facts about a subscription.
 public struct SubscriptionFact: Sendable, Equatable {
     public let state: String
     public let product: String
@@ -203,13 +203,13 @@ public struct SubscriptionFact: Sendable, Equatable {
     }
 }
 
-/// What was done to the surroundings, where that changes what may come of a history.
+/// The changes of the surroundings that affect the possible results of a history.
 public struct Conditions: Sendable {
-    /// When the history ended, by the real clock.
+    /// The end of the history, by the real clock.
     public var now: Int64 = 0
-    /// The database was put back to an earlier state.
+    /// The database was restored to an earlier state.
     public var wasPutBack = false
-    /// What an operator did that a database put back has lost.
+    /// The operators' acts that a restored database has lost.
     public var lostOrders: Set<String> = []
     /// Players whom an operator erased: what is theirs has a pseudonym from then on.
     public var erased: Set<String> = []

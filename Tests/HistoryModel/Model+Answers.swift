@@ -1,4 +1,4 @@
-/// What each submission is answered: sections 3 to 6.
+/// Judges each submission's answer: reasons, events and delivery.
 extension Model {
     func answers() -> [Difference] {
         unanswered() + deadLetters() + seen.events.flatMap(answered)
@@ -12,7 +12,7 @@ extension Model {
         }
     }
 
-    /// Section 5: what is no submission is set aside, and nothing else is.
+    /// Dead letters: a record that is no submission is set aside, and nothing else is.
     private func deadLetters() -> [Difference] {
         let sent = Dictionary(facts.submissions.map { ($0.place, $0) }) { first, _ in first }
         let malformed = facts.submissions.filter { $0.quality == .malformed }
@@ -49,7 +49,7 @@ extension Model {
         for entry in event.entries {
             guard let purchase = facts.purchases[entry.transaction] else { continue }
             let verdict = entry.reason.map { "\(entry.outcome) \($0)" } ?? entry.outcome
-            // Of one that is rejected as a whole, all are.
+            // A submission that is rejected as a whole lists all its transactions so.
             if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
             if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
                 if entry.outcome == "granted" || entry.outcome == "already_granted" {
@@ -77,18 +77,19 @@ extension Model {
         return found
     }
 
-    /// Whose a purchase is, by itself or as what it is a copy of.
+    /// The owner of a purchase, by itself or by the purchase that it is a copy of.
     private func owner(of purchase: Purchase) -> String? {
         if let owner = owner(of: purchase.id) { return owner }
         return facts.purchases.values.lazy.filter { self.family(of: $0.id) == self.family(of: purchase.id) }
             .compactMap { self.owner(of: $0.id) }.first
     }
 
-    /// What may be said of one transaction, beside that it is this player's.
+    /// The possible verdicts on one transaction, beside that it is this player's.
     private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         var allowed = Set(
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
-        // What this player's submission before it has brought into a hold stays held, also under another id of a period.
+        // A transaction that this player's earlier submission brought into a hold stays held, also under another id of
+        // a period.
         let same = facts.purchases.values.filter { $0.goods == purchase.goods }
         for other in facts.submissions where other.player == submission.player {
             for held in same where other.holds.contains(held.id) {

@@ -1,4 +1,4 @@
-/// Who may own what, and what must arrive: sections 3, 4, 13 and 14.
+/// Judges who may own what, and what must arrive: ownership, periods and announced purchases.
 extension Model {
     func owners() -> [Difference] {
         var found: [Difference] = []

@@ -1,6 +1,6 @@
-/// The newest word of each transaction, and the rows: sections 3, 7 and 12.
+/// Judges the newest word of each transaction, and the rows of `grants`.
 extension Model {
-    /// How many units a share takes back: rounded to the nearest, at least one.
+    /// The number of units that a share takes back: rounded to the nearest, at least one.
     private static func units(_ quantity: Int, _ thousandths: Int) -> Int {
         max(1, (quantity * thousandths + 50_000) / 100_000)
     }
@@ -12,7 +12,7 @@ extension Model {
             else { return [] }
             let orders = facts.operators.filter { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
             let isRevokedByOperator = orders.last?.order == .revoke
-            // What Apple refunds under the id of a restored copy may count for the whole or not.
+            // A refund under the id of a restored copy may count for the whole or not.
             let isCopied = facts.purchases.values.contains {
                 $0.goods == purchase.goods && $0.id != purchase.id && !$0.refunds.isEmpty
             }
@@ -23,7 +23,7 @@ extension Model {
                 guard isRevoked != isRevokedByOperator else { return [] }
                 return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
             }
-            // What did not reach us may be known or not.
+            // Words that did not reach us may be known or not.
             guard let final = words.last, final.isDelivered,
                 !final.isReversal || words.allSatisfy(\.isDelivered)
             else { return [] }
@@ -76,7 +76,7 @@ extension Model {
         return found
     }
 
-    /// Section 14: a followed subscription has the state that Apple told last.
+    /// Subscriptions: a followed subscription has the state that Apple told last.
     func subscriptions() -> [Difference] {
         seen.subscriptions.sorted { $0.key < $1.key }.flatMap { id, row -> [Difference] in
             guard let wanted = facts.subscriptions[id], !isUnknown(id) else { return [] }

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Section 3: what the stream of events may hold.
+/// Judges the stream of events.
 extension Model {
     func form() -> [Difference] {
         seen.events.flatMap { event -> [Difference] in
@@ -28,7 +28,7 @@ extension Model {
                 first[event.id] = event
                 continue
             }
-            // What a database has lost is decided anew, and then others may have come first.
+            // A lost decision is made anew, and then others may have come first.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
             // An operator's order that is lost is not given again.
@@ -66,7 +66,7 @@ extension Model {
         }
     }
 
-    /// Those that consumers keep: by transaction, each event once, by revision.
+    /// The events that consumers keep: by transaction, each event once, by revision.
     func changes() -> [String: [Event]] {
         var ids: Set<String> = []
         let told = seen.events.filter {
@@ -93,7 +93,7 @@ extension Model {
         }
     }
 
-    /// Section 6: while one worker has the partition and nothing waits, a player's grants come in the order of submissions.
+    /// Delivery: while one worker has the partition and nothing waits, a player's grants come in the order of submissions.
     func order() -> [Difference] {
         let numbers = Dictionary(
             facts.submissions.enumerated().map { ($1.id, $0) }
@@ -111,7 +111,7 @@ extension Model {
         return found
     }
 
-    /// What is parked, held or doubtful is overtaken.
+    /// Whether later submissions may overtake it: it is parked, held or doubtful.
     private func isLeftBehind(_ submission: Submission) -> Bool {
         submission.form == .transactionID || submission.quality != .proven || submission.oddity != nil
             || !whole(submission).isEmpty

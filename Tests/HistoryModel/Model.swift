@@ -1,10 +1,10 @@
 /// The contract as code: what each paid transaction and each submission may have become, and must have become once all is
-/// quiet. It reads sections 3, 4, 6 and 12 to 16 of the contract and imports nothing of the worker.
+/// quiet. It imports nothing of the worker.
 public struct Model: Sendable {
     let facts: Facts
     let seen: Seen
-    /// By transaction id: what is owned together. Another period, a restored copy and what goes on from an original are one
-    /// family; each consumable is one by itself.
+    /// The families by transaction id: one player owns all of a family. Another period, a restored copy and what goes
+    /// on from an original are one family; each consumable is one by itself.
     private let families: [String: String]
     /// The newest grant event of each transaction.
     let granted: [String: Event]

@@ -1,13 +1,13 @@
 import Encodings
 
-/// What came out of the worker.
+/// The worker's output.
 public struct Seen: Sendable {
-    /// In the order of each partition, repeats included.
+    /// The events in the order of each partition, repeats included.
     public var events: [Event] = []
     public var deadLetters: [DeadLetter] = []
-    /// By transaction id.
+    /// The grants by transaction id.
     public var grants: [String: GrantRow] = [:]
-    /// By original transaction id.
+    /// The subscriptions by original transaction id.
     public var subscriptions: [String: SubscriptionFact] = [:]
 
     public init() {}
@@ -41,19 +41,20 @@ public struct Event: Sendable {
         reason = json["reason"]?.string
     }
 
-    /// What a consumer acts by. `purchased_at` is not here: a receipt tells it in whole seconds, Apple's other words in thousandths.
+    /// The types that a consumer acts by. `purchased_at` is not here: a receipt tells it in whole seconds, Apple's
+    /// other words in thousandths.
     private static let effects: Set<String> = [
         "type", "player_id", "bundle_id", "transaction_id", "original_transaction_id", "product_id", "quantity",
         "environment", "revision", "payload", "units", "revocation_percentage", "reason", "state",
     ]
 
-    /// What must be the same also where a lost state was decided anew.
+    /// The part that must be the same even if a lost state was decided anew.
     var effect: JSONValue {
         guard case .object(let members) = json else { return json }
         return .object(members.filter { Self.effects.contains($0.name) })
     }
 
-    /// Its `transactions`.
+    /// The entries of its `transactions`.
     var entries: [(transaction: String, outcome: String, reason: String?)] {
         (json["transactions"]?.array ?? []).map {
             ($0["transaction_id"]?.string ?? "", $0["outcome"]?.string ?? "", $0["reason"]?.string)

@@ -5,7 +5,7 @@ import Testing
 @Suite("Kafka consumer groups", .serialized)
 struct ConsumerGroupTests {
 
-    /// What the handlers saw, in order.
+    /// The handlers' calls, in order.
     private final class Journal {
         var assigned: [TopicPartition] = []
         var revoked: [TopicPartition] = []

@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-/// Without joining a group, which takes the mock cluster 3 s.
+/// Reads assigned partitions without joining a group, which takes the mock cluster 3 s.
 @Suite("Kafka consumer of assigned partitions", .serialized)
 struct KafkaConsumerTests {
     private static let partition = TopicPartition(topic: "t", partition: 0)

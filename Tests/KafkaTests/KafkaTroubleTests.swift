@@ -100,7 +100,7 @@ struct KafkaTroubleTests {
         try await broker.shutdown()
     }
 
-    /// What a client records that asks this broker for metadata.
+    /// Returns the trouble that a client records when it asks this broker for metadata.
     private func trouble(_ address: String, _ more: KeyValuePairs<String, String>) async throws -> KafkaTrouble? {
         var properties = KafkaProperties([("bootstrap.servers", address), ("reconnect.backoff.ms", "10")])
         for (name, value) in more { properties[name] = value }

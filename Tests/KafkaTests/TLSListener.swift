@@ -25,7 +25,7 @@ struct TLSListener {
         return TLSListener(group: group, listener: listener)
     }
 
-    /// By the name that the certificates are for.
+    /// The address by the name that the certificates are for.
     var address: String { "localhost:\(listener.localAddress?.port ?? 0)" }
 
     func shutdown() async throws {
@@ -39,7 +39,7 @@ struct TLSListener {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// For `localhost`, self-signed, a century long. Made for these tests, and trusted by nobody else.
+    /// A certificate for `localhost`, self-signed, a century long. Made for these tests, and trusted by nobody else.
     static let validPEM = """
         -----BEGIN CERTIFICATE-----
         MIIBVDCB+6ADAgECAhRBTPBCtyH1Zz+aiGXoJ8WpqtnHLTAKBggqhkjOPQQDAjAU

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("How late librdkafka's threads may be woken")
 struct ThreadSlackTests {
-    /// In nanoseconds, of this process's threads of that name. Nil where the kernel tells nobody of another thread's.
+    /// The slack in nanoseconds of this process's threads of that name. Nil where the kernel tells nobody of another
+    /// thread's.
     private static func slacks(ofThreads name: String) -> [UInt]? {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         var found: [UInt] = []
@@ -13,7 +14,7 @@ struct ThreadSlackTests {
             let comm = try? String(contentsOfFile: "/proc/self/task/\(thread)/comm", encoding: .utf8)
             guard let comm, comm.hasPrefix(name) else { continue }
             guard let text = try? String(contentsOfFile: "/proc/\(thread)/timerslack_ns", encoding: .utf8) else {
-                // It has ended meanwhile.
+                // The thread has ended meanwhile.
                 if !FileManager.default.fileExists(atPath: "/proc/self/task/\(thread)") { continue }
                 return nil
             }
@@ -35,7 +36,7 @@ struct ThreadSlackTests {
             let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
             defer { consumer.abandon() }
             try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
-            // It fetches: the threads of its brokers that the main thread made run too.
+            // The client fetches: the threads of its brokers that the main thread made run too.
             _ = try consumer.metadata(timeoutMilliseconds: 5_000)
             let main = try #require(Self.slacks(ofThreads: "rdk:main"))
             #expect(main.contains(ThreadSlack.mainNanoseconds), "\(main)")

@@ -26,7 +26,7 @@ struct AccountTokenTests {
             risk: RiskThresholds(), tokenUse: use)
     }
 
-    /// As `held ownership_disputed shared_token`.
+    /// The outcome in words such as `held ownership_disputed shared_token`.
     private func words(_ outcome: RecordedOutcome) -> String {
         guard let event = outcome.events.last else { return "nothing" }
         let words = [event.kind.rawValue.split(separator: ".").last.map(String.init), event.reason?.rawValue]

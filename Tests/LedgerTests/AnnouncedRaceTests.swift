@@ -66,7 +66,7 @@ struct AnnouncedRaceTests {
             PlayerAccount(
                 token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
             partition: 0, offset: 0, timestamp: Sample.noon)
-        // In a session of its own: it waits, and somebody has to see that.
+        // The session is one of its own: it waits, and somebody has to see that.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         let accounts = PostgresPlayerAccounts(pool: pool)
         async let told = accounts.apply([account])

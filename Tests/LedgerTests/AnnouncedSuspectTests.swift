@@ -49,7 +49,7 @@ struct AnnouncedSuspectTests {
             "UPDATE announced_purchases SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
     }
 
-    /// Of which nothing is counted any more.
+    /// Whether nothing is counted against the rows any more.
     private func unsuspected(_ database: LedgerDatabase) async throws -> Int {
         try await database.number(
             """
@@ -232,7 +232,7 @@ struct AnnouncedSuspectTests {
                 """
             #expect(try await database.number(waiting) == 1)
             #expect(try await unsuspected(database) == 3)
-            // Of one that is by itself somebody is told.
+            // An operator hears of one that is by itself.
             try await database.run("UPDATE announced_purchases SET due_at = now() WHERE state = 'waiting'")
             await #expect(throws: PostgresError.self) { try await subject.deliver() }
             try await database.run(

@@ -287,7 +287,7 @@ struct AnnouncedTests {
         }
     }
 
-    /// As the loops do where transactions met.
+    /// Retries as the loops do when transactions met.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError where error.kind == .retriable {}

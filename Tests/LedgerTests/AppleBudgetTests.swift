@@ -65,7 +65,7 @@ struct AppleBudgetTests {
             for start in stride(from: 0.0, through: 1.0, by: 0.1) {
                 let count = sent.filter { $0 >= start && $0 < start + 10 }.count
                 #expect(count <= 525)
-                // What a busy machine slept through nobody could use.
+                // A rate that a busy machine slept through is lost to everybody.
                 #expect(Double(count) >= 450 - stalled * 50)
             }
         }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Ledger
 
-/// What a batch costs the database, counted and not timed: a round trip or a row that creeps in is seen here.
+/// Counts a batch's cost for the database, without timing: a round trip or a row that creeps in is seen here.
 @Suite("What a batch costs")
 struct BatchCostTests {
     /// Prepared statements that a session has run, but for this one. BEGIN goes with the first of a transaction.
@@ -37,7 +37,7 @@ struct BatchCostTests {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
         limits.writers = 1
-        // What is acknowledged rides on later batches, also where they are slow to come.
+        // Acknowledgements ride on later batches, also if these are slow to come.
         limits.acknowledgementDelay = .seconds(3_600)
         let port = try LedgerDatabase.server.get().port
         let proxy = try DatabaseProxy(server: UInt16(port))

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// For a while after an import some replicas have the old catalog and some the new one.
+/// Some replicas have the old catalog and some the new one for a while after an import.
 @Suite("Replicas with different catalogs on one database")
 struct CatalogVersionTests {
     private static let purchases = 40

@@ -40,7 +40,7 @@ struct ClockTests {
     @Test("a long delay by the right clock stays one")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
-        // As RETRY_DOUBT_SECONDS may be.
+        // RETRY_DOUBT_SECONDS may be so long.
         let store = PostgresParking(pool: LedgerDatabase.pool(database.uri), longestDelay: 600_000)
         try await store.park(
             ParkingSubmission(

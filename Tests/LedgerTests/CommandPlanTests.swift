@@ -128,14 +128,14 @@ struct CommandPlanTests {
             INSERT INTO account_token_senders SELECT bundle_id, token, 'p' FROM account_tokens;
             ANALYZE
             """)
-        // As an operator's session has it.
+        // An operator's session has this setting.
         try await database.run("SET enable_seqscan = on")
         for statement in Self.statements {
             let plan = try await database.plan(
                 try LedgerStatement.text(statement.name), types: statement.types, parameters: statement.parameters)
             #expect(!plan.contains("Seq Scan"), "\(statement.name)\n\(plan)")
         }
-        // What the plans above show of a function is only that it is called.
+        // The plans above show of a function only that it is called.
         for table in ["holds", "parked"] {
             let read = try await database.number(
                 """

@@ -7,7 +7,8 @@ import Testing
 
 @Suite("Trouble with the connection")
 struct ConnectionTroubleTests {
-    /// What must hold whatever happened: each record answered, each transaction granted once, each event in the outbox.
+    /// These rules hold whatever happened: each record answered, each transaction granted once, each event in the
+    /// outbox.
     private func expectSound(
         _ outcomes: [RecordedOutcome], of decisions: [PendingDecision], in database: LedgerDatabase
     ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// The database was put back to an earlier state: a grant that it has lost may be in the game.
+/// The database was restored to an earlier state: a grant that it has lost may be in the game.
 @Suite("What is decided again after the database fell back")
 struct DecidedAgainTests {
     private func decision(
@@ -145,7 +145,7 @@ struct DecidedAgainTests {
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
         try await subject.enter([try AnnouncedSubject.told("1001"), try AnnouncedSubject.told("1002")])
-        // Told a day after the fall back.
+        // The announcement comes a day after the fall back.
         try await database.run(
             "UPDATE announced_purchases SET signed_at = now() + interval '1 day' WHERE transaction_id = '1002'")
         try await subject.endPatience()

@@ -72,7 +72,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.inDefault) == 0)
         #expect(try await database.number(Self.apart) == 30_001)
         #expect(try await ledger.recall(Sample.query(for: tomorrow)) == .answered(first))
-        // As autovacuum does.
+        // Autovacuum does the same.
         try await database.run("VACUUM outcomes_default")
         #expect(try await OutcomeRetention.look(in: database.pool, days: 30).made.count == 1)
         #expect(try await ledger.recall(Sample.query(for: tomorrow)) == .answered(first))

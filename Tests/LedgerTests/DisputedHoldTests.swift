@@ -24,7 +24,7 @@ struct DisputedHoldTests {
             evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil)
     }
 
-    /// Of the player without the token, then of the one with it.
+    /// Holds them for the player without the token, then for the one with it.
     private func hold(_ ids: String..., in ledger: PostgresLedger) async throws {
         for (index, id) in ids.enumerated() {
             let offset = Int64(10 * index)
@@ -54,7 +54,7 @@ struct DisputedHoldTests {
         #expect(refused.rejected == 1)
         #expect(try await held(database) == ["1 first", "1 second released", "2 second"])
         #expect(try await database.number("SELECT count(*) FROM refusals WHERE player_id <> 'first'") == 0)
-        // Its submission goes with its last hold, and no other's.
+        // The submission goes with its last hold, and no other's.
         #expect(try await database.number("SELECT count(*) FROM held_submissions") == 3)
         #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 3)
         #expect(try await held(database).isEmpty)

@@ -22,7 +22,7 @@ struct GatheringTests {
             waiting = max(0, waiting - Double(count))
             let delay = gathering.delay(behind: count, now: now)
             delays.append(delay)
-            // Until the next is there, and at least one has come.
+            // The rest lasts until the next is there, and at least one has come.
             let rest = max(delay + .milliseconds(2), .seconds((1 - waiting) / perSecond))
             now += rest
             waiting += perSecond * rest.inSeconds
@@ -97,7 +97,7 @@ struct GatheringTests {
 
 @Suite("Questions to the ledger at everyday rates")
 struct RecallGatheringTests {
-    /// How many looks into the database `count` questions take that come one after the other.
+    /// Returns the number of looks into the database that `count` questions take that come one after the other.
     private static func looks(for count: Int, longestDelay: Duration) async throws -> Int {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()

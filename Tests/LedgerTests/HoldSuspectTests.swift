@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Held purchases that kill their workers")
 struct HoldSuspectTests {
-    /// Of purchases `1001` to `1005`, each of a player of its own.
+    /// Holds purchases `1001` to `1005`, each of a player of its own.
     private func with(
         holds count: Int = 5, _ body: (PostgresHolds, LedgerDatabase) async throws -> Void
     ) async throws {
@@ -175,7 +175,7 @@ struct HoldSuspectTests {
                 """)
             await #expect(throws: PostgresError.self) { try await take(holds) }
             #expect(try await database.number("SELECT sum(takes) FROM holds") == 2)
-            // It is leased by nobody any more when what was found out about it comes.
+            // The hold is leased by nobody any more when the finding about it comes.
             try await database.run("UPDATE holds SET leased_until = NULL")
             try await database.run("DROP TRIGGER failing ON holds")
             try await database.pool.run { session in

@@ -108,7 +108,7 @@ struct HoldTests {
         let stale = try #require(outdated.first)
         #expect(try await store.release(HoldFilter(transactionID: "1000"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
-        // What it found before the release must not undo it.
+        // An older finding must not undo the release.
         #expect(try await holds.settle(decision(stale, held("1000"), catalogVersion: 2)) == nil)
         try await holds.keepHeld([(hold: stale, reason: .retiredProduct)], catalogVersion: 2)
         try await holds.reschedule(stale, dueAfterSeconds: 1000)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a process that is killed leaves behind: PostgreSQL ends its session, at whatever statement it is.
+/// A killed process leaves its work unfinished: PostgreSQL ends its session, at whatever statement it is.
 @Suite("A migration that is killed", .timeLimit(.minutes(5)))
 struct InterruptedMigrationTests {
     /// Ends the session that runs the `number`-th command which defines anything; 0: none.
@@ -59,7 +59,7 @@ struct InterruptedMigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 4
             """)
-        // It has built the index then, and waits for those who do not know of it.
+        // The migration has built the index then, and waits for sessions that do not know of it.
         let backup = try await OpenTransaction(
             database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM proofs")
         let told = ToldLines()

@@ -33,7 +33,7 @@ struct IsolationTests {
         let outcomes = try await recordAll(decisions, in: ledger)
         #expect(outcomes[0] == .parked)
         #expect(outcomes.flatMap(\.granted).count == 59)
-        // Not granted a second time.
+        // The purchase is not granted a second time.
         #expect(try await database.number("SELECT count(*) FROM grants WHERE transaction_id = 't0'") == 0)
         let parked = """
             SELECT count(*) FROM parked

@@ -27,7 +27,7 @@ struct IsolationTurnTests {
             turns.append(group.entries)
         }
         #expect(turns.contains([1, 2]) && turns.contains([3, 4]))
-        // They take no more than their share.
+        // The failing ones take no more than their share.
         #expect(turns.first == [101])
         #expect(turns.filter { $0[0] > 100 }.count == 18)
     }

@@ -19,7 +19,7 @@ struct JoinedStatementTests {
         return (PostgresLedger(pool: pool, limits: limits, observer: observer), pool)
     }
 
-    /// How many statements a session has run that write grants, outcomes, or both.
+    /// Returns the number of statements a session has run that write grants, outcomes, or both.
     private static func prepared(_ pool: PostgresPool) async throws -> [Int64?] {
         try await pool.run { session in
             let rows = try session.execute(
@@ -170,7 +170,7 @@ struct JoinedStatementTests {
         let conflict = "    ON CONFLICT DO NOTHING"
         let strict = try Self.lines("insert_grants_and_outcomes")
         let looking = try Self.lines("insert_missing_grants_and_outcomes")
-        // What Apple is to be told of may be known from before.
+        // A delivery to report may be known from before.
         #expect(strict.count { $0 == conflict } == 1)
         #expect(looking.count { $0 == conflict } == 5)
         #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })
@@ -187,7 +187,7 @@ struct JoinedStatementTests {
         #expect(try Self.lines("insert_missing_grants_and_outcomes").dropLast(2) == Array(joined))
     }
 
-    /// Those of a statement's file, without comments.
+    /// The lines of a statement's file, without comments.
     private static func lines(_ name: String) throws -> [String] {
         try LedgerStatement.text(name).split(separator: "\n").map(String.init)
             .filter { !$0.trimmingPrefix(while: \.isWhitespace).hasPrefix("--") }

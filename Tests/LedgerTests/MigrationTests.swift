@@ -98,7 +98,7 @@ struct MigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 3
             """)
-        // It holds no table that is changed.
+        // The backup holds no table that is changed.
         let backup = try await OpenTransaction(
             database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_type")
         let error = await #expect(throws: PostgresError.self) {

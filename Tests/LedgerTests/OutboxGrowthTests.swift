@@ -26,7 +26,7 @@ struct OutboxGrowthTests {
                 PostgresStatement("EXPLAIN (ANALYZE, BUFFERS) EXECUTE sweep (0, 500, 30, '-infinity')"))
             return (0..<rows.count).compactMap { rows.text($0, 0) }
         }
-        // Of the whole statement: the first line that tells any.
+        // The first line with buffers is the whole statement's.
         let line = try #require(plan.first { $0.contains("Buffers: shared") })
         let touched = line.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
         #expect(touched < pages / 10, "\(touched) of \(pages) pages:\n\(plan.joined(separator: "\n"))")

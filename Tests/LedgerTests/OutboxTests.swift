@@ -126,7 +126,7 @@ struct OutboxTests {
         let offsets = try await ledger.decidedOffsets(topic: Sample.topic, partitions: [0, 1, 2, 3])
         #expect(offsets == [0: 4096, 1: 4096, 2: 4096])
         await ledger.close()
-        // Of several writers any may have taken what there was: one alone certainly has its rows.
+        // Any of several writers may have taken the rows: a single one certainly has its own.
         let single = database.ledger(writers: 1)
         for partition in Int32(0)..<3 {
             _ = try await single.record(Sample.decision(.whole(.foreignApp, []), offset: 60, partition: partition))

@@ -38,7 +38,7 @@ struct ParkingLimitTests {
             }
             #expect(try await outcome(of: Sample.parking(21, player: "hog", isProven: true), in: store) == .parked)
             #expect(try await outcome(of: Sample.parking(22, player: "guest"), in: store) == .parked)
-            // It waits already, or its proof does.
+            // The submission waits already, or its proof does.
             #expect(try await outcome(of: Sample.parking(7, player: "hog"), in: store) == .parked)
             #expect(try await outcome(of: Sample.parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
@@ -68,7 +68,7 @@ struct ParkingLimitTests {
         }
     }
 
-    /// What a row of the samples weighs.
+    /// The weight of a row of the samples.
     private static let weight: Int64 = {
         let submission = Sample.parking(1).submission
         return Int64(submission.storedBytes.count)

@@ -66,7 +66,7 @@ struct ParkingTests {
             try await database.run("UPDATE parked SET leased_until = now() - interval '1 second'")
             let again = try await other.leaseDue(limit: 100)
             #expect(again.count == 60)
-            // Whoever had it before has no say any more.
+            // An earlier holder no longer has a say.
             for old in taken {
                 try await store.delete(old)
                 try await store.reschedule(

@@ -30,7 +30,7 @@ struct PartitionMaintenanceTests {
         #expect(blocked.made.isEmpty && blocked.dropped.isEmpty)
         #expect(blocked.blockers?.inWords.contains(OpenTransaction.applicationName) == true)
         #expect(try await database.number(LedgerDatabase.queued) == 0)
-        // Of the day that has no partition.
+        // The row is of the day that has no partition.
         let tomorrow = Timestamp(milliseconds: Timestamp.current.milliseconds + 86_400_000)
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1, at: tomorrow)
         #expect(try await ledger.record(decision).granted.count == 1)

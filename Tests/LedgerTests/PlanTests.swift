@@ -59,7 +59,7 @@ struct PlanTests {
         }
         #expect(tables.count == 4)
         for (name, rowsRead, lookUps) in tables {
-            // Not one scan, which would have come upon more.
+            // The plan is not one scan, which would have come upon more.
             #expect(rowsRead < Self.rows, "\(name) was read whole")
             #expect(lookUps > 0, "\(name) was not used")
         }
@@ -93,7 +93,7 @@ struct PlanTests {
             size: 1)
     }
 
-    /// Of a statement that leases as due work is leased, which the session has prepared.
+    /// The plan of a statement that leases as due work is leased, and that the session has prepared.
     private static func planOfLease(in pool: PostgresPool) async throws -> String {
         let leasing = PostgresStatement(
             """
@@ -111,7 +111,7 @@ struct PlanTests {
         }
     }
 
-    /// What batches of a worker's do: recall by record, proof and purchase, then decide, then publish.
+    /// Does the work of a worker's batches: recall by record, proof and purchase, then decide, then publish.
     private func work(_ round: Int64, in ledger: PostgresLedger) async throws {
         let decisions = (0..<Self.batch).map { number in
             Sample.decision(

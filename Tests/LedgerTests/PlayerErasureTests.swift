@@ -12,7 +12,7 @@ struct PlayerErasureTests {
         return Pseudonym.make(using: &random)
     }()
 
-    /// Of each column that could hold something of a player: identifiers of players, bytes and documents.
+    /// The columns that could hold something of a player: identifiers of players, bytes and documents.
     private static let columns = """
         SELECT table_name || '.' || column_name AS name
         FROM information_schema.columns
@@ -189,7 +189,7 @@ struct PlayerErasureTests {
         let ledger = database.ledger()
         let subject = AnnouncedSubject(database, ledger)
         _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
-        // What they learnt of each other does not matter: the taker owns it.
+        // Their tokens do not matter: the taker owns it.
         try await database.run(
             """
             DELETE FROM outbox;

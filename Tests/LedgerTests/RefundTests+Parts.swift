@@ -60,7 +60,7 @@ extension RefundTests {
         let inPart = "SELECT count(*) FROM grants WHERE revoked_units = 2 AND revision = 2 AND revoked_at IS NOT NULL"
         #expect(try await database.number(inPart) == 1)
         #expect(try await database.number("SELECT count(*) FROM outbox") == 2)
-        // Of one there is nothing left.
+        // Nothing is left of one unit.
         #expect(try await apply(part(33_333, of: "1001", after: 1, quantity: 1), in: database) == ["remembered"])
         #expect(try await ledger.record(decision("1001", quantity: 1, offset: 2)).reason == .cancelled)
         await ledger.close()

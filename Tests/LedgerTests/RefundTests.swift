@@ -249,7 +249,7 @@ struct RefundTests {
         for pool in pools { await pool.close() }
     }
 
-    /// As a worker does: two batches that lock one another out are run again.
+    /// Retries as a worker does: two batches that lock one another out are run again.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError {

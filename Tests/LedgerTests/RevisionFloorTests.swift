@@ -71,7 +71,7 @@ struct RevisionFloorTests {
             try await refunds.apply(
                 refunds.received(.reversal, of: "1001", after: 5), refunds.received(.refund, of: "1001"), in: database)
                 == ["reinstated", "outdated"])
-        // It was reversed and refunded again: nothing changes either.
+        // The refund was reversed and refunded again: nothing changes either.
         #expect(
             try await refunds.apply(
                 refunds.received(.refund, of: "1002", after: 9), refunds.received(.reversal, of: "1002", after: 5),
@@ -110,7 +110,7 @@ struct RevisionFloorTests {
             try await refunds.apply(refunds.received(.refund, of: "1001", after: century), in: database)
                 == ["remembered"])
         #expect(try await refunds.apply(refunds.received(.reversal, of: "1001", after: 5), in: database) == ["revoked"])
-        // What was told since is not told again.
+        // Published events are not published again.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1001", after: 4), in: database) == ["outdated"])
         #expect(
@@ -146,7 +146,7 @@ struct RevisionFloorTests {
             _ = try await ledger.record(refunds.decision("100\(offset)", offset: offset))
         }
         #expect(try await database.number("SELECT revision_floor()") == 0)
-        // As in the copy of a primary whose timeline, or whose cluster, is another one.
+        // The update makes a copy of a primary whose timeline, or whose cluster, is another one.
         try await database.run("UPDATE database_lives SET life = 'the primary that it was copied from'")
         #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
         let floor = try await database.number("SELECT max(revisions_above) FROM database_lives")

@@ -113,7 +113,7 @@ struct SubscriptionClaimTests {
         let ledger = database.ledger()
         let subject = Subject(database, ledger)
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
-        // As RENEWAL_EXTENDED has it.
+        // RENEWAL_EXTENDED has the same effect.
         try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '10 days'")
         func record(_ id: String, from begin: Int64, to end: Int64, offset: Int64) async throws -> RecordedOutcome {
             let day: Int64 = 86_400_000
@@ -148,10 +148,10 @@ struct SubscriptionClaimTests {
         let ledger = database.ledger()
         let subject = Subject(database, ledger)
         _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
-        // As RENEWAL_EXTENDED has it.
+        // RENEWAL_EXTENDED has the same effect.
         try await database.run("UPDATE subscriptions SET expires_at = expires_at + interval '5 days'")
         let leased = try #require(try await subject.lease().first)
-        // It begins on the fifth day, and ends with the extended period.
+        // The period begins on the fifth day, and ends with the extended period.
         let seats = FollowedSubscriptionsConformance.fact(.active, period: 5, at: 6)
         _ = try await subject.settle(leased, [seats], at: 6)
         let known = try await subject.known("1000")

@@ -16,7 +16,7 @@ struct SubscriptionLeaseTests {
         await ledger.close()
     }
 
-    /// As if the last one's worker had died, and its time were over.
+    /// Leases again, as if the last worker had died and its time were over.
     private func leaseAgain(_ database: LedgerDatabase, _ subject: Subject) async throws -> LeasedSubscription {
         try await database.run("UPDATE subscriptions SET leased_until = now() - interval '1 second'")
         return try #require(try await subject.lease().first)

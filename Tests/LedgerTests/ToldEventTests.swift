@@ -9,7 +9,7 @@ import Testing
 struct ToldEventTests {
     private static let catalog = Catalog(version: 1, apps: [])
 
-    /// What an event's id leads to.
+    /// The names that an event's id leads to.
     private func names(of id: NameBasedUUID, in database: LedgerDatabase) async throws -> [String] {
         try await Inspection.of(id.description, days: 2, limit: 10, in: database.pool).names
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Two transactions that delete and write what was not delivered")
 struct UndeliveredLockTests {
-    /// Who has deleted goes on once the other has deleted too, waits for a lock, or is gone.
+    /// A session that has deleted goes on once the other has deleted too, waits for a lock, or is gone.
     private static let meeting = """
         CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN

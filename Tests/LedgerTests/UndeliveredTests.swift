@@ -39,7 +39,7 @@ struct UndeliveredTests {
         return Sample.judged(purchase, kind, .reject(reason))
     }
 
-    /// As Apple asks for a refund of each: whom the game is told of, and what Apple is told.
+    /// Makes Apple ask for a refund of each, and returns whom the game hears of and what Apple gets.
     private func ask(_ ids: String..., original: String? = nil) async throws -> [String] {
         let asked = ids.map { id in
             RefundRequest(
@@ -74,7 +74,7 @@ struct UndeliveredTests {
         #expect(
             try await ask("1000", "1001", "1002", "1003", "1004", "1005")
                 == ["player-1 undelivered", "player-1 undelivered", "- -", "- -", "- -", "- -"])
-        // Of another system's time, and taken back since.
+        // This purchase is of another system's time, and refunded since.
         _ = try await ledger.record(
             Self.decision(.each([Self.rejected("2000", .retiredProduct)]), offset: 10, cutover: later))
         _ = try await ledger.record(
@@ -215,7 +215,7 @@ struct UndeliveredTests {
             try await ask("1000", "1001", "1002", "2000")
                 == ["player-1 undelivered", "player-1 undelivered", "player-1 undelivered", "- -"])
         #expect(try await database.number("SELECT count(*) FROM parked") == 3)
-        // Of a subscription that another player owns, and of another system's time.
+        // These are of a subscription that another player owns, and of another system's time.
         _ = try await ledger.record(
             Self.decision(
                 .each([Sample.judged(Sample.purchase("5000"), .autoRenewableSubscription)]), offset: 9,

@@ -101,7 +101,7 @@ struct UntoldPeriodsTests {
     func lost(type: String) async throws {
         try await with { subject in
             try await subject.notify([notification(type, id: "n-1")])
-            // What is told again meanwhile does not put it off.
+            // A repeated announcement does not put it off.
             try await subject.notify([notification("PRICE_INCREASE", id: "n-2", at: 40)])
             #expect(try await subject.check())
             try await subject.deliver()

@@ -24,7 +24,7 @@ struct ClockTests {
     func ahead() {
         let clock = RecordClock()
         clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
-        // It waited for a minute, and its timestamp is two hours back.
+        // The record waited for a minute, and its timestamp is two hours back.
         Self.took(clock, offset: 10, timestamp: Self.noon - 7_200_000, now: Self.noon + 60_000)
         #expect(clock.take() == 7_200)
         #expect(clock.take() == nil)

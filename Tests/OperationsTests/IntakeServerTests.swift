@@ -13,7 +13,7 @@ import Testing
 struct IntakeServerTests {
     private typealias Socket = OperationsServerTests.Socket
 
-    /// What was posted, and what the server is to say of it.
+    /// The posted bodies, and the server's answers to them.
     private final class Posted: Sendable {
         let bodies = Mutex<[String]>([])
 
@@ -135,7 +135,7 @@ struct IntakeServerTests {
         let most = 110
         try await serve(posted, metrics: metrics, connections: most) { port in
             let silent = (0..<300).map { _ in Socket() }
-            // Not more at once than wait to be accepted: the kernel drops the others.
+            // The test opens no more at once than wait to be accepted: the kernel drops the others.
             for start in stride(from: 0, to: silent.count, by: 100) {
                 #expect(await Socket.connect(Array(silent[start..<start + 100]), port: port))
                 #expect(await Self.ask(Self.post("yes"), port).hasPrefix("HTTP/1.1 200 "))

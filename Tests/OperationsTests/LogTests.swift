@@ -48,7 +48,7 @@ struct LogTests {
             ])
     }
 
-    /// What a player's client may send as an identifier.
+    /// An identifier that a player's client may send.
     static let hostile = [
         "\n{\"level\":\"critical\"}", "\r\n", "\u{1B}[2J\u{7}", "\u{0}", "\u{85}\u{9B}31m", "\u{2028}\u{2029}",
         "\u{202E}drawkcab\u{2066}", "\"quoted\" = \\n", "é\u{301}👩‍👩‍👧 ÿ",
@@ -159,7 +159,7 @@ struct LogTests {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         let reading = pipe.fileHandleForReading
-        // On a thread of its own: writers that wait for a full pipe may hold every thread of the pool.
+        // The reader has a thread of its own: writers that wait for a full pipe may hold every thread of the pool.
         let (chunks, told) = AsyncStream.makeStream(of: Data.self)
         Thread.detachNewThread {
             told.yield((try? reading.readToEnd()) ?? Data())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-/// What every `Metric` promises to a scrape.
+/// Every `Metric` keeps these promises to a scrape.
 @Suite("Every metric")
 struct MetricConformance {
     enum Implementation: String, CaseIterable, Sendable {

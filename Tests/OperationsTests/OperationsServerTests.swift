@@ -155,7 +155,7 @@ struct OperationsServerTests {
         try await fixture.serve { _, port in
             let silent = (0..<300).map { _ in Socket() }
             let ask = "GET /livez HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
-            // Not more at once than wait to be accepted: the kernel drops the others.
+            // The test opens no more at once than wait to be accepted: the kernel drops the others.
             for start in stride(from: 0, to: silent.count, by: 100) {
                 #expect(await Socket.connect(Array(silent[start..<start + 100]), port: UInt16(port)))
                 let accepted = Socket()
@@ -216,8 +216,7 @@ struct OperationsServerTests {
             }
         }
 
-        /// To loopback.
-        /// Off the cooperative pool: whoever accepts them may need it.
+        /// Connects to loopback. Off the cooperative pool: whoever accepts them may need it.
         static func connect(_ sockets: [Socket], port: UInt16) async -> Bool {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {

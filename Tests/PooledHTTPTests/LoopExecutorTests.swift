@@ -50,7 +50,7 @@ struct LoopExecutorTests {
             order.withLock { $0.append(number) }
             if number == 0 { sleepers[2].wake() }
         }
-        // On the loop, and in one turn of it: as the answers that one look at the sockets brings.
+        // The jobs run on the loop, and in one turn of it: as the answers that one look at the sockets brings.
         loop.execute {
             sleepers[0].wake()
             sleepers[1].wake()
@@ -71,7 +71,7 @@ struct LoopExecutorTests {
         let before = await withCheckedContinuation { continuation in
             loop.execute {
                 sleepers[0].wake()
-                // Behind the first of the chain, which the loop knows by now.
+                // The job comes behind the first of the chain, which the loop knows by now.
                 loop.execute { continuation.resume(returning: order.withLock { $0.count }) }
             }
         }

@@ -26,7 +26,7 @@ struct ConnectionLossTests {
         )
         try await database.pool.run { session in
             try session.run(script: "CREATE TABLE t (n int); CREATE SEQUENCE s")
-            // So that it is prepared, and goes with BEGIN.
+            // The statement is prepared by this, and goes with BEGIN.
             try session.execute(inserting, [.int4(0)])
         }
         let before = try await database.pool.run { try $0.ownProcessID() }

@@ -42,7 +42,7 @@ struct EmbeddedPostgresTests {
 
     @Test("a directory counts as open to the server's user only where all above it are")
     func closedDirectory() throws {
-        // Not in TMPDIR, which may be closed itself.
+        // The directory is not in TMPDIR, which may be closed itself.
         let directory = URL(fileURLWithPath: "/tmp/embedded-postgres-test-\(UUID().uuidString)")
         let inside = directory.appendingPathComponent("inside")
         try FileManager.default.createDirectory(at: inside, withIntermediateDirectories: true)

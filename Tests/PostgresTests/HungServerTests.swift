@@ -4,7 +4,7 @@ import Postgres
 import Synchronization
 import Testing
 
-/// With a backend frozen by SIGSTOP: nothing on the server ends what it does, and no network tells of it.
+/// Freezes a backend by SIGSTOP: nothing on the server ends its work, and no network tells of it.
 @Suite("A session that hangs", .timeLimit(.minutes(2)))
 struct HungServerTests {
     private static func pool(

@@ -21,7 +21,7 @@ struct NameLookUpTests {
         arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
     func noName(host: String) throws {
         let interrupt = Interrupt()
-        // Whatever was looked up would be given up.
+        // Every look-up would be given up.
         interrupt.set()
         let found = try ConnectTarget(parameters: ["host": host]).resolved(within: limit, interrupt: interrupt)
         #expect(found.count == 1 && found[0].parameters["hostaddr"] == nil)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-/// What fuzzing found in the readers of settings and catalogs.
+/// Faults that fuzzing found in the readers of settings and catalogs.
 @Suite("Found by fuzzing")
 struct FuzzFindingsTests {
     @Test("a combining mark behind a separator of KAFKA_PROPERTIES does not hide it")

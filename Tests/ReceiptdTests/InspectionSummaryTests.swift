@@ -151,7 +151,7 @@ struct InspectionSummaryTests {
                 row("verifyReceipt Sandbox refused", [58: 1]), row("verifyReceipt Sandbox timeout", [58: 500]),
                 // Long over, and nobody has asked since.
                 row("transactions Production timeout", [10: 4]),
-                // For as long as anyone knows.
+                // The trouble has lasted for as long as anyone knows.
                 row("finish Production connection", [0: 2, 59: 2]),
             ])
         #expect(

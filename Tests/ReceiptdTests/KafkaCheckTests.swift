@@ -73,7 +73,7 @@ struct KafkaCheckTests {
         }
         cluster.pushRequestErrors(apiKey: offsetCommit, [KafkaError.Code.groupAuthorizationFailed])
         #expect(await faults() == ["group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)"])
-        // What was committed stays what it was.
+        // The committed offset stays the same.
         #expect(await faults() == [])
         let marks = try await blocking {
             let consumer = try KafkaConsumer(properties: properties, log: { _ in })

@@ -142,7 +142,7 @@ struct SalesReportTests {
         for broken in [
             Array(Self.packed.dropLast()), Array(Self.packed.prefix(12)), [0x1F, 0x8B], Self.packed + [7],
             Self.packed.enumerated().map { $0 == 30 ? $1 ^ 0x55 : $1 },
-            // Its checksum, and its length.
+            // The checksum, and the length, are wrong.
             Self.packed.enumerated().map { $0 == Self.packed.count - 8 ? $1 ^ 1 : $1 },
             Self.packed.enumerated().map { $0 == Self.packed.count - 1 ? $1 ^ 1 : $1 },
         ] {

@@ -201,7 +201,7 @@ struct SettingsTests {
             let faults = settingsFaults([name: value])
             #expect(faults.count == 1, "\(value)")
             let fault = faults.first
-            // Of two settings with one topic, either may be named.
+            // Either of two settings with one topic may be named.
             #expect(fault?.setting == name || fault?.message.contains(name) == true, "\(value)")
             #expect(fault?.description.contains("hush") == false)
         }

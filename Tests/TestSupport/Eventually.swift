@@ -7,9 +7,9 @@ public struct DeadlinePassed: Error, CustomStringConvertible {
     }
 }
 
-/// Looks until the condition holds: for what another process, a database or a client brings about and nobody signals. What
-/// a double hears of is awaited (`ChangeSignal`).
-/// The limit is generous and only ends a test that would hang: how long it took is nobody's business.
+/// Looks until the condition holds: for what another process, a database or a client brings about and nobody signals.
+/// Tests await the calls of a double (`ChangeSignal`). The limit is generous and only ends a test that would hang: how
+/// long it took is nobody's business.
 public func eventually(
     _ what: String = "the condition", within limit: Duration = .seconds(60),
     every interval: Duration = .milliseconds(10),

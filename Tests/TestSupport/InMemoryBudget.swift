@@ -1,9 +1,9 @@
 import Fulfillment
 import Synchronization
 
-/// What replicas share, within one process.
+/// The shared state of replicas, within one process.
 public final class InMemoryBudget: AppleBudget {
-    /// As the database's.
+    /// The database's longest hold.
     private static let longestHoldSeconds = 3600.0
 
     private struct Row {
@@ -12,7 +12,7 @@ public final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
-    /// What is held back, as it comes, and each look at all of it: for one reader.
+    /// The held scopes as they come, and each look at all of them: for one reader.
     public let held = AsyncStream.makeStream(of: AppleScope.self)
     public let looks = AsyncStream.makeStream(of: Void.self)
 

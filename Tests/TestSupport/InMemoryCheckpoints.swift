@@ -60,7 +60,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         try await state.until("writes are let go") { !$0.holdsWrites }
     }
 
-    /// Its rows are these from now on.
+    /// Puts these rows in place of all others.
     /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
     public func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
         state.update { state in

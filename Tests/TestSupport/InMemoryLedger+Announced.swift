@@ -19,7 +19,7 @@ struct AnnouncedRow {
 
     var isOpen: Bool { state == .waiting || isUnclaimed }
     var isUnclaimed: Bool { state == .decided(.unclaimed) || state == .decided(.ignored) }
-    /// By a hold, which may end without a grant.
+    /// Whether a hold claims it, which may end without a grant.
     var isHeld: Bool { hasEvidence && (state == .decided(.held) || state == .decided(.claimed)) }
 
     mutating func becomeDue() {
@@ -51,9 +51,9 @@ struct AnnouncedRows {
     var rows: [StoreTransactionID: AnnouncedRow] = [:]
     var accounts: [AccountTokenKey: ReceivedAccount] = [:]
     var grantsSince: [BundleID: Timestamp] = [:]
-    /// As if the wait for a submission had passed for all that came before.
+    /// The wait for a submission is over for all that came before.
     var isPatienceOver = false
-    /// Of each subscription without an owner.
+    /// The subscriptions without an owner.
     var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
 
     /// After its hold has ended without a grant.
@@ -145,7 +145,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         }
     }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     public func endAnnouncementLeases() {
         state.update { state in
             for id in state.announced.rows.keys { state.announced.rows[id]?.lease = nil }
@@ -158,7 +158,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
     }
 
-    /// As whoever tells of them enters them.
+    /// Enters purchases as an announcement does.
     public func announce(_ purchases: [AnnouncedPurchase]) {
         state.update { state in
             for var purchase in purchases where state.announced.rows[purchase.purchase.transactionID] == nil {
@@ -176,14 +176,14 @@ extension InMemoryLedger: AnnouncedPurchases {
         }
     }
 
-    /// As if all had waited for their submissions long enough.
+    /// Ends the wait of all for their submissions.
     public func endPatience() { state.update { $0.announced.isPatienceOver = true } }
 
     public func player(of token: AccountTokenKey) -> PlayerID? {
         state.read { $0.announced.accounts[token]?.account.player }
     }
 
-    /// Of a purchase that was announced: it was looked at, and is nobody's.
+    /// Whether an announced purchase was looked at, and is nobody's.
     public func isUnclaimed(_ transaction: StoreTransactionID) -> Bool {
         state.read { $0.announced.rows[transaction]?.isUnclaimed ?? false }
     }

@@ -7,7 +7,7 @@ struct FinishEntry {
     var isDue = true
     var isPastItsTime = false
     var tries = 0
-    /// By which it was put off. Seconds.
+    /// The delays by which it was put off. Seconds.
     var delays: [Double] = []
     var lease: Int64?
     var result: FinishResult?
@@ -27,7 +27,7 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
-    /// Until all leases end.
+    /// Puts it off until all leases end.
     public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -47,12 +47,12 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     public func endFinishLeases() {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.lease = nil } }
     }
 
-    /// As if a week had passed.
+    /// Ages the rows by a week.
     public func ageFinishes() {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
     }
@@ -60,7 +60,7 @@ extension InMemoryLedger: OwedFinishes {
     /// Seconds by which finishes were put off.
     public var finishDelays: [Double] { state.read { $0.finishes.values.flatMap(\.delays) } }
 
-    /// What became of each that was entered; nil where it is open.
+    /// The result of each entered delivery; nil if it is open.
     public var finishResults: [StoreTransactionID: FinishResult?] { state.read { $0.finishes.mapValues(\.result) } }
 }
 

@@ -149,7 +149,7 @@ extension InMemoryLedger: HeldPurchases {
         }
     }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     public func endHoldLeases() {
         state.update { state in
             for key in state.holds.keys { state.holds[key]?.lease = nil }
@@ -205,7 +205,7 @@ extension InMemoryLedger.State {
         holds[hold.key] = row
     }
 
-    /// Of the original that it was held under, unless something was granted under that, or is held for the player.
+    /// Frees the original that it was held under, unless something was granted under that, or is held for the player.
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
         let player = hold.submission.playerID

@@ -45,7 +45,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// As operators' commands leave their events.
+    /// Leaves events as operators' commands do.
     public func handOver(_ events: [NameBasedUUID]) {
         state.update { state in
             for index in state.outbox.indices
@@ -66,7 +66,7 @@ extension InMemoryLedger: UnpublishedEvents {
         state.read { $0.offsets[Partition(topic: topic, number: partition)] }
     }
 
-    /// As if another replica had decided these, and had not published them.
+    /// Leaves events that another replica decided and did not publish.
     public func owe(
         _ events: [OutcomeEvent], topic: String, partition: Int32, highestOffset: Int64, ageSeconds: Double = 0
     ) {
@@ -81,7 +81,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// As if a minute had passed: what is in the outbox has no worker any more.
+    /// Ages the outbox by a minute: its events have no worker any more.
     public func ageOutbox() {
         state.update { state in
             for index in state.outbox.indices { state.outbox[index].createdAt -= .seconds(60) }

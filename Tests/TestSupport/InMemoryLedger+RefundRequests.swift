@@ -7,7 +7,7 @@ struct RefundRequestEntry {
     var player: PlayerID?
     var lease: Int64?
     var tries = 0
-    /// By which it was put off. Seconds.
+    /// The delays by which it was put off. Seconds.
     var delays: [Double] = []
     var result: ConsumptionResult?
     var answer: ConsumptionAnswer?
@@ -37,7 +37,7 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// Until all leases end, or at once where that is after no time.
+    /// Puts it off until all leases end, or not at all for no time.
     public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -68,13 +68,13 @@ extension InMemoryLedger: OpenRefundRequests {
         return Durable(reports.map { _ in .entered }, in: nil)
     }
 
-    /// As the notification of Apple's enters it. Nil where its transaction is unknown, or it was entered before.
+    /// Enters a request as Apple's notification does. Nil where its transaction is unknown, or it was entered before.
     @discardableResult
     public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         state.update { $0.enter(request, at: now) }
     }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     public func endRefundRequestLeases() {
         state.update { state in
             for id in state.refundQuestions.requests.keys { state.refundQuestions.requests[id]?.lease = nil }
@@ -86,7 +86,7 @@ extension InMemoryLedger: OpenRefundRequests {
         state.read { $0.refundQuestions.requests.values.flatMap(\.delays) }
     }
 
-    /// What the game said last of what is used up of a purchase.
+    /// The game's last report of a purchase's consumption.
     public func consumption(
         of transaction: StoreTransactionID, bundleID: BundleID
     ) -> ConsumptionReport.Content? {
@@ -94,7 +94,7 @@ extension InMemoryLedger: OpenRefundRequests {
         return state.read { $0.refundQuestions.reports[key] }
     }
 
-    /// How a request ended, and what Apple was told.
+    /// Returns the result of a request, and Apple's answer.
     public func ending(of id: Identifier) -> (result: ConsumptionResult, answer: ConsumptionAnswer?)? {
         state.read { state in
             state.refundQuestions.requests[id].flatMap { entry in entry.result.map { ($0, entry.answer) } }
@@ -193,7 +193,7 @@ extension InMemoryLedger.State {
     }
 }
 
-/// What players ask Apple for, and what the game says of it.
+/// The players' requests at Apple, and the game's reports about them.
 struct RefundQuestions {
     var requests: [Identifier: RefundRequestEntry] = [:]
     var reports: [ConsumptionReportKey: ConsumptionReport.Content] = [:]

@@ -8,7 +8,7 @@ extension InMemoryLedger: NoticeLedger {
 }
 
 extension InMemoryLedger.State {
-    /// So that a refund finds it.
+    /// Enters a grant, so that a refund finds it.
     mutating func enter(_ grant: Settlement.NewGrant, of decision: PendingDecision) {
         let purchase = grant.purchase
         let granted = GrantedPurchase(
@@ -25,7 +25,7 @@ extension InMemoryLedger.State {
         if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
     }
 
-    /// For what is granted later, under whatever id of its period.
+    /// Notes a refund for later grants, under whatever id of its period.
     private mutating func noteRefund(_ notice: RefundNotice) {
         guard let known = refunds.states[notice.key] else { return }
         var keys = [notice.key]

@@ -50,7 +50,7 @@ extension InMemoryLedger: FollowedSubscriptions {
         }
     }
 
-    /// As if a notification had told of it.
+    /// Follows a subscription as if a notification had named it.
     public func follow(_ subscription: Subscription) {
         state.update {
             $0.subscriptions[subscription.originalTransactionID] = SubscriptionRow(subscription: subscription)

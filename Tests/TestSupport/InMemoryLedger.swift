@@ -38,12 +38,12 @@ public final class InMemoryLedger: PurchaseLedger {
 
     let state: Shared<State>
 
-    /// As a database that is put back to its first state.
+    /// Forgets everything, as a database that is put back to its first state.
     public func forgetEverything() { state.update { $0 = State() } }
 
     /// Whether subscriptions cannot be read.
     let isUnreadable = Mutex(false)
-    /// By which subscriptions are due.
+    /// The clock by which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
     /// - Parameter changes: the signal of the bench that it is part of.

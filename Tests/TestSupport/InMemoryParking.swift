@@ -28,7 +28,7 @@ public final class InMemoryParking: ParkedSubmissions {
         self.mostUnprovenBytes = mostUnprovenBytes
     }
 
-    /// As if so much time had passed that all are due.
+    /// Makes all rows due.
     public func makeDue() {
         state.update { state in
             for (id, row) in state.rows where row.dueAt != nil { state.rows[id]?.dueAt = ContinuousClock.now }
@@ -37,7 +37,7 @@ public final class InMemoryParking: ParkedSubmissions {
 
     public var count: Int { state.read { $0.rows.count } }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     public func endLeases() {
         state.update { state in
             for id in state.rows.keys { state.rows[id]?.lease = nil }
@@ -209,7 +209,7 @@ extension ParkingSubmission {
 }
 
 extension WaitingHistory {
-    /// Without what a row does not hold: how long it waited in memory.
+    /// The history without the time in memory, which a row does not hold.
     fileprivate var stored: WaitingHistory {
         var stored = WaitingHistory(
             failures: failures, doubts: doubts, firstFailureAt: firstFailureAt, parkings: parkings, tries: tries)

@@ -92,7 +92,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         }
     }
 
-    /// What is told where `id` is asked about.
+    /// Registers the answer to a question about `id`.
     public func register(_ statuses: [SubscriptionStatus], of id: StoreTransactionID) {
         state.withLock { $0.statuses[id] = statuses }
     }

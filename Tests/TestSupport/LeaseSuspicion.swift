@@ -1,9 +1,9 @@
-/// What leases without an end say of a row, as the database counts them.
+/// The suspicion against a row by leases without an end, as the database counts them.
 struct LeaseSuspicion {
     private static let leasesOfSuspect = 3
     private static let deathsOfPoison = 3
 
-    /// Without an end.
+    /// The number of leases without an end.
     var leases = 0
     var isIsolated = false
     private(set) var deathsInIsolation = 0
@@ -11,13 +11,13 @@ struct LeaseSuspicion {
     var isSuspect: Bool { leases >= Self.leasesOfSuspect }
     var isPoison: Bool { deathsInIsolation >= Self.deathsOfPoison }
 
-    /// As if it had never been leased.
+    /// Clears the lease as if it had never been.
     mutating func released() {
         leases = max(0, leases - 1)
         isIsolated = false
     }
 
-    /// Its workers died of it before it was a row.
+    /// The row's workers died of it before it was a row.
     static let ofCrashed = LeaseSuspicion(leases: leasesOfSuspect, deathsInIsolation: deathsOfPoison)
 
     init(leases: Int = 0, deathsInIsolation: Int = 0) {
@@ -25,7 +25,8 @@ struct LeaseSuspicion {
         self.deathsInIsolation = deathsInIsolation
     }
 
-    /// Of a row that is tried once more behind its deaths. Returns nil where it is to be leased; else whether it is due again.
+    /// Begins the isolation, or the last try behind its deaths. Returns nil where it is to be leased; else whether it
+    /// is due again.
     mutating func beginIsolationOrLastTry() -> Bool? {
         if isIsolated { deathsInIsolation += 1 }
         isIsolated = !(isIsolated && isPoison)

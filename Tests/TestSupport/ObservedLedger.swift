@@ -37,7 +37,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         state.read { $0.recorded.filter { $0.submission.playerID == player }.map(\.submission.submissionID.text) }
     }
 
-    /// Of a player's decisions, in their order: whether the database may have lost an earlier one.
+    /// Whether the database may have lost an earlier decision, for each of a player's decisions in their order.
     public func decidedAgain(_ player: String) -> [Bool] {
         state.read { $0.recorded.filter { $0.submission.playerID.text == player }.map(\.isDecidedAgain) }
     }

@@ -9,7 +9,7 @@ public final class Outage: AppleState {
         var lastAnswer = -Double.infinity
     }
 
-    /// As of the limits in front of Apple.
+    /// The answering time of the limits in front of Apple.
     private static let answeringSeconds = 60.0
 
     private let state: Shared<State>
@@ -33,7 +33,7 @@ public final class Outage: AppleState {
         }
     }
 
-    /// By an answer.
+    /// Ends the outage by an answer.
     public func end() {
         state.update { state in
             state.downBefore += state.downSince.map { state.now - $0 } ?? 0
@@ -51,7 +51,7 @@ public final class Outage: AppleState {
         end()
     }
 
-    /// Who waits is told that it was asked: it is after each try that failed.
+    /// Whether Apple is down. A waiting test learns that it was asked: it is after each try that failed.
     public var isDown: Bool { state.update { $0.downSince != nil } }
     public var downSeconds: Double {
         state.update { state in state.downBefore + (state.downSince.map { state.now - $0 } ?? 0) }

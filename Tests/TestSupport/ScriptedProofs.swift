@@ -1,7 +1,7 @@
 import Fulfillment
 import Synchronization
 
-/// A parser in the test's hand. What it was told nothing of is not provable where it looks like a receipt, else malformed.
+/// A parser in the test's hand. An unknown proof is not provable if it looks like a receipt, else malformed.
 public final class ScriptedProofs: ProofParser {
     private let readings = Mutex<[Digest256: ProofReading]>([:])
     private let ofEvery: ProofReading?

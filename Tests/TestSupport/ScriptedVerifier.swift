@@ -1,8 +1,8 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A verifier without a network: gives each proof the answers that it was told to give, one after the other, the last one
-/// for good, and holds back those that it is told to hold back. What it was told nothing of is refused as malformed, as
+/// A verifier without a network: gives each proof the answers that it was told to give, one after the other, the last
+/// one for good, and holds back those that it is told to hold back. An unknown receipt is refused as malformed, as
 /// Apple does, unless the test says otherwise.
 public final class ScriptedVerifier: ReceiptVerifier {
     private struct State {
@@ -55,7 +55,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
     /// Is called with each request as it comes.
     public func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { state.update { $0.onAsk = body } }
 
-    /// In order.
+    /// The requests in order.
     public var requests: [VerificationRequest] { state.read(\.requests) }
     /// The names asked for, in order.
     public var asked: [String] { state.read(\.asked) }

@@ -13,7 +13,7 @@ public final class Shared<Value: Sendable>: Sendable {
 
     public var value: Value { state.withLock { $0 } }
 
-    /// Without a copy.
+    /// Looks at the value without a copy.
     public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
 
     /// Counts as a change whatever it does.

@@ -37,7 +37,7 @@ struct Comparison {
 }
 
 enum ProcessorTime {
-    /// Of all of the process's threads.
+    /// Processor seconds of all of the process's threads.
     static var seconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

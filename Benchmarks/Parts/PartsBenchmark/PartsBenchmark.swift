@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// What the parts of our own cost beside the library each of them takes the place of.
+/// Compares the cost of our own parts with that of the library that each replaces.
 @main
 struct PartsBenchmark: AsyncParsableCommand {
     @Option(help: "Requests of one run of an HTTP client.") var requests = 20_000

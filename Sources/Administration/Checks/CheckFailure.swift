@@ -1,4 +1,4 @@
-/// What a check of `receiptd check` found wrong, and the exit code that it is worth.
+/// A fault that a check of `receiptd check` found, and its exit code.
 package struct CheckFailure: Error {
     package let message: String
     package let code: Int32

@@ -24,7 +24,7 @@ package struct CheckUp: Sendable {
             self.init("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)", code: nil)
         }
 
-        /// They are read by then.
+        /// The settings are read by then.
         static let settings = Line("ok      settings", code: nil)
 
         private init(_ text: String, code: Int32?) { (self.text, self.code) = (text, code) }
@@ -58,7 +58,7 @@ package struct CheckUp: Sendable {
         for check in await NotificationCheck(settings, secrets).all(catalog) { tell(Line(check.name, check.result)) }
     }
 
-    /// Whose they are: a test's root in production would be found here.
+    /// Names the owner of the roots: a test's root in production would be found here.
     private var roots: CheckFinding {
         guard let file = settings.apple.rootCertificatesFile else { return CheckFinding("Apple's") }
         let foreign = settings.apple.foreignRoots

@@ -43,7 +43,8 @@ package enum DatabaseCheck {
         return CheckFailure(lines.joined(separator: "\n        "), code: CatalogFaults.exitCode)
     }
 
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
+    /// function.
     @inline(never)
     private static func parsed(_ stored: CatalogStore.Stored) -> Result<Catalog, CatalogFaults> {
         Result { () throws(CatalogFaults) in try CatalogFile.parse(stored.document, version: stored.version) }

@@ -1,16 +1,15 @@
 import Kafka
 import ReceiptdConfiguration
 
-/// What `receiptd check` asks of Kafka: all that the worker will do there, as far as it can be tried without leaving
-/// anything behind.
+/// Tries all that the worker will do at Kafka, as far as a check can without leaving anything behind.
 package struct KafkaCheck: Sendable {
-    /// For one question.
+    /// The limit of one question.
     private static let answerMilliseconds: Int32 = 10_000
-    /// For a part of that, after which there may be word of why there is no answer.
+    /// The part of a question's limit after which the log may say why there is no answer.
     private static let questionMilliseconds: Int32 = 1_000
-    /// For a question that is good to have answered, and that a broker without a controller never answers.
+    /// The limit of an optional question, which a broker without a controller never answers.
     private static let configurationMilliseconds: Int32 = 3_000
-    /// For the first fetch of each partition to be answered.
+    /// The limit for the answer to the first fetch of each partition.
     private static let fetchSeconds = 10.0
 
     package let kafka: KafkaSettings

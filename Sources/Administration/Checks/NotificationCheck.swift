@@ -10,7 +10,7 @@ import ReceiptdConfiguration
 package struct NotificationCheck: Sendable {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// For all of them to arrive.
+    /// The limit for all notifications to arrive.
     private static let seconds = 120
 
     private let settings: Settings
@@ -101,7 +101,8 @@ package struct NotificationCheck: Sendable {
         }
     }
 
-    /// What Apple says of its tries to deliver it: that tells the address from what is behind it.
+    /// Apple's words about its tries to deliver the notification: they tell a wrong address from a fault behind the
+    /// address.
     private func words(of token: String, _ asked: Asked) async -> String {
         guard case .answered(let attempts) = await asked.client.testNotificationStatus(token, asked.context) else {
             return "Apple does not say why"

@@ -17,7 +17,8 @@ struct NotificationTopic: Sendable {
     let kafka: KafkaSettings
     let proofs: ProofReader
 
-    /// Where each partition ends now. Throws a `CommandFailure` where there is no such topic, or Kafka does not answer.
+    /// Returns the present end of each partition. Throws a `CommandFailure` where there is no such topic, or Kafka does
+    /// not answer.
     func ends() async throws -> [TopicPartition: Int64] {
         let topic = kafka.notificationsTopic
         try await DeadLetterTopic.requireTopic(topic, properties)
@@ -30,7 +31,7 @@ struct NotificationTopic: Sendable {
         }
     }
 
-    /// Those of `wanted` that come within the time. Returns as soon as all are there.
+    /// Returns those of `wanted` that come within the time. Returns as soon as all are there.
     func wait(
         for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
     ) async throws -> Set<TestNotification> {

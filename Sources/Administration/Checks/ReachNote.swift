@@ -14,7 +14,7 @@ final class ReachNote: AppleObserver {
         cause.withLock { $0 = told }
     }
 
-    /// With host, port and the system's word where there was no answer at all.
+    /// Adds host, port and the system's word if there was no answer at all.
     func words(_ trouble: AppleAnswer.Trouble) -> String {
         cause.withLock { $0 } ?? "no answer that can be used (\(trouble.kind.rawValue))"
     }

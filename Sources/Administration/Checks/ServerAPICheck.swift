@@ -8,7 +8,7 @@ import ReceiptdConfiguration
 package enum ServerAPICheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// Of the notification history that is asked for: whether there is any does not matter. An hour.
+    /// The length of the notification history that the check asks for: whether there is any does not matter. An hour.
     private static let historyMilliseconds: Int64 = 3_600_000
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {

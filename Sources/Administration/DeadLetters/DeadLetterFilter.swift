@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Pipeline
 
-/// Which dead letters an operator means. Nil means any.
+/// Selects the dead letters that an operator means. Nil means any.
 package struct DeadLetterFilter: Sendable {
     private let bundleID: String?
     private let reason: DeadLetter.Reason?
@@ -13,7 +13,7 @@ package struct DeadLetterFilter: Sendable {
         self.reason = reason
     }
 
-    /// As a change of it is entered.
+    /// The filter as an entry of `console_changes`.
     var subject: String { ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
 
     package func admits(_ letter: StoredDeadLetter) -> Bool {

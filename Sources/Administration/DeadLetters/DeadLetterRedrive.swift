@@ -11,7 +11,7 @@ import Synchronization
 package struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500
-    /// For one window to be acknowledged.
+    /// The limit for the acknowledgement of one window.
     private static let acknowledgeSeconds = 60.0
 
     private let kafka: KafkaSettings
@@ -22,7 +22,7 @@ package struct DeadLetterRedrive {
     private let options: Options
 
     package struct Options: Sendable {
-        /// Of how many; nil: of all.
+        /// The number of letters to put back; nil: all.
         var limit: Int?
         /// Include records that were put back before.
         var again: Bool
@@ -53,7 +53,7 @@ package struct DeadLetterRedrive {
         var cut = 0
         var foreign = 0
         var stillDead = 0
-        /// Why one of those would be.
+        /// The reason of one of those.
         var example = ""
         var isDryRun = false
 
@@ -70,7 +70,7 @@ package struct DeadLetterRedrive {
         }
     }
 
-    /// What is read of a dead letter first: few bytes, however large it is.
+    /// The first reading of a dead letter: a few bytes, however large the letter is.
     private enum Found: Sendable {
         case place(RedrivenStore.Place)
         case cut
@@ -134,7 +134,8 @@ package struct DeadLetterRedrive {
             failure = error
         }
         _ = try await blocking { producer.close() }
-        // Behind the acknowledgement: whoever dies between the two puts a record back twice, which harms nobody.
+        // The note comes behind the acknowledgement: a process that dies between the two puts a record back twice,
+        // which harms nobody.
         try await store.note(batch.acknowledged)
         if let failure { throw failure }
     }

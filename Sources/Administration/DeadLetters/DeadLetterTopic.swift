@@ -4,7 +4,7 @@ import ReceiptdConfiguration
 
 /// Reads the dead-letter topic up to its present end, without joining a group.
 package struct DeadLetterTopic {
-    /// For the whole of the topic.
+    /// The limit for reading the whole topic.
     private static let readMilliseconds: Int32 = 600_000
 
     private let settings: KafkaSettings
@@ -13,8 +13,8 @@ package struct DeadLetterTopic {
         self.settings = settings
     }
 
-    /// What `body` makes of each record, those left out of which it makes nothing. It runs on a thread that may block,
-    /// one record at a time, in order within each partition. Exit 69 where Kafka cannot be read.
+    /// Returns the values that `body` makes of the records, without nils. It runs on a thread that may block, one
+    /// record at a time, in order within each partition. Exit 69 where Kafka cannot be read.
     package func compactMap<Value: Sendable>(
         _ body: @escaping @Sendable (StoredDeadLetter) throws -> Value?
     ) async throws -> [Value] {

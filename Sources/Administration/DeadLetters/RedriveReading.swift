@@ -4,7 +4,7 @@ import Kafka
 import Pipeline
 import ReceiptdConfiguration
 
-/// What a worker would make of a dead letter that is put back, by this release, these settings and this catalog.
+/// Judges a dead letter as a worker of this release, these settings and this catalog would if it were put back.
 package struct RedriveReading: Sendable {
     private let kafka: KafkaSettings
     private let submissions: SubmissionDecoder
@@ -23,7 +23,8 @@ package struct RedriveReading: Sendable {
         self.catalog = catalog
     }
 
-    /// Why it would be a dead letter again. Nil where it would not, as far as can be told without working on it.
+    /// Returns the reason why it would be a dead letter again. Nil where it would not, as far as can be told without
+    /// working on it.
     /// - Parameter topic: the one that it came from.
     func refusal(of record: ConsumerRecord, from topic: String) -> DeadLetter? {
         let signatures = record.headers.filter { $0.name == RecordSignature.headerName }.compactMap(\.value)

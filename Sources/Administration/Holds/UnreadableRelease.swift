@@ -5,7 +5,7 @@ import NamesAndTimes
 /// The release of one purchase that cannot be read. It lets nothing pass: a worker asks Apple again, and where Apple tells it no
 /// better the purchase stays held, which whoever released it is to hear.
 package struct UnreadableRelease: Sendable {
-    /// How long a worker may take to ask Apple. Seconds.
+    /// The time that a worker may take to ask Apple. Seconds.
     static let decisionSeconds = 30.0
     private static let lookMilliseconds = 200
 

@@ -14,7 +14,7 @@ struct GrantFields {
         "web_order_line_item_id",
     ]
     static let required = ["transaction_id", "player_id", "bundle_id", "product_id"]
-    /// What is entered as submission where the file names none: the column is never empty.
+    /// The submission of a grant for which the file names none: the column is never empty.
     static let unnamedSubmission: Identifier = "import"
 
     struct Fault: Error, Equatable {

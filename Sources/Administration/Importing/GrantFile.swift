@@ -89,7 +89,7 @@ package struct GrantFile {
         var values: [String: String] = [:]
         var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {
-            // Which of the two would count is a guess.
+            // Either value could count, so receiptd does not guess.
             guard seen.insert(member.name).inserted else { return .fault("\(member.name) is there twice") }
             switch member.value {
             case .string(let text), .number(let text): values[member.name] = text

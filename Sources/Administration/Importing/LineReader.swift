@@ -11,7 +11,7 @@ package struct LineReader: ~Copyable {
         case tooLong
     }
 
-    /// Of the whole file, 0 where it cannot be told.
+    /// The size of the whole file in bytes, 0 if it is unknown.
     package let size: Int
     private let file: UnsafeMutablePointer<FILE>
     private var buffer: [UInt8] = []
@@ -30,7 +30,7 @@ package struct LineReader: ~Copyable {
 
     deinit { fclose(file) }
 
-    /// Without its line break. Nil at the end.
+    /// Returns the line without its line break. Nil at the end.
     package mutating func line() -> Line? {
         var line: [UInt8] = []
         var isTooLong = false

@@ -6,7 +6,7 @@ import ReceiptdConfiguration
 /// Apps of a file that the catalog does not have: a slip of the pen, or an app that is no longer sold. Their rows are entered
 /// all the same.
 package struct UnknownApps {
-    /// Told by name; the others are counted.
+    /// The most apps that are named; the others are counted.
     static let maximumTold = 20
 
     private let known: Set<BundleID>

@@ -3,12 +3,12 @@ import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Since when Apple has answered nothing, by what all workers have counted in PostgreSQL.
+/// Finds since when Apple has answered nothing, by all workers' counts in PostgreSQL.
 enum AppleTrouble {
     /// A minute is counted right after its end, by a worker that is held up a minute late.
     private static let newestMinutes = 3
 
-    /// What was asked of one of Apple's endpoints, by minute.
+    /// The requests to one of Apple's endpoints, by minute.
     private struct Asked {
         var answered: [Bool]
         var troubled: [String: [Int]] = [:]

@@ -6,8 +6,8 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// How Apple is, as far as one who is no worker can tell: what all replicas were told in PostgreSQL, and what the worker at
-/// `HTTP_HOST` and `HTTP_PORT` says of itself, where there is one.
+/// Apple's state as far as one who is no worker can tell: the replicas' facts in PostgreSQL, and the words of the
+/// worker at `HTTP_HOST` and `HTTP_PORT`, if there is one.
 package enum AppleWord {
     private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
 

@@ -3,9 +3,9 @@ import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// What PostgreSQL knows, in a sentence for each purchase or submission.
+/// Says what PostgreSQL knows, in a sentence for each purchase or submission.
 extension InspectionSummary {
-    /// What still waits comes first, then what was given, then what was refused.
+    /// The waiting ones come first, then the granted ones, then the refused ones.
     var verdicts: [String] {
         told(rows("parked"), of: "parked", Self.parked, more: "more that wait for Apple")
             + told(rows("holds"), of: "holds", Self.held, more: "more that are held")
@@ -101,7 +101,7 @@ extension InspectionSummary {
         row[name]?.string.map { ShownText.plain($0) } ?? "?"
     }
 
-    /// In the one format of all sentences.
+    /// Formats a time as all sentences do.
     private static func time(_ row: JSONValue, _ name: String) -> String {
         guard let text = row[name]?.string else { return "?" }
         return Timestamp(rfc3339: text)?.rfc3339 ?? ShownText.plain(text)

@@ -6,13 +6,13 @@ import ReceiptdConfiguration
 
 /// Support's question is "where is my purchase?": the answer in a few sentences, above all that is known.
 package struct InspectionSummary {
-    /// Told one by one; of more the number.
+    /// The most that are named one by one; the others are counted.
     static let maximumTold = 10
 
     package let id: String
     package let inspection: Inspection
     package let kafka: KafkaFindings
-    /// How Apple is, where something is not decided.
+    /// Apple's state, if something is not decided.
     package var apple: [String] = []
 
     package init(id: String, inspection: Inspection, kafka: KafkaFindings, apple: [String] = []) {
@@ -82,7 +82,7 @@ package struct InspectionSummary {
         ].contains(reason)
     }
 
-    /// What was looked at, so that silence is not taken for more than it is.
+    /// Says which places were searched, so that nobody takes silence for more than it is.
     private var looks: String {
         let told = kafka.looks.map { look in
             "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"
@@ -92,7 +92,7 @@ package struct InspectionSummary {
         return "\(looked); \(fault): what else waits there, or was refused without asking anyone, is not known"
     }
 
-    /// As sections of the JSON document, behind those of PostgreSQL.
+    /// The findings as sections of the JSON document, behind those of PostgreSQL.
     package var sections: [(name: String, rows: [JSONValue])] {
         func text(_ name: String, _ text: String?) -> JSONMember {
             JSONMember(name: name, value: text.map { .string($0) } ?? .null)

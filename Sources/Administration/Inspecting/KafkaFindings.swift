@@ -2,7 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// What Kafka knows of a submission, a transaction or a player: submissions that may wait, and answers that touch no table.
+/// Kafka's records of a submission, a transaction or a player: submissions that may wait, and answers that touch no
+/// table.
 package struct KafkaFindings: Sendable {
     /// A record from behind the group's committed offset: a worker may have it in memory, or nobody has read it yet.
     package struct Waiting: Sendable, Equatable {
@@ -37,7 +38,7 @@ package struct KafkaFindings: Sendable {
         var offset: Int64
     }
 
-    /// What was looked at of a topic.
+    /// The searched part of a topic.
     struct Look: Sendable, Equatable {
         var topic: String
         var partitions: Int
@@ -49,13 +50,13 @@ package struct KafkaFindings: Sendable {
     package var waiting: [Waiting] = []
     var answers: [Answer] = []
     var looks: [Look] = []
-    /// Why Kafka was not asked to the end, in words; nil where it was.
+    /// The reason why Kafka was not asked to the end, in words; nil if it was.
     var fault: String?
 
-    /// Where Kafka is not looked at.
+    /// Makes the findings of a search without Kafka.
     package init() {}
 
-    /// Those that have no answer, by what PostgreSQL and the outcomes topic tell.
+    /// The submissions that have no answer in PostgreSQL or on the outcomes topic.
     /// - Parameters:
     ///   - outcomes: rows of the inspection's decided submissions.
     ///   - parked: its rows of what waits in PostgreSQL.
@@ -71,7 +72,7 @@ package struct KafkaFindings: Sendable {
         }
     }
 
-    /// Those that PostgreSQL does not have: refused without asking anyone, or longer ago than was searched.
+    /// The answers that PostgreSQL does not have: refused without asking anyone, or older than the search.
     func untold(outcomes: [JSONValue]) -> [Answer] {
         let known = Set(outcomes.compactMap { $0["event_id"]?.string })
         return answers.filter { !known.contains($0.eventID) }

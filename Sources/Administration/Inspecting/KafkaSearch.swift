@@ -7,8 +7,8 @@ import ReceiptdConfiguration
 /// Looks an id up in Kafka, for what is in no table: in the submissions that no worker is known to be done with, and among the
 /// latest events. Bounded in records and in time.
 package struct KafkaSearch: Sendable {
-    /// Records of each partition that are looked at, unless told otherwise. Of events, ten times as many where the id would
-    /// be the player's.
+    /// Records of each partition that are looked at, unless told otherwise. Ten times as many events are read if the id
+    /// would be the player's.
     package static let defaultRecords = 50_000
     static let playerFactor = 10
     /// Findings of a kind.
@@ -69,7 +69,7 @@ package struct KafkaSearch: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// From the group's committed offset on: what is before it has its answer.
+    /// Searches from the group's committed offset on: earlier records have their answer.
     private func searchSubmissions(_ scan: inout RecordScan, _ findings: inout KafkaFindings) throws(KafkaError) {
         let topic = settings.submissionsTopic
         let partitions = try partitions(of: topic, scan)

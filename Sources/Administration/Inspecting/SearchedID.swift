@@ -9,7 +9,7 @@ import NamesAndTimes
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]
-    /// Its letters are the same in JSON, whoever wrote it: then a record without these bytes is passed over unread.
+    /// The id's letters look the same in any JSON, so that a record without these bytes is skipped unread.
     private let isPlain: Bool
     private let isTransaction: Bool
     private let proofs: ProofReader
@@ -47,7 +47,7 @@ package struct SearchedID: Sendable {
     private func isOf(_ proof: Submission.Proof) -> Bool {
         let id = Identifier(text)
         if case .transactionID(let told) = proof { return told == id }
-        // Whoever signed it: this is no decision.
+        // The signature does not matter: this is no decision.
         let parsed = try? DecodedProof(proof)?.parsed(by: proofs, provingWhere: { _ in false })
         return (parsed?.content?.purchases ?? []).contains { $0.transactionID == id || $0.originalTransactionID == id }
     }

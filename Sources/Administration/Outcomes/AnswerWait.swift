@@ -1,7 +1,7 @@
 import Encodings
 import Kafka
 
-/// Which of some submissions have their events. One submission may have several, which Kafka gets together.
+/// Notes which of some submissions have their events. One submission may have several, which Kafka gets together.
 package struct AnswerWait: Sendable {
     /// After the last of them was answered, for what else belongs to that answer.
     private static let rest = Duration.milliseconds(500)

@@ -30,8 +30,8 @@ package struct OutcomeTopic: Sendable {
         properties = KafkaClientProperties(settings: settings).consumer
     }
 
-    /// What the next record of each partition gets as its offset. Throws a `CommandFailure` with 69 where Kafka does not
-    /// answer or has no such topic.
+    /// Returns the offset that the next record of each partition will get. Throws a `CommandFailure` with 69 where
+    /// Kafka does not answer or has no such topic.
     package func ends() async throws -> [TopicPartition: Int64] {
         try await DeadLetterTopic.requireTopic(topic, properties)
         return try await reading { consumer in
@@ -39,7 +39,7 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// In order within each partition.
+    /// Reads in order within each partition.
     /// - Parameters:
     ///   - follow: whether it goes on behind the present end, for ever.
     ///   - body: tells whether it goes on. On a thread that may block.

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// What `receiptd proof` prints. Never the proof itself, and account tokens only where they are asked for.
+/// The text that `receiptd proof` prints. Never the proof itself, and account tokens only where they are asked for.
 package struct ProofReport: Sendable {
     private static let columns = [
         "TRANSACTION", "ORIGINAL", "PRODUCT", "QUANTITY", "BOUGHT", "EXPIRES", "OWNERSHIP", "REFUNDED",
@@ -106,7 +106,7 @@ package struct ProofReport: Sendable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// By the names of the contract's events.
+    /// Writes a purchase by the names of the contract's events.
     private func write(_ purchase: StorePurchase, to json: inout JSONWriter) {
         json.beginObject()
         json.member("transaction_id", purchase.transactionID.text)

@@ -2,7 +2,7 @@ import AppleProofs
 import Fulfillment
 import NamesAndTimes
 
-/// What a worker with this catalog would say of a proof, as far as that shows without Apple and the database.
+/// The verdict of a worker with this catalog on a proof, as far as that shows without Apple and the database.
 package struct ProofVerdict: Sendable {
     package struct Purchase: Sendable {
         package let transactionID: StoreTransactionID

@@ -6,7 +6,7 @@ enum Gzip {
         let message: String
     }
 
-    /// How a gzip file begins.
+    /// Whether the bytes begin as a gzip file does.
     static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
 
     private static let magic: [UInt8] = [0x1F, 0x8B]

@@ -14,8 +14,8 @@ package struct Reconciliation: Equatable {
         package var difference: Int64 { granted - revoked - sold }
     }
 
-    /// What a product brought in one currency, where prices are known, as an indication: Apple says not to reconcile by
-    /// the prices that it signs.
+    /// A product's sales in one currency, if prices are known, as an indication: Apple says not to reconcile by the
+    /// prices that it signs.
     package struct MoneyRow: Equatable {
         package let productID: String
         package let currency: String
@@ -25,9 +25,9 @@ package struct Reconciliation: Equatable {
         package var sold: Int64 = 0
     }
 
-    /// By product, then period.
+    /// The rows by product, then period.
     package let rows: [Row]
-    /// By product, then currency.
+    /// The money by product, then currency.
     package let money: [MoneyRow]
 
     package var differences: [Row] { rows.filter { $0.difference != 0 } }

@@ -26,29 +26,30 @@ package struct SalesReport: Equatable {
         let period: Period
     }
 
-    /// Of a product in a currency.
+    /// A product and a currency.
     struct Price: Hashable {
         let productID: String
         /// ISO 4217.
         let currency: String
     }
 
-    /// Why the report cannot be relied on: each with its line, nothing of its content but a column's name.
+    /// The reasons not to rely on the report: each with its line, nothing of its content but a column's name.
     package struct Faults: Error, Equatable {
         package let messages: [String]
     }
 
-    /// In-app purchases of every platform. What is restored (`IA3`) is no sale, and the others are apps.
+    /// The types of in-app purchases of every platform. Restored purchases (`IA3`) are no sales, and the others are
+    /// apps.
     private static let types: Set<String> = ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "IAC-M", "FI1"]
     private static let required = ["sku", "product type identifier", "units", "begin date", "end date"]
 
     /// Refunds are subtracted, as Apple has them: rows with negative units.
     private(set) var units: [Key: Int64] = [:]
-    /// Of all rows, sold and refunded ones each counted.
+    /// The units of all rows, sold and refunded ones each counted.
     private var unitsInAll: Int64 = 0
-    /// What customers paid, refunds subtracted, where the report says it: an indication.
+    /// The customers' payments less refunds, if the report has them: an indication.
     private(set) var money: [Price: Int64] = [:]
-    /// Of all rows, sorted; none overlaps another.
+    /// The periods of all rows, sorted; none overlaps another.
     package private(set) var periods: [Period] = []
 
     /// - Parameter file: plain or gzip.
@@ -138,7 +139,7 @@ package struct SalesReport: Equatable {
             }
             unitsInAll += abs(count)
             units[key, default: 0] += count
-            // Not needed, and so no fault where it cannot be read.
+            // The price is not needed, so an unreadable one is no fault.
             if let price = Money.milliunits(value("customer price")),
                 let currency = Money.currency(value("customer currency"))
             {

@@ -19,7 +19,7 @@ package struct SubscriptionCheckNow {
         self.pool = pool
     }
 
-    /// How many events there were. Throws a `CommandFailure` where Apple could not be asked, and a `PostgresError`.
+    /// Returns the number of events. Throws a `CommandFailure` where Apple could not be asked, and a `PostgresError`.
     package func run(_ original: StoreTransactionID) async throws -> Int {
         let store = PostgresSubscriptions(pool: pool)
         guard let leased = try await store.lease(original) else {

@@ -20,7 +20,7 @@ package enum InspectionText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// What Apple says of each transaction of an order, and what became of it.
+    /// Apple's words about each transaction of an order, and the ledger's.
     package static func json(order: String, _ found: [(apple: String, summary: InspectionSummary)]) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -51,7 +51,7 @@ package enum InspectionText {
         return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }
 
-    /// Those of which any row has a value.
+    /// The columns of which any row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {
         guard case .object(let members)? = section.rows.first else { return [] }
         return members.map(\.name).filter { name in section.rows.contains { cell($0[name], isCut: true) != "-" } }

@@ -23,7 +23,7 @@ package struct ProgressBar {
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard done >= total || seconds - (shownAt ?? -1) >= Self.pauseSeconds else { return }
         shownAt = seconds
-        // What an earlier, longer line left is wiped out.
+        // Blanks cover the rest of an earlier, longer line.
         let line = ProgressText.line(
             done, of: total, count: count ?? done, seconds: seconds, width: width.map { $0 - label.count - 2 })
         write("\r\(label) \(line)\u{1B}[K")
@@ -38,7 +38,7 @@ package struct ProgressBar {
     }
 }
 
-/// What a progress bar says: the bar, per cent, how many, how many a second, and the time that is left at this rate.
+/// The text of a progress bar: the bar, per cent, number, rate, and the time that is left at this rate.
 enum ProgressText {
     /// Characters of the bar, and those that it keeps where the terminal has few columns.
     private static let maximumWidth = 30

@@ -12,7 +12,7 @@ package enum Terminal {
         return Int(size.ws_col)
     }
 
-    /// Of standard output, where tables go.
+    /// The width of standard output, to which tables go.
     package static var outputWidth: Int? { width(of: STDOUT_FILENO) }
 
     /// Whether standard output is a terminal whose user has not asked for text without colors (`NO_COLOR`).

@@ -1,15 +1,15 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Who asks Apple, for the limits.
+/// The submission or work that asks Apple, for the limits.
 struct AppleAsker {
     let work: RequestKind.Work
     let isRetry: Bool
     let isProven: Bool
-    /// It holds a lease, which ends: it waits for no outage's end.
+    /// The request holds a lease, which ends: it waits for no outage's end.
     let isLeased: Bool
     let suspect: Suspect
-    /// Told of a wait in front of Apple, as it begins (true) and ends.
+    /// Called at the beginning (true) and end of a wait in front of Apple.
     let waiting: (@Sendable (Bool) -> Void)?
 
     @inline(never)
@@ -31,7 +31,7 @@ struct AppleAsker {
             case .subscriptions, .history: .queue
             case .background: .background
             }
-        // Behind the submissions that have not been answered yet: whoever waits for this one has got one answer.
+        // Goes behind the submissions that have not been answered yet: this one's submission has got one answer.
         isRetry = true
         isProven = true
         isLeased = true

@@ -32,7 +32,7 @@ extension AppleLimits.End {
         }
     }
 
-    /// As it is, but where a test planted a fault.
+    /// The answer itself, unless a test planted a fault.
     var orPlanted: Self {
         switch self {
         case .failed, .doubtful: PlantedFault.breakerIgnored.isPlanted ? .answered : self

@@ -152,7 +152,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Of verifyReceipt only: 401 is never the fault of what is asked about.
+    /// Notes doubt about verifyReceipt's credentials only: a 401 is never the receipt's fault.
     private func noteDoubt(_ key: Credentials, _ areDoubted: Bool, _ state: inout State) {
         guard state.told.doubted.contains(key.bundleID) != areDoubted, key.endpoint == VerifyReceiptClient.endpoint
         else {
@@ -181,7 +181,7 @@ extension AppleLimits: AppleState {
                 let now = now()
                 for (scope, seconds) in holds {
                     let isNews = state.withLock { state in
-                        // Also what this replica never asked for: it may be its next request.
+                        // A replica prepares an app's scope even before its first request there.
                         prepare(scope, &state)
                         return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
                     }

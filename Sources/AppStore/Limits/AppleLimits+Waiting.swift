@@ -14,7 +14,7 @@ extension AppleLimits {
 
         var limits: ScopeLimits
         var queue = RequestQueue<Waiter>()
-        /// When it is looked at again, infinity for never.
+        /// The time of the next look, infinity for never.
         var lookAt = Double.infinity
         var lastUse = 0.0
 
@@ -127,9 +127,9 @@ extension AppleLimits {
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
     }
 
-    /// What failed before waits for its turn, too, and shall not stay in memory for it. What holds a lease comes again from
-    /// the database, also while Apple is down. What is not proven keeps its place from others only for a moment where
-    /// nothing but its own circuit holds it back.
+    /// Takes requests that failed before and are due to leave memory, though they wait for their turn. Leased work
+    /// comes again from the database, also while Apple is down. An unproven proof keeps its place from others only for
+    /// a moment if nothing but its own circuit holds it back.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
         guard !isDown else {

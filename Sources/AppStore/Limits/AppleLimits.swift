@@ -16,9 +16,10 @@ public final class AppleLimits: Sendable {
     static let answeringSeconds = 60.0
     /// An app and endpoint that nobody asked for this long is not in use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
-    /// Where a 429 says nothing about when. Seconds.
+    /// The hold after a 429 that names no time. Seconds.
     static let defaultHoldSeconds = 1.0
-    /// Between two looks at what other replicas hold back; and while this one has asked nothing for `inUseSeconds`.
+    /// The seconds between two looks at other replicas' holds, also while this one has asked nothing for
+    /// `inUseSeconds`.
     static let pollSeconds = 0.5
     static let idlePollSeconds = 1.0
     /// Nobody sleeps for longer, so that an end of waiting is never missed by much.
@@ -41,16 +42,16 @@ public final class AppleLimits: Sendable {
         var concurrency: AdaptiveConcurrency
         var underWay = RequestsUnderWay()
         var failedProofs = FailedProofs()
-        /// Of any request.
+        /// The time of the last answer to any request.
         var lastAnswer = -Double.infinity
-        /// When the gate is looked at again, infinity for never.
+        /// The time of the gate's next look, infinity for never.
         var gateLook = Double.infinity
         var nextTicket: UInt64 = 0
         var downSince: Double?
         var downBefore = 0.0
     }
 
-    /// What the observer was last told.
+    /// The state that the observer last saw.
     struct Told {
         var openCircuits: Set<Credentials> = []
         var misconfigured: [Credentials: CredentialsFault] = [:]
@@ -60,7 +61,7 @@ public final class AppleLimits: Sendable {
     /// Changes in place; guarded by the lock around it.
     final class CredentialsBox {
         var state = CredentialsState()
-        /// That was to hold the secret, when Apple was last to be asked.
+        /// The setting that should have held the secret when Apple was last to be asked.
         var setting: String?
         /// The last one.
         var refusal = AppleAnswer.Blockage.sharedSecret
@@ -102,7 +103,7 @@ public final class AppleLimits: Sendable {
         state = Mutex(State(concurrency: AdaptiveConcurrency(maximum: fixedConcurrency)))
     }
 
-    /// How a request ended, for the limits.
+    /// The end of a request, for the limits.
     enum End {
         /// Apple answered, whatever it said.
         case answered
@@ -112,7 +113,7 @@ public final class AppleLimits: Sendable {
         case doubtful
         /// Apple answered with 429 or `Retry-After`.
         case limited(seconds: Double?)
-        /// It says nothing of Apple, such as a cancelled request.
+        /// The end says nothing of Apple, such as a cancelled request.
         case unknown
     }
 }

@@ -3,7 +3,7 @@ import Fulfillment
 /// Hears of what the limits decide: what metrics and log lines are made of. Called from any thread under a lock, and must
 /// neither block nor call back.
 public protocol AppleLimitsObserver: Sendable {
-    /// Also once, as closed, when an app and endpoint are first used.
+    /// Called once with false, too, when an app and endpoint are first used.
     func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool)
     /// An app's credentials for an endpoint turned out to be wrong, wrong for another reason, or (nil) right again.
     func credentials(bundleID: BundleID, endpoint: String, fault: CredentialsFault?)
@@ -19,6 +19,6 @@ public protocol AppleLimitsObserver: Sendable {
     func waited(seconds: Double)
     /// The budget that all replicas share cannot be used: requests that need it wait.
     func budgetFailed(_ error: any Error)
-    /// It answered.
+    /// Called when the budget answered.
     func budgetAnswered()
 }

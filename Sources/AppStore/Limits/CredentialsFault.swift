@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Why an app's submissions wait until somebody corrects its credentials for one of Apple's endpoints.
+/// The reason why an app's submissions wait until somebody corrects its credentials for one of Apple's endpoints.
 public struct CredentialsFault: Sendable, Equatable {
     /// `verifyReceipt` or `transactions`.
     public let endpoint: String

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What only `receiptd inspect --apple-order` asks.
+/// The question of `receiptd inspect --apple-order`.
 extension ServerAPIClient {
     /// Look Up Order ID: the transactions of an order number, as Apple's mail tells it to the customer. Empty where Apple knows no
     /// such order of this app; refused for what no order number looks like.

@@ -97,7 +97,7 @@ extension ServerAPIClient: StoreQueries {
         context.notAfter.map { now().adding(milliseconds: exchangeMilliseconds) <= $0 } ?? true
     }
 
-    /// With what it says of the token.
+    /// Concludes with the answer's word about the token.
     private func concluded<Value>(
         _ outcome: Outcome<Value>, in environment: StoreEnvironment, _ context: StoreQueryContext
     ) -> StoreQueryAnswer<Value> {

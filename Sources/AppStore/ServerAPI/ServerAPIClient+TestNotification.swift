@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What only `receiptd check` asks.
+/// The questions of `receiptd check`.
 extension ServerAPIClient {
     /// Request a Test Notification: Apple sends one to the address that the app has in the environment. Answers the token by
     /// which its way can be asked for; refused with 4040007 where there is no address.

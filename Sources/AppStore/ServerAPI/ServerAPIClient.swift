@@ -4,13 +4,13 @@ import PooledHTTP
 
 /// Asks the App Store Server API: production first, and the sandbox where production knows nothing of it.
 ///
-/// What is below here looks up the transaction of a submission; `StoreQueries` are beside it. All of an app's requests go
-/// with the same token, and so have the same state of credentials; limits are each endpoint's own, as Apple's are.
+/// The functions below look up the transaction of a submission; `StoreQueries` are beside it. All of an app's requests
+/// go with the same token, and so have the same state of credentials; limits are each endpoint's own, as Apple's are.
 ///
 /// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before the last
 /// reference goes.
 public final class ServerAPIClient: Sendable {
-    /// As in metrics and limits: Apple limits it apart from verifyReceipt.
+    /// The endpoint's name in metrics and limits: Apple limits it apart from verifyReceipt.
     public static let endpoint = AppleEndpoint.transactions.rawValue
     /// The sandbox takes a tenth of what Production does, and every invented id goes on to it. They would wait there by the
     /// thousand, in places that others need: those who come when more wait than pass in so many seconds come again.
@@ -20,7 +20,7 @@ public final class ServerAPIClient: Sendable {
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
-    /// That one exchange may take, with its connection.
+    /// The longest time of one exchange, with its connection.
     let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
@@ -55,7 +55,7 @@ public final class ServerAPIClient: Sendable {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends what is in flight as trouble and closes all connections. Later tries are trouble.
+    /// Ends requests in flight as trouble and closes all connections. Later tries are trouble.
     public func shutdown() async {
         await connection.shutdown()
     }
@@ -108,7 +108,7 @@ public final class ServerAPIClient: Sendable {
         return tokens.token(for: bundleID, credentials, privateKey: key, now: now())
     }
 
-    /// At most one change of environment.
+    /// Asks with at most one change of environment.
     private func ask(
         _ query: ServerAPIQuery, about id: StoreTransactionID, _ credentials: ServerAPICredentials,
         for request: VerificationRequest

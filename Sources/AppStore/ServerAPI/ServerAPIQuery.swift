@@ -7,19 +7,19 @@ import PooledHTTP
 ///
 /// Paths and fields as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi).
 struct ServerAPIQuery: Sendable {
-    /// Of a transaction id, in bytes. Apple's are far shorter.
+    /// The longest transaction id, in bytes. Apple's are far shorter.
     private static let maximumIDLength = 64
-    /// Of a `revision` or `paginationToken`, in bytes.
+    /// The longest `revision` or `paginationToken`, in bytes.
     static let maximumPageLength = 4096
 
     let endpoint: AppleEndpoint
     let method: HTTPRequestMethod
-    /// With its query.
+    /// The path with its query.
     let path: String
-    /// For people: without the id.
+    /// The path for people, without the id.
     let shownPath: String
     var body: [UInt8]?
-    /// What it is about: the same for two questions about one.
+    /// A hash of the subject: equal for two questions about one subject.
     let subject: Int
 
     private init(
@@ -33,7 +33,8 @@ struct ServerAPIQuery: Sendable {
         subject = Self.subject(endpoint, id)
     }
 
-    /// Of an app as a whole. The label tells it from the one above: a bundle id and a transaction's are of one type.
+    /// A question about an app as a whole. The label tells it from the one above: a bundle id and a transaction's are
+    /// of one type.
     private init(
         _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
         body: [UInt8]? = nil, ofApp app: BundleID
@@ -161,7 +162,7 @@ private struct URLQuery {
 }
 
 extension ProductKind {
-    /// As a filter of Get Transaction History.
+    /// The value of Get Transaction History's filter.
     fileprivate var storeName: String {
         switch self {
         case .consumable: "CONSUMABLE"
@@ -173,7 +174,7 @@ extension ProductKind {
 }
 
 extension ConsumptionAnswer {
-    /// That it is sent says that the player agreed to it: Apple takes nothing else.
+    /// The request itself says that the player agreed to it: Apple takes nothing else.
     fileprivate var requestBody: [UInt8] {
         var body = JSONWriter(capacity: 160)
         body.beginObject()

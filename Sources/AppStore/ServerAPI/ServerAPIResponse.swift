@@ -3,13 +3,13 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// What the status and the error code of one answer of the App Store Server API come to, whatever was asked.
+/// The meaning of status and error code of an answer of the App Store Server API, to any question.
 ///
 /// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 enum ServerAPIResponse: Equatable {
     /// 2xx.
     case taken(status: Int, body: [UInt8])
-    /// Not known in this environment.
+    /// This environment does not know it.
     case notFound
     case refused(code: Int64)
     case trouble(AppleAnswer.Trouble)
@@ -47,10 +47,10 @@ enum ServerAPIResponse: Equatable {
         case 4_040_005, 4_040_010: self = .notFound
         case 4_290_000: self = trouble(.rateLimited)
         case 5_000_000, 5_000_001: self = trouble(.serverError)
-        // What Apple names as wrong with the question stays wrong.
+        // A fault of the question itself stays one.
         case let code? where (4_000_001...4_000_999).contains(code) || (4_030_000...4_030_999).contains(code):
             self = .refused(code: code)
-        // Of an account, a notification address, a test or an app transaction that do not exist.
+        // The account, notification address, test or app transaction does not exist.
         case let code? where [4_040_001, 4_040_007, 4_040_008, 4_040_009, 4_040_019].contains(code):
             self = .refused(code: code)
         // 4040002, 4040004 and 4040006 among them.

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
 final class ServerAPITokens: Sendable {
-    /// From `iat` to `exp`. Apple takes at most an hour.
+    /// The time from `iat` to `exp`. Apple takes at most an hour.
     static let lifetimeSeconds: Int64 = 1800
     /// A token that ends sooner is not sent any more: Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
@@ -18,7 +18,7 @@ final class ServerAPITokens: Sendable {
 
     private struct Token {
         let credentials: ServerAPICredentials
-        /// What it was signed with: another one in its place makes a new token.
+        /// The key that signed the token: another key makes a new token.
         let privateKey: String
         let text: String
         /// Seconds since 1970.

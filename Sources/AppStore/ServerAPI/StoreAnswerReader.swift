@@ -2,17 +2,17 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads what the App Store Server API answers. What Apple signs by itself is believed once it is proven by our roots, and is
-/// of the app and the environment that were asked. Pure, and never a trap.
+/// Reads what the App Store Server API answers. Data that Apple signs is believed once it is proven by our roots, and
+/// is of the app and the environment that were asked. Pure, and never a trap.
 ///
-/// What cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Three answers are
-/// read in parts (decision 0036): of the statuses another subscription's may be left out, of the history a transaction
-/// that Apple signed and whose name or environment cannot be read, for it can never be granted, and notifications are
-/// handed on as they are, each to be proven by itself.
+/// A part that cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Three
+/// answers are read in parts (decision 0036): of the statuses another subscription's may be left out, of the history a
+/// transaction that Apple signed and whose name or environment cannot be read, for it can never be granted, and
+/// notifications are handed on as they are, each to be proven by itself.
 public struct StoreAnswerReader: Sendable {
-    /// Of an answer's body: Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
+    /// The largest body: Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
     public static let maximumBytes = 4 << 20
-    /// Of a page. Apple's have 20.
+    /// The most items of a page. Apple's have 20.
     public static let maximumPageItems = 100
     static let maximumStatuses = 1000
 

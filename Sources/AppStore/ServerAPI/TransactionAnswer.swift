@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// What one answer of the App Store Server API's "Get Transaction Info" says.
+/// The content of one answer of the App Store Server API's "Get Transaction Info".
 ///
 /// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum TransactionAnswer: Sendable, Equatable {
@@ -13,9 +13,9 @@ public enum TransactionAnswer: Sendable, Equatable {
     public struct Response {
         /// HTTP's.
         let status: Int
-        /// As received.
+        /// The body as received.
         let body: [UInt8]
-        /// What the response's `Retry-After` comes to.
+        /// The end of the wait that the response's `Retry-After` asks for.
         let retryNotBefore: Timestamp?
 
         public init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
@@ -56,7 +56,7 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard case .read(let content?, .proven, _) = reading,
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // It names no environment, and no app.
+            // The content names no environment, and no app.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }

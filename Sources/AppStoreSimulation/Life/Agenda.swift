@@ -1,8 +1,8 @@
-/// What is to happen, soonest first; what is due at the same time in the order in which it was entered.
+/// The future events, soonest first, and in order of entry if they are due at the same time.
 struct Agenda: Sendable {
     enum Event: Sendable, Hashable {
         case visit(player: Int)
-        /// By the period's transaction id.
+        /// The period with this transaction id ends.
         case periodEnds(String)
         /// Apple tries to be paid again, by the last paid period's id.
         case retry(String)

@@ -25,7 +25,7 @@ public final class NotificationDelivery: Sendable {
 
     /// Posts under way at once.
     private static let width = 32
-    /// Of one notification, the first included. Apple tries for days; here it is as many times, sooner.
+    /// The tries of one notification, the first included. Apple tries for days; here it is as many times, sooner.
     private static let attempts = 6
 
     private let accidents: Accidents
@@ -46,7 +46,7 @@ public final class NotificationDelivery: Sendable {
 
     public var tally: Tally { state.withLock { $0.tally } }
 
-    /// For `AppStoreSimulation.Options.notified`.
+    /// Adds a notification; fits `AppStoreSimulation.Options.notified`.
     public func add(_ notification: SignedNotification) { continuation.yield(notification) }
 
     /// No more come: `run` returns once all are posted.

@@ -1,4 +1,4 @@
-/// What the App Store does when its time has come.
+/// Changes that the App Store makes at their time.
 extension SimulatedLife {
     /// The subscription whose newest period this is, where it is still a matter of this period.
     private func subscription(ending id: String, in store: SimulatedStore) -> StoreSubscription? {
@@ -13,7 +13,7 @@ extension SimulatedLife {
             return []
         }
         if subscription.expiresAt > store.now {
-            // It was extended meanwhile.
+            // The period was extended meanwhile.
             agenda.add(.periodEnds(id), at: subscription.expiresAt)
             return []
         }

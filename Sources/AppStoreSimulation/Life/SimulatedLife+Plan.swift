@@ -1,9 +1,9 @@
 extension SimulatedLife {
-    /// How many live, how long, and how they are.
+    /// The number of players, the length of their lives, and their habits.
     public struct Plan: Sendable {
         public var players = 40
         public var days = 30
-        /// What one of their days takes. A month in a minute: 2000.
+        /// The length of a player's day. A month in a minute: 2000.
         public var dayMilliseconds: Int64 = 86_400_000
         public var seed: UInt64 = 1
         public var environment = SimulatedEnvironment.production

@@ -1,4 +1,5 @@
-/// What players do of themselves. What the store refuses does not happen: a purchase that is already refunded is not again.
+/// Changes that players make by themselves. A refused action does not happen: a purchase that is already refunded is
+/// not refunded again.
 extension SimulatedLife {
     mutating func visit(_ number: Int, in store: inout SimulatedStore) -> [Happening] {
         let player = players[number]
@@ -99,7 +100,7 @@ extension SimulatedLife {
         return changeFromOutside(subscription, in: &store)
     }
 
-    /// What the studio does, and the family.
+    /// Changes that the studio or the family makes.
     private mutating func changeFromOutside(
         _ subscription: StoreSubscription, in store: inout SimulatedStore
     ) -> [Happening] {

@@ -1,6 +1,6 @@
-/// Simulated players who buy, renew, lapse, fall into grace, change plans, ask for refunds and get them. A value: the same
-/// plan makes the same life. Its days may be short: `Plan.dayMilliseconds` is what a day takes, so that a month passes in a
-/// minute while all times stay those of the wall clock, as in Apple's sandbox.
+/// Simulated players who buy, renew, lapse, fall into grace, change plans, ask for refunds and get them. A value: the
+/// same plan makes the same life. A life's days may be short: `Plan.dayMilliseconds` is the length of a day, so that a
+/// month passes in a minute while all times stay those of the wall clock, as in Apple's sandbox.
 public struct SimulatedLife: Sendable {
     public let plan: Plan
     public let app: SimulatedApp
@@ -16,12 +16,12 @@ public struct SimulatedLife: Sendable {
         let isFamilyMember: Bool
     }
 
-    /// What happened, for people and for who submits purchases as a client would.
+    /// An event of the life, for people and for a program that submits purchases as a client would.
     public struct Happening: Sendable {
         public let at: Int64
         public let account: String
         public let text: String
-        /// What the client now holds, where the player bought something.
+        /// The transaction in the client's hands, if the player bought something.
         public let bought: StoreTransaction?
     }
 
@@ -43,7 +43,7 @@ public struct SimulatedLife: Sendable {
         }
     }
 
-    /// When something happens next; nil once the life is over.
+    /// The time of the next event; nil once the life is over.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
     /// Lets everything happen that is due by then, in order. The store answers as of then and no later until the next call:
@@ -59,7 +59,7 @@ public struct SimulatedLife: Sendable {
         return happened
     }
 
-    /// From now on everything stays as it is; what would happen at the end or later never does.
+    /// Stops all changes; later events never happen.
     public func stop(_ store: inout SimulatedStore) -> StoreSummary {
         let at = min(store.now, end - 1)
         store.livedUntil = at
@@ -83,7 +83,7 @@ public struct SimulatedLife: Sendable {
         }
     }
 
-    /// Of version 4's form, in lower case.
+    /// A UUID of version 4, in lower case.
     private static func uuid(_ random: inout SplitMix64) -> String {
         var store = SimulatedStore(seed: random.next())
         return store.nextUUID()

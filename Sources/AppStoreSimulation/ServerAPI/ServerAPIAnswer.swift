@@ -1,4 +1,4 @@
-/// What the App Store Server API says to one request.
+/// The App Store Server API's answer to one request.
 enum ServerAPIAnswer: Sendable {
     /// 200, with a JSON body.
     case json(String)

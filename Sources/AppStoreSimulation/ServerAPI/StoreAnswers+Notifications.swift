@@ -82,7 +82,7 @@ private struct NotificationQuestion {
     let subtype: String?
     let transactionID: String?
     let onlyFailures: Bool
-    /// Of the body, so that a token of another question is told apart.
+    /// The hash of the body, which tells the token of another question apart.
     let hash: String
 
     init(_ body: [UInt8]) throws {

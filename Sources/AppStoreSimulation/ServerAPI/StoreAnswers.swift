@@ -1,6 +1,6 @@
 import Encodings
 
-/// What the store says to a request of the App Store Server API: read under the store's lock, signed outside of it.
+/// Answers a request of the App Store Server API from the store: reads under the store's lock, and signs outside of it.
 struct StoreAnswers {
     /// Transactions and notifications of a page.
     static let pageSize = 20
@@ -28,7 +28,7 @@ struct StoreAnswers {
         }
     }
 
-    /// Of this app, in this environment.
+    /// Returns a transaction of this app, in this environment.
     func transaction(_ id: String) throws(ServerAPIFault) -> StoreTransaction {
         guard !id.isEmpty, id.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { throw .invalidTransactionID }
         guard let found = store.transactions[id], found.account.bundleID == bundleID,
@@ -37,7 +37,7 @@ struct StoreAnswers {
         return found
     }
 
-    /// What every list of one customer's begins with.
+    /// The first fields of every list about one customer.
     var heading: ClaimsText {
         var heading = ClaimsText()
         heading.add("bundleId", bundleID)

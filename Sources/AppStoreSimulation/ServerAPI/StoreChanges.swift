@@ -1,6 +1,6 @@
 import Encodings
 
-/// What a request of the App Store Server API changes in the store.
+/// Requests of the App Store Server API that change the store.
 enum StoreChanges {
     private static let deliveryStatuses: Set<String> = [
         "DELIVERED", "UNDELIVERED_QUALITY_ISSUE", "UNDELIVERED_WRONG_ITEM", "UNDELIVERED_SERVER_OUTAGE",

@@ -1,6 +1,7 @@
 extension AppStoreSimulation {
-    /// Changes the store, which answers every endpoint, at this moment of the simulation's clock; set `now` first for what
-    /// happened earlier. What Apple tells of the change is kept for notification history and handed to `Options.notified`.
+    /// Changes the store, which answers every endpoint, at this moment of the simulation's clock; set `now` first for
+    /// what happened earlier. Apple's notifications of the change are kept for notification history and handed to
+    /// `Options.notified`.
     public func inStore<Result: Sendable>(_ change: (inout SimulatedStore) throws -> Result) rethrows -> Result {
         try service.store.change(now: service.now(), change)
     }
@@ -26,8 +27,8 @@ extension AppStoreSimulation {
         return service.store.encoded(service.store.read { $0.receipt(of: account, createdAt: createdAt) })
     }
 
-    /// For all requests to one endpoint, or to it for one id, counted from now; nil takes it back. It goes behind what
-    /// `setBehaviour(_:endpoint:)` says for a whole environment.
+    /// Sets the behaviour of one endpoint, or of it for one id, counted from now; nil takes it back. It goes behind
+    /// what `setBehaviour(_:endpoint:)` says for a whole environment.
     /// - Parameter id: of the transaction or the order in the request's path.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, of endpoint: SimulatedEndpoint, id: String? = nil) {
         service.update { $0.set(behaviour, of: endpoint, id: id, endpoint: nil) }

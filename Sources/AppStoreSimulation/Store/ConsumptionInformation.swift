@@ -1,4 +1,4 @@
-/// What a server told of consumption, with Send Consumption Information of version 2.
+/// A server's report, by Send Consumption Information of version 2.
 public struct ConsumptionInformation: Sendable, Hashable, Codable {
     public let customerConsented: Bool
     public let deliveryStatus: String

@@ -2,7 +2,7 @@
 public struct SimulatedApp: Sendable, Hashable, Codable {
     public let bundleID: String
     public let appAppleID: Int64
-    /// By id.
+    /// The products by id.
     public let products: [String: SimulatedProduct]
     /// Whether an address for version 2 notifications is set: without one none is kept, and their history is answered 4040007.
     public var hasNotificationURL = true
@@ -20,7 +20,7 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
         case hasNotificationURL = "has_notification_url"
     }
 
-    /// As JSON its products are a list.
+    /// Reads the products as a list of JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -43,7 +43,7 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
     public let id: String
     public let kind: SimulatedPurchase.Kind
     public let price: SimulatedPrice
-    /// Of an auto-renewable subscription; nil for everything else.
+    /// The plan of an auto-renewable subscription; nil for everything else.
     public let plan: SimulatedPlan?
 
     /// Something that is bought once.
@@ -54,8 +54,8 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
         plan = nil
     }
 
-    /// As JSON it needs an id; with a plan it is a subscription, and else a consumable unless its `kind` says otherwise, in
-    /// Apple's numbers.
+    /// Reads JSON that needs an id; with a plan it is a subscription, and else a consumable unless its `kind` says
+    /// otherwise, in Apple's numbers.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         id = try container.decode(String.self, forKey: .id)
@@ -78,7 +78,7 @@ public struct SimulatedPlan: Sendable, Hashable, Codable {
     /// `subscriptionGroupIdentifier`: a customer has one subscription in each group.
     public let groupID: String
     public let periodMilliseconds: Int64
-    /// How long access goes on when a renewal cannot be paid for; 0: the app has no grace period.
+    /// The time that access goes on when a renewal cannot be paid for; 0: the app has no grace period.
     public let graceMilliseconds: Int64
 
     public init(groupID: String, periodMilliseconds: Int64, graceMilliseconds: Int64 = 0) {
@@ -95,7 +95,7 @@ public struct SimulatedPlan: Sendable, Hashable, Codable {
 }
 
 public struct SimulatedPrice: Sendable, Hashable, Codable {
-    /// Of one unit, in thousandths of the currency's unit.
+    /// The price of one unit, in thousandths of the currency's unit.
     public let milliunits: Int64
     /// ISO 4217.
     public let currency: String

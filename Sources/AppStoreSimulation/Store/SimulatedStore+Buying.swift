@@ -79,7 +79,7 @@ extension SimulatedStore {
             isRenewal: after.renewedAt != nil, number: number)
     }
 
-    /// What was bought already, under an id and an original of its own.
+    /// Makes a copy of an earlier purchase, under an id and an original of its own.
     func makeCopy(of bought: StoreTransaction, number: Int64, _ terms: SimulatedTerms) -> StoreTransaction {
         let first = bought.account.environment == .sandbox ? Self.firstSandboxID : Self.firstProductionID
         let id = String(first + number)

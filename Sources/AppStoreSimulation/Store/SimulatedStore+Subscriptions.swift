@@ -56,7 +56,7 @@ extension SimulatedStore {
         }
     }
 
-    /// To a dearer plan at once: DID_CHANGE_RENEWAL_PREF with UPGRADE. What was left of the period is given up.
+    /// Upgrades to a dearer plan at once: DID_CHANGE_RENEWAL_PREF with UPGRADE. The rest of the period is given up.
     @discardableResult
     public mutating func upgrade(_ id: String, to productID: String) throws(Fault) -> StoreTransaction {
         let earlier = try subscription(id)
@@ -72,8 +72,8 @@ extension SimulatedStore {
         return bought
     }
 
-    /// To a cheaper plan with the next renewal: DID_CHANGE_RENEWAL_PREF with DOWNGRADE, or without a subtype where the
-    /// product is the present one and an earlier choice is taken back.
+    /// Downgrades to a cheaper plan with the next renewal: DID_CHANGE_RENEWAL_PREF with DOWNGRADE, or without a subtype
+    /// if the product is the present one and an earlier choice is taken back.
     public mutating func downgrade(_ id: String, to productID: String) throws(Fault) {
         let earlier = try subscription(id)
         let product = try product(productID, of: earlier.account.bundleID)

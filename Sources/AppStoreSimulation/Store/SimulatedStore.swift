@@ -1,19 +1,19 @@
-/// What the simulated App Store knows: apps, customers, what they bought, and what was told of it. A value without a clock
-/// or chance of its own: the same calls with the same times make the same ids and the same notifications.
+/// The simulated App Store's state: apps, customers, their purchases, and its notifications. A value without a clock or
+/// chance of its own: the same calls with the same times make the same ids and the same notifications.
 public struct SimulatedStore: Sendable {
-    /// When what is done next happens, in milliseconds since 1970.
+    /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
     public internal(set) var apps: [String: SimulatedApp] = [:]
     /// Up to when a simulated life has been lived, in milliseconds since 1970: what is asked later is answered as of then.
     /// Nil: time goes on by itself.
     public var livedUntil: Int64?
-    /// By id.
+    /// The transactions by id.
     public internal(set) var transactions: [String: StoreTransaction] = [:]
-    /// By original transaction id.
+    /// The subscriptions by original transaction id.
     public internal(set) var subscriptions: [String: StoreSubscription] = [:]
     /// Oldest first.
     public internal(set) var notifications: [ToldNotification] = []
-    /// What was told of consumption, by transaction id, oldest first.
+    /// The reports of consumption, by transaction id, oldest first.
     public internal(set) var consumption: [String: [ConsumptionInformation]] = [:]
     /// Ids of an account's transactions, oldest first.
     var byAccount: [SimulatedAccount: [String]] = [:]
@@ -22,7 +22,7 @@ public struct SimulatedStore: Sendable {
     private var lastNumber: Int64
     private var lastModification = 0
 
-    /// Why something cannot be done in the store.
+    /// The reason why something cannot be done in the store.
     public enum Fault: Error, Sendable, Equatable {
         case unknownApp(String)
         case unknownProduct(String)
@@ -98,7 +98,7 @@ public struct SimulatedStore: Sendable {
         }
     }
 
-    /// In lower case, of version 4's form.
+    /// Makes a UUID of version 4, in lower case.
     mutating func nextUUID() -> String {
         let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
         let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000

@@ -1,10 +1,10 @@
-/// What a customer agrees to beside the product.
+/// The terms that a customer agrees to beside the product.
 public struct SimulatedTerms: Sendable, Hashable {
     /// Units in one transaction.
     public var quantity = 1
     /// A UUID that the app sets: `appAccountToken`.
     public var accountToken: String?
-    /// In place of the product's.
+    /// The price in place of the product's.
     public var price: SimulatedPrice?
     public var offer: SimulatedOffer?
     /// `inAppOwnershipType`.

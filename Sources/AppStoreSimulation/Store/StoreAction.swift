@@ -43,12 +43,12 @@ struct StoreAction: Decodable {
     private let quantity: Int?
     private let offer: SimulatedOffer?
     private let ownership: String?
-    /// Of an expiry (1 to 4) or of a refund request (`UNINTENDED_PURCHASE` and so on).
+    /// The end of an expiry (1 to 4), or the reason of a refund request (`UNINTENDED_PURCHASE` and so on).
     private let end: StoreSubscription.End?
     private let reason: String?
     private let milliseconds: Int64?
     private let milliPercent: Int?
-    /// Of `send`, or `SEATS` of a refund.
+    /// The type of `send`, or `SEATS` for a refund.
     private let type: String?
     private let subtype: String?
 

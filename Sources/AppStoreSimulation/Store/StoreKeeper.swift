@@ -16,7 +16,7 @@ final class StoreKeeper: Sendable {
         self.notified = notified
     }
 
-    /// What is notified of it is handed on before this returns.
+    /// Hands the change's notifications on before it returns.
     func change<Result: Sendable>(
         now: Int64, _ change: (inout SimulatedStore) throws -> Result
     ) rethrows -> Result {
@@ -66,7 +66,7 @@ final class StoreKeeper: Sendable {
         isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
     }
 
-    /// What verifyReceipt knows of the customer whose receipt this is; nil for any that the store knows nothing of.
+    /// Returns verifyReceipt's view of the customer whose receipt this is; nil if the store does not know the customer.
     func customer(showing evidence: SimulatedEvidence, now: Int64) -> (receipt: StoreReceipt, encoded: String)? {
         guard isInUse.load(ordering: .relaxed), let bundleID = evidence.bundleID,
             let found = read({ store in

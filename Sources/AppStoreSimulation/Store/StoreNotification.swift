@@ -20,7 +20,7 @@ public struct ToldNotification: Sendable {
     let account: SimulatedAccount?
     public internal(set) var attempts: [Attempt] = []
 
-    /// By which the way of a TEST can be asked for.
+    /// The token that asks for the way of a TEST.
     var testToken: String { "\(notification.id)_\(notification.signedDateMilliseconds)" }
 
     var reachedServer: Bool { attempts.contains { $0.result == .success } }
@@ -43,7 +43,7 @@ extension SimulatedStore {
         notify(type, subtype, of: try transaction(id))
     }
 
-    /// What came of posting a notification, for its history.
+    /// Enters the result of posting a notification, for its history.
     public mutating func attempted(_ id: String, _ result: ToldNotification.AttemptResult) throws(Fault) {
         guard let index = notifications.lastIndex(where: { $0.notification.id == id }) else {
             throw .unknownNotification(id)

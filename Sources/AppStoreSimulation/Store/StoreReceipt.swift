@@ -1,6 +1,6 @@
 import Encodings
 
-/// What verifyReceipt tells of a customer of the store, beside what a receipt holds itself.
+/// verifyReceipt's facts about a customer of the store, beside those in a receipt itself.
 struct StoreReceipt: Sendable {
     /// `pending_renewal_info`.
     struct PendingRenewal: Sendable {
@@ -10,7 +10,7 @@ struct StoreReceipt: Sendable {
 
     /// Newest first, without finished consumables.
     let purchases: [SimulatedPurchase]
-    /// For `latest_receipt`, to be signed.
+    /// The receipt to be signed for `latest_receipt`.
     let newest: SimulatedReceipt
     let renewals: [PendingRenewal]
 }
@@ -41,7 +41,7 @@ extension SimulatedStore {
 }
 
 extension StoreTransaction {
-    /// As receipts and verifyReceipt tell of it. That a consumable was refunded is not told there.
+    /// The purchase as receipts and verifyReceipt show it. That a consumable was refunded is not told there.
     var purchase: SimulatedPurchase {
         var purchase = SimulatedPurchase(
             transactionID: id, originalTransactionID: originalID, productID: product.id, quantity: terms.quantity,

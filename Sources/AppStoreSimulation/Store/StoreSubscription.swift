@@ -1,6 +1,6 @@
 /// A subscription: its paid periods, and what comes after the last of them.
 public struct StoreSubscription: Sendable, Hashable {
-    /// In the words of the ledger's `subscriptions.state`.
+    /// The state in the words of the ledger's `subscriptions.state`.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         case active
         case gracePeriod = "grace_period"
@@ -8,7 +8,7 @@ public struct StoreSubscription: Sendable, Hashable {
         case expired
         case revoked
 
-        /// Of Get All Subscription Statuses.
+        /// The status of Get All Subscription Statuses.
         public var status: Int {
             switch self {
             case .active: 1
@@ -20,14 +20,14 @@ public struct StoreSubscription: Sendable, Hashable {
         }
     }
 
-    /// Why a subscription ended: `expirationIntent`.
+    /// The reason of a subscription's end: `expirationIntent`.
     public enum End: Int, Sendable, Hashable, Codable, CaseIterable {
         case customerCancelled = 1
         case billingError = 2
         case priceIncrease = 3
         case productNotForSale = 4
 
-        /// Of the EXPIRED notification.
+        /// The subtype of the EXPIRED notification.
         var subtype: String {
             switch self {
             case .customerCancelled: "VOLUNTARY"

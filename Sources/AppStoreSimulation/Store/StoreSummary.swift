@@ -1,4 +1,4 @@
-/// Where everything in the store ended: what a ledger that followed it is compared with.
+/// The final state of the store, for comparison with a ledger that followed it.
 public struct StoreSummary: Sendable, Hashable, Codable {
     public struct Subscription: Sendable, Hashable, Codable {
         public let originalTransactionID: String
@@ -9,7 +9,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let productID: String
         public let subscriptionGroupID: String?
         public let state: StoreSubscription.State
-        /// Of the newest period. Milliseconds since 1970, like all times here.
+        /// The end of the newest period. Milliseconds since 1970, like all times here.
         public let expiresAt: Int64?
         public let graceExpiresAt: Int64?
         public let willRenew: Bool
@@ -43,7 +43,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let purchasedAt: Int64
         public let expiresAt: Int64?
         public let revokedAt: Int64?
-        /// In thousandths of a per cent of the whole quantity.
+        /// The refunded part in thousandths of a per cent of the whole quantity.
         public let revokedMilliPercent: Int?
         public let isUpgraded: Bool
         public let isFinished: Bool
@@ -64,13 +64,13 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         }
     }
 
-    /// When it was so.
+    /// The time of this state.
     public let at: Int64
-    /// In the order of their original transaction ids.
+    /// The subscriptions in the order of their original transaction ids.
     public let subscriptions: [Subscription]
     /// Everything else that was bought, in the order of ids.
     public let purchases: [Purchase]
-    /// By type, with its subtype behind a slash.
+    /// The counts by type, with its subtype behind a slash.
     public let notifications: [String: Int]
 
     enum CodingKeys: String, CodingKey {

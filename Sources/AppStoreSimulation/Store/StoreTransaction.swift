@@ -30,11 +30,11 @@ public struct StoreTransaction: Sendable, Hashable {
         public var reason = 0
         /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`.
         public let type: String
-        /// In thousandths of a per cent of the whole quantity; nil for family sharing that ended.
+        /// The refunded part in thousandths of a per cent of the whole quantity; nil for family sharing that ended.
         public let milliPercent: Int?
     }
 
-    /// What customers find in Apple's e-mail.
+    /// The order number in Apple's e-mail to the customer.
     public var orderID: String { "M\(account.environment == .sandbox ? "S" : "K")\(number)" }
     var webOrderLineItemID: Int64 { 500_000_000_000_000 + number }
     /// `webOrderLineItemId` of a period, as it is told.

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// What an app receipt says of its app and its purchases.
+/// An app receipt's facts about its app and its purchases.
 struct ReceiptPayload {
     private(set) var bundleID: BundleID?
     private(set) var appAppleID: Int64?

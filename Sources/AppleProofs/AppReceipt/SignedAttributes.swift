@@ -1,7 +1,7 @@
 /// The attributes that a CMS signature may be over in place of the content (RFC 5652, section 5.4). Apple's receipts have
 /// none; other software signs no other way.
 struct SignedAttributes {
-    /// What is signed: the attributes as a DER SET OF, whatever the message's own encoding.
+    /// The signed bytes: the attributes as a DER SET OF, whatever the message's own encoding.
     let encoded: [UInt8]
     let contentType: ArraySlice<UInt8>?
     let messageDigest: ArraySlice<UInt8>?

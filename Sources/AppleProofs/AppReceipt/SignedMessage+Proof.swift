@@ -63,7 +63,7 @@ extension SignedMessage {
         return outlines
     }
 
-    /// What the signature is over: the content itself, or the attributes that hold its digest.
+    /// The bytes that the signature covers: the content itself, or the attributes that hold its digest.
     private func signedOctets(_ signer: MessageSigner, digest: MessageDigest) throws(ProofFailure) -> [UInt8] {
         guard let element = signer.signedAttributes else { return content }
         guard let attributes = try? SignedAttributes(element, in: bytes),

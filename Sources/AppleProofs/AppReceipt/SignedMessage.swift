@@ -38,7 +38,7 @@ struct SignedMessage {
     }
 
     private static let usualCertificates = 3
-    /// With more nothing is called proven.
+    /// The most certificates: with more nothing is called proven.
     static let maximumCertificates = 5
     /// Among so many the signer's chain is looked for: each may cost a look at a signature.
     static let lookedAtCertificates = 8

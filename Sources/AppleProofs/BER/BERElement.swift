@@ -3,7 +3,7 @@ struct BERElement {
     /// The identifier octet: class, form and number. Numbers above 30 occur nowhere in a receipt and are not read.
     let tag: UInt8
     let start: Int
-    /// Without the end-of-contents octets of an indefinite length.
+    /// The content without the end-of-contents octets of an indefinite length.
     let content: Range<Int>
     /// Just behind the element, its end-of-contents octets included.
     let end: Int
@@ -28,7 +28,7 @@ enum BERTag {
     static let context1: UInt8 = 0xA1
 }
 
-/// Why bytes are not BER, or not within the limits here. Never holds the bytes themselves.
+/// The reason why bytes are not BER, or not within the limits here. Never holds the bytes themselves.
 enum BERFault: Error, Equatable {
     case truncated
     case unsupportedTag

@@ -94,7 +94,7 @@ struct BERReader {
         return Header(contentStart: contentStart, length: length)
     }
 
-    /// Where the end-of-contents octets are that close an indefinite length. Without recursion: depth costs no stack.
+    /// Finds the end-of-contents octets that close an indefinite length. Without recursion: depth costs no stack.
     private func endOfContents(from start: Int) throws(BERFault) -> Int {
         var position = start
         var open = 1

@@ -6,7 +6,7 @@ extension CertificateOutline {
     enum SignatureCheck {
         case valid
         case invalid
-        /// Of an algorithm that is not known here.
+        /// The algorithm is not known here.
         case unknownAlgorithm
     }
 

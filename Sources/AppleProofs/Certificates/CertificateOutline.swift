@@ -15,11 +15,11 @@ struct CertificateOutline {
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
-    /// What its issuer signed, the algorithm's identifier, and the signature.
+    /// The bytes that the issuer signed, the algorithm's identifier, and the signature.
     let signedOctets: ArraySlice<UInt8>
     let signatureAlgorithm: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
-    /// Why its key is not to be computed with, nil where it may be.
+    /// The reason not to compute with its key, nil if there is none.
     let doubt: Doubt?
 
     /// Throws where the bytes are no certificate.

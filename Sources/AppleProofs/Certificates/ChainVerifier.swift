@@ -16,16 +16,16 @@ struct ChainVerifier: Sendable {
         self.cache = cache
     }
 
-    /// The chain of `leaf` over one of `candidates`, whenever it was valid. What is self-issued is a root, and no intermediate:
-    /// a chain of only leaf and root is none of Apple's.
+    /// The chain of `leaf` over one of `candidates`, whenever it was valid. A self-issued certificate is a root, and no
+    /// intermediate: a chain of only leaf and root is none of Apple's.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
         var failure = ProofFailure.forged(.intermediateMissing)
         for intermediate in candidates where intermediate.subject == leaf.issuer && !intermediate.isSelfIssued {
             do {
                 return try verify(leaf, intermediate)
             } catch {
-                // An authority that was renewed keeps its name: the other one may be the issuer. What is in doubt may be
-                // genuine, whatever else is sent with it.
+                // An authority that was renewed keeps its name: the other one may be the issuer. A certificate in doubt
+                // may be genuine, whatever else is sent with it.
                 if case .forged = failure { failure = error }
             }
         }
@@ -85,7 +85,7 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Of one that is vouched for: only such a one can be in doubt.
+    /// Judges a vouched-for certificate: only such a one can be in doubt.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
         if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {

@@ -6,17 +6,17 @@ import NamesAndTimes
 /// A signer's key that Apple's root vouches for, and for which time.
 struct VerifiedChain: Sendable {
     let key: Key
-    /// When leaf, intermediate and root were valid all at once.
+    /// The time in which leaf, intermediate and root were all valid.
     let validity: ClosedRange<Timestamp>
     /// The root vouches for it, but not as a signer of what the App Store sells.
     var missingMarker: Forgery?
-    /// Why what its key signed cannot be called proven all the same.
+    /// The reason why signatures of its key cannot be called proven all the same.
     var doubt: Doubt?
 
     enum Key: Sendable {
         case rsa(_RSA.Signing.PublicKey)
         case p256(P256.Signing.PublicKey)
-        /// Of a kind that signs neither receipts nor transactions.
+        /// A certificate that signs neither receipts nor transactions.
         case other
     }
 

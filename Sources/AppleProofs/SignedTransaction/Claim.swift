@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One claim of a payload that Apple signed. What is given and cannot be read is never taken for absent: it may be the
-/// refund.
+/// One claim of a payload that Apple signed. A fact that is given and cannot be read is never taken for absent: it may
+/// be the refund.
 enum Claim<Value> {
     case absent
     case unreadable
@@ -21,10 +21,10 @@ enum Claim<Value> {
         if case .told(let value) = self { value } else { nil }
     }
 
-    /// Of what is never left out.
+    /// The claim for a field that is never left out.
     var orUnreadable: Claim { isTold ? self : .unreadable }
 
-    /// It is there, readable or not.
+    /// Whether the claim is there, readable or not.
     var isTold: Bool {
         if case .absent = self { false } else { true }
     }
@@ -103,7 +103,7 @@ extension JSONValue {
 
     func text(_ name: String) -> Claim<String> { Claim(self[name], \.string) }
 
-    /// Of a number without a fraction, `1.7e12` too.
+    /// The value of a number without a fraction, `1.7e12` too.
     private var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }

@@ -3,13 +3,13 @@ import NamesAndTimes
 
 /// A StoreKit 2 JWS as far as it can be read without asking anyone.
 public enum SignedTransactionReading: Sendable, Equatable {
-    /// Not a JWS at all. Says why, and holds none of its content.
+    /// The text is no JWS at all. Says why, and holds none of its content.
     case malformed(String)
     /// Apple signed it, but it is no transaction: a notification, renewal information, an app transaction.
     case notATransaction
     /// Apple signed it, and an id or the product of it cannot be read. Names the field.
     case nameless(String)
-    /// Not Apple's, and no transaction to be read either. Never `.proven`.
+    /// The signature is not Apple's, and there is no transaction to read either. Never `.proven`.
     case unreadable(LocalSignature)
     case read(SignedTransaction)
 }

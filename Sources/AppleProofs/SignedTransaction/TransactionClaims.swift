@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
-    /// With the names of all that cannot be read, environment and time of signing among them.
+    /// The purchase with the names of all unreadable facts, environment and time of signing among them.
     let purchase: StorePurchase
     let bundleID: BundleID
     /// Nil where it cannot be read, or is one that is not known here.
@@ -17,10 +17,10 @@ struct TransactionClaims {
         case local
     }
 
-    /// Why no purchase can be told from a payload.
+    /// The reason why a payload names no purchase.
     enum Fault: Error, Equatable {
         case notATransaction
-        /// It is one, and this field of it, which says which one, cannot be read.
+        /// The payload is a transaction, and this identifying field of it cannot be read.
         case nameless(String)
     }
 
@@ -74,7 +74,7 @@ extension Timestamp {
 }
 
 extension StorePurchase {
-    /// What cannot be read of it is noted. What stands in its place says nothing, and is never granted by.
+    /// Notes the fields that cannot be read. What stands in its place says nothing, and is never granted by.
     fileprivate init(
         _ transactionID: StoreTransactionID, original: StoreTransactionID?, _ productID: ProductID,
         reading claim: inout ClaimReader, besides claims: JSONValue
@@ -86,7 +86,7 @@ extension StorePurchase {
                 ?? Timestamp(milliseconds: 0),
             expiresAt: claim("expiresDate", JSONValue.date), cancelledAt: claim("revocationDate", JSONValue.date),
             appAccountToken: claim("appAccountToken", JSONValue.accountToken)?.text,
-            // The next two decide little: what cannot be read of them counts as absent.
+            // The next two decide little: an unreadable one counts as absent.
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
         ownership = claim("inAppOwnershipType", JSONValue.text).map(Ownership.init(claim:)) ?? .purchased
@@ -111,7 +111,7 @@ extension JSONValue {
 }
 
 extension PurchaseFacts {
-    /// Nothing of it decides: what cannot be read counts as absent.
+    /// Nothing of it decides: an unreadable one counts as absent.
     fileprivate convenience init?(claims: JSONValue) {
         func word(_ name: String) -> String? { claims.identifier(name).told?.text }
         self.init(

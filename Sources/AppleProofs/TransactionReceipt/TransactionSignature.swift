@@ -4,7 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 /// The signature of an iOS 6 receipt: one octet for the version, the RSA signature, four octets for the length of the
-/// signer's certificate, and that certificate. What is signed is the version octet and then `purchase-info`, with SHA-1.
+/// signer's certificate, and that certificate. The signature covers the version octet and then `purchase-info`, with
+/// SHA-1.
 ///
 /// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The issuer's certificate is not
 /// in the receipt: it is built in, or named by the operator with the roots.

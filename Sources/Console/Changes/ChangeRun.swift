@@ -16,7 +16,7 @@ struct ChangeRun: Sendable {
     /// - Parameter targets: with how many of each the operator confirmed; no more are changed.
     /// - Returns: the entries' ids.
     func all(_ targets: [(ListFilter, Int)]) async throws -> [Int64] {
-        // At once: each may wait some seconds for a worker that tries it.
+        // The rows are tried side by side: each may wait some seconds for a worker.
         try await withThrowingTaskGroup(of: Int64.self) { group in
             for (target, shown) in targets { group.addTask { try await run(target, shown: shown) } }
             return try await group.reduce(into: [Int64]()) { $0.append($1) }.sorted()

@@ -45,12 +45,12 @@ struct ChangeSubject: Sendable {
     /// Several players may have given their submissions one id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
-    /// That tell it again.
+    /// The fields that name the subject again.
     var fields: [(String, String)] {
         isPicked ? PickedRows.fields(ids) : ids.first.map { [("id", $0)] } ?? filter.fixedFields
     }
 
-    /// For people.
+    /// The subject in words for people.
     var text: String {
         switch ids.count {
         case 0: "Those that the filter shows: \(filter.text)."

@@ -1,4 +1,4 @@
-/// What an operator can do with the console.
+/// An operator's action in the console.
 enum ConsoleChange: String, Sendable, CaseIterable {
     case release
     case rejectHeld = "reject-held"
@@ -8,7 +8,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     case revoke
     case reinstate
 
-    /// On a button.
+    /// The words on a button.
     var title: String {
         switch self {
         case .release: "Release"
@@ -19,7 +19,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// What is confirmed.
+    /// The question that the operator confirms.
     /// - Parameter count: of how many.
     func question(_ count: Int) -> String {
         let held = count == 1 ? "1 held transaction" : "\(count) held transactions"
@@ -36,7 +36,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// What comes of it.
+    /// The consequence of the change.
     var consequence: String {
         switch self {
         case .release: "The reason is let pass. A worker asks Apple again, judges the rest anew, and grants."
@@ -73,7 +73,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var takesFilter: Bool { self != .revoke && self != .reinstate }
 
-    /// How it is undone, or why it cannot be.
+    /// The way to undo the change, or the reason why there is none.
     var undoing: String {
         switch self {
         case .release: "Until a worker has judged it, it can still be rejected; afterwards Revoke takes the grant back."

@@ -4,7 +4,7 @@ enum CSV {
         ([heads] + rows).map { $0.map(cell).joined(separator: ",") + "\r\n" }.joined()
     }
 
-    /// What a spreadsheet would run as a formula is led by `'`, which makes it text.
+    /// A `'` leads a cell that a spreadsheet would run as a formula, which makes it text.
     static func cell(_ text: String) -> String {
         var cell = text
         if let first = text.unicodeScalars.first(where: {

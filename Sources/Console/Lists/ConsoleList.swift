@@ -13,35 +13,35 @@ struct ListColumn: Sendable {
 }
 
 struct ListRow: Sendable {
-    /// As many as there are columns. Text as it is stored.
+    /// One cell for each column. Text as it is stored.
     let cells: [String]
-    /// What a change of it names; nil where nothing can be changed.
+    /// The id that a change names; nil if the row cannot be changed.
     var id: String?
     /// Nil: all of the list's.
     var changes: [ConsoleChange]?
 }
 
-/// What only some lists are filtered by.
+/// The filters that only some lists have.
 enum ListPart: Sendable {
     case player, product
 }
 
 /// A list of the console over one table of the ledger. Every function throws a `PostgresError`.
 protocol ConsoleList: Sendable {
-    /// In addresses and file names.
+    /// The name in addresses and file names.
     var name: String { get }
     var title: String { get }
-    /// What these are, in a sentence.
+    /// Explains the list's rows, in a sentence.
     var explanation: String { get }
-    /// Of what the second filter chooses.
+    /// The label of the second filter.
     var reasonLabel: String { get }
     var reasons: [String] { get }
     var parts: Set<ListPart> { get }
     /// Empty: it is not filtered by age.
     var ages: [ListAge] { get }
-    /// That knows of which apps and reasons there are rows.
+    /// The table that has the list's apps and reasons.
     var table: ListedKinds.Table { get }
-    /// By which one decides first.
+    /// The columns that a decision needs first.
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import NamesAndTimes
 
-/// What waits for a person.
+/// The list of transactions that wait for a person.
 struct HeldList: ConsoleList {
     let store: HoldAdministration
 

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What a change of a hold names: two players may wait for one transaction.
+/// The name of a hold in a change: two players may wait for one transaction.
 struct HeldRow {
     let transactionID: String
     /// Nil: all who wait for it.

@@ -2,7 +2,7 @@ import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// What a list shows: all rows, or those for which every part holds.
+/// Selects the rows of a list: all, or those for which every part holds.
 struct ListFilter: Sendable {
     /// One row, whatever the other parts say; of a hold those of `playerID`, where there is one.
     var id: String?
@@ -48,10 +48,11 @@ struct ListFilter: Sendable {
     /// The time that the age means.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
-    /// For people.
+    /// The filter in words for people.
     var text: String { words(playerID.map { "player \($0)" }) }
 
-    /// For the record of a change, which outlives the player: `hold_decisions` and the outcomes name each of theirs.
+    /// The filter in the record of a change, which outlives the player: `hold_decisions` and the outcomes name each of
+    /// theirs.
     var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
 
     private func words(_ player: String?) -> String {
@@ -61,7 +62,7 @@ struct ListFilter: Sendable {
         return ((bundleID == nil && reason == nil ? [] : [all]) + parts).joined(separator: ", ")
     }
 
-    /// As in an address.
+    /// The filter's fields in an address.
     var fields: [(String, String)] {
         [
             ("bundle", bundleID), ("reason", reason), ("player", playerID), ("product", productID),
@@ -69,11 +70,11 @@ struct ListFilter: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// As in a form that confirms.
+    /// The filter's fields in a form that confirms.
     var fixedFields: [(String, String)] { fields + (age == nil ? [] : [("now", "\(now.milliseconds)")]) }
 }
 
-/// How old a row is.
+/// The age of a row.
 enum ListAge: String, CaseIterable, Sendable {
     case overHour = "over-hour"
     case overDay = "over-day"

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import NamesAndTimes
 
-/// What waits for Apple.
+/// The list of submissions that wait for Apple.
 struct ParkedList: ConsoleList {
     let store: ParkedAdministration
 

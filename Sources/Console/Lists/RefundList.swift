@@ -1,7 +1,7 @@
 import Ledger
 import NamesAndTimes
 
-/// What Apple took back, the newest first.
+/// The list of refunds, the newest first.
 struct RefundList: ConsoleList {
     /// Counted no further.
     private static let maximumCounted = 100_000

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import NamesAndTimes
 
-/// What Apple told of and is nobody's.
+/// The list of announced purchases that are nobody's.
 struct UnclaimedList: ConsoleList {
     let store: UnclaimedAdministration
 

@@ -2,13 +2,13 @@ import Ledger
 import NamesAndTimes
 import OperationsHTTP
 
-/// Who changed what, the newest first.
+/// The changes with their operators, the newest first.
 struct ChangesPage {
     let changes: [ConsoleChanges.Change]
     let hasMore: Bool
-    /// From 1.
+    /// The page's number, from 1.
     let page: Int
-    /// Those that were just made.
+    /// The changes that were just made.
     let made: Set<Int64>
     let session: Sessions.Session
 

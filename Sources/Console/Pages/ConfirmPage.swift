@@ -13,7 +13,7 @@ struct ConfirmPage {
     let session: Sessions.Session
 
     private var change: ConsoleChange { subject.change }
-    /// Of so many one confirmation changes at most.
+    /// The number of rows that one confirmation changes.
     private var changed: Int { min(count, ListLimits.maximumChanged) }
 
     var html: String {

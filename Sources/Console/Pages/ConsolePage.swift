@@ -9,13 +9,13 @@ struct ConsolePage {
         ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
         ("/changes", "Changes"),
     ]
-    /// For those who may change.
+    /// The places for users who may change.
     static let operatorsPlaces: [(path: String, title: String)] = [("/sessions", "Sessions")]
 
     let title: String
-    /// Of `places`.
+    /// The current one of `places`.
     var place = ""
-    /// In the search field.
+    /// The text in the search field.
     var searched = ""
     /// Nil: nobody is signed in.
     let session: Sessions.Session?

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// How many records could not be read, by reason. What they hold is in Kafka, which the console does not reach.
+/// The number of unreadable records, by reason. The records are in Kafka, which the console does not reach.
 struct DeadLettersPage {
     let spans: [Traffic]
     let session: Sessions.Session
@@ -13,7 +13,7 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// Of this version, and what workers of another one counted.
+    /// The reasons of this version, and those that workers of another one counted.
     var reasons: [String] { counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).sorted() }
 
     /// One for each reason: never more than a page.

@@ -9,7 +9,7 @@ enum SearchLimits {
     /// Days that decided submissions are searched back; each costs a scan of its day.
     static let days = 2
     static let maximumDays = 400
-    /// For all of a search. Of those that go farther back than `days` there is one at a time.
+    /// The limit of a whole search. Only one search that goes farther back than `days` runs at a time.
     static let seconds = 30.0
     /// Rows of a kind, on a page.
     static let rows = 100
@@ -24,7 +24,7 @@ enum SearchLimits {
 struct InspectionPage {
     let id: String
     let days: Int
-    /// From 1.
+    /// The page's number, from 1.
     let page: Int
     let inspection: Inspection
     let session: Sessions.Session
@@ -164,7 +164,7 @@ struct InspectionPage {
 enum RawSection {
     static func html(_ section: Inspection.Section) -> String {
         guard case .object(let members)? = section.rows.first else { return "" }
-        // Those of which any row has a value.
+        // The columns of which any row has a value.
         let columns = members.map(\.name).filter { name in section.rows.contains { !cell($0[name]).isEmpty } }
         let heads = columns.map { ($0.replacing("_", with: " "), false) }
         let rows = section.rows.map { row in columns.map { linked($0, cell(row[$0])) } }

@@ -7,9 +7,9 @@ struct ListPage {
     let filter: ListFilter
     let count: ListCount
     let rows: [ListRow]
-    /// From 1.
+    /// The page's number, from 1.
     let page: Int
-    /// What the filters offer.
+    /// The choices of the filters.
     let kinds: ListedKinds
     let session: Sessions.Session
 

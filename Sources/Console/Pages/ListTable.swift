@@ -20,7 +20,7 @@ struct ListTable {
         return ConsolePage.table(list.title, heads, cells, none: "There is nothing here.")
     }
 
-    /// With what is below it.
+    /// Renders a cell with the lines below it.
     private func cell(_ row: ListRow, _ start: Int) -> String {
         let under = list.columns.indices.dropFirst(start + 1).prefix { list.columns[$0].isUnder }
         return shown(row, start) + under.compactMap { below(row, $0) }.joined()

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// Who is signed in, for those who may end it.
+/// The signed-in users, for users who may end sessions.
 struct SessionsPage {
     let sessions: [Sessions.Session]
     let session: Sessions.Session

@@ -1,8 +1,8 @@
 import OperationsHTTP
 
-/// Who asks, and with which password.
+/// The form for name and password.
 struct SignInPage {
-    /// Where to go then.
+    /// The place to go afterwards.
     var next = "/"
     var message: String?
 

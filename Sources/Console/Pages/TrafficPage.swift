@@ -9,7 +9,7 @@ struct TrafficPage {
     let traffic: Traffic
     let session: Sessions.Session
 
-    /// As they are drawn, from below.
+    /// The classes in the order of the chart, from below.
     enum Class: String, CaseIterable {
         case genuine, repeated, unverifiable, other, junk, foreign
 
@@ -63,7 +63,7 @@ struct TrafficPage {
         }
     }
 
-    /// When each bin began.
+    /// The beginning of each bin.
     private var times: [String] {
         let span = traffic.span
         let newest = WallClock.now.milliseconds / 1000 / span.binSeconds

@@ -3,12 +3,12 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// What the console answers.
+/// An answer of the console.
 struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status = .ok
     var type = "text/html; charset=utf-8"
     var body = ""
-    /// Where to look next.
+    /// The place to look next.
     var location: String?
     var cookies: [String] = []
     /// The name under which a browser keeps it.
@@ -18,7 +18,7 @@ struct ConsoleAnswer: Sendable {
 
     static func seeOther(_ location: String) -> ConsoleAnswer { ConsoleAnswer(status: .seeOther, location: location) }
 
-    /// Its own style and forms are all that a page may use; nothing runs.
+    /// A page may use its own style and forms only; nothing runs.
     private static let contentSecurityPolicy =
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 

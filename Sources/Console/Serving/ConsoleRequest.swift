@@ -2,23 +2,23 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 
-/// What the console looks at of a request.
+/// The parts of a request that the console reads.
 struct ConsoleRequest: Sendable {
-    /// Of a form that is posted.
+    /// The largest form that a browser may post.
     static let maximumBodyBytes = 64 * 1024
 
     let method: HTTPRequest.Method
     let path: String
     let query: [String: String]
-    /// Of `POST`.
+    /// The form of a `POST`.
     let form: [String: String]
     let host: String?
     let origin: String?
     let fetchSite: String?
     let sessionID: String?
-    /// That the browser's user has signed in with it before.
+    /// The mark of a browser in which a user has signed in before.
     let browserMark: String?
-    /// By the proxy in front, where one says so.
+    /// Whether the proxy in front says that the request came over TLS.
     let isSecure: Bool
 
     enum Fault: Error {
@@ -58,7 +58,7 @@ struct ConsoleRequest: Sendable {
     }
 }
 
-/// What keeps a browser signed in.
+/// The cookie that keeps a browser signed in.
 enum SessionCookie {
     static let name = "receiptd_console"
 
@@ -69,7 +69,7 @@ enum SessionCookie {
     }
 }
 
-/// What a browser is known by once a user has signed in with it.
+/// The cookie that recognises a browser in which a user has signed in.
 enum BrowserCookie {
     static let name = "receiptd_console_browser"
     /// A year.

@@ -3,10 +3,10 @@ import ReceiptdConfiguration
 /// The names under which the console may be asked: with any other a page from elsewhere could have its own name lead here,
 /// and read what a browser on this network may see.
 struct KnownHosts: Sendable {
-    /// Of proxies: where one asks under another host, its forms come from these.
+    /// The hosts of proxies: if a proxy asks under another host, its forms come from these.
     private let proxies: Set<String>
     private let names: Set<String>
-    /// Its address is any of this machine's.
+    /// The console's address is any of this machine's.
     private let takesAddresses: Bool
 
     init(_ settings: ConsoleSettings) {
@@ -31,7 +31,8 @@ struct KnownHosts: Sendable {
         return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
-    /// In lower case, without port and brackets. What has anything else behind it stays as it is, and is no host.
+    /// The host in lower case, without port and brackets. A text with anything else behind it stays as it is, and is no
+    /// host.
     static func bare(_ host: String) -> String {
         let host = host.lowercased()
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {

@@ -5,7 +5,7 @@ import ReceiptdConfiguration
 /// Tells a browser that a user signed in with before. It lets nobody in: its holder's tries are only counted apart. It ends
 /// with the user's password, which its proof is made with, and outlives the console's process.
 struct BrowserMark: Hashable, Sendable {
-    /// Of this browser's own, at random, in hexadecimal.
+    /// This browser's own random id, in hexadecimal.
     let id: String
     private let proof: String
 

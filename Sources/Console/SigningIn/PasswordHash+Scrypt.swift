@@ -10,7 +10,7 @@ extension PasswordHash {
     private static let saltBytes = 16
     private static let digestBytes = 32
 
-    /// With a salt of its own, at random. Nil where there is no memory for it. Takes a tenth of a second.
+    /// Hashes a password with a random salt of its own. Nil where there is no memory for it. Takes a tenth of a second.
     package init?(of password: String) {
         let salted = PasswordHash(
             logRounds: Self.usualLogRounds, blockSize: Self.usualBlockSize, parallelism: 1,

@@ -38,7 +38,7 @@ struct Passwords: Sendable {
 
     func knows(_ name: String) -> Bool { entries[name] != nil }
 
-    /// Whose tries one under this name counts with.
+    /// The origin with which a try under this name counts.
     /// - Parameter mark: of the browser, as it was sent.
     func origin(_ name: String, mark: String?) -> SignInLimit.Origin {
         if let mark, let entry = entries[name], let known = BrowserMark(mark, of: name, by: entry.browsers) {
@@ -48,7 +48,7 @@ struct Passwords: Sendable {
         return .name(code.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
     }
 
-    /// For a browser that has just signed in. Nil where no user has the name.
+    /// Makes the mark of a browser that has just signed in. Nil where no user has the name.
     func mark(of name: String) -> BrowserMark? {
         entries[name].map { BrowserMark(of: name, by: $0.browsers) }
     }

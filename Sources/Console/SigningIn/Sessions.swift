@@ -4,17 +4,17 @@ import NamesAndTimes
 import ReceiptdConfiguration
 import Synchronization
 
-/// Who is signed in. In memory: whoever restarts the console signs everybody out.
+/// The sessions of signed-in users. In memory: whoever restarts the console signs everybody out.
 final class Sessions: Sendable {
-    /// From signing in to its end.
+    /// The seconds from signing in to the session's end.
     static let seconds = 12 * 3600.0
-    /// At once; the oldest makes room.
+    /// The most sessions at once; the oldest makes room.
     static let maximum = 1_000
 
     struct Session: Sendable {
         let id: String
         let user: ConsoleUser
-        /// In each form, so that no other page can post it.
+        /// The token in each form, so that no other page can post it.
         let token: String
         /// Tells one from another to whoever may end it; no secret.
         let number: Int
@@ -60,7 +60,7 @@ final class Sessions: Sendable {
         sessions.withLock { $0[id] = nil }
     }
 
-    /// Those of users, the newest first.
+    /// The sessions of users, the newest first.
     func all(now: Double) -> [Session] {
         sessions.withLock { Array($0.values) }.filter { $0.endsAt > now && $0.user.name != nil }
             .sorted { $0.number > $1.number }
@@ -84,7 +84,7 @@ final class Sessions: Sendable {
     }
 }
 
-/// Who looks, and whether they may change anything.
+/// The name of a user, and whether the user may change anything.
 struct ConsoleUser: Sendable, Equatable {
     /// Nil where no users are set: everybody on this machine.
     let name: String?

@@ -7,7 +7,7 @@ final class SignInLimit: Sendable {
     /// Before the answer to a first wrong one; doubled by each further one of the same kind.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
-    /// Without a wrong one, after which counting begins anew.
+    /// The seconds without a wrong try after which counting begins anew.
     static let forgottenAfterSeconds = 900.0
     /// Tries that wait at once: of all but known browsers, of one name or browser, and of known browsers. Half of the
     /// server's connections are left.
@@ -15,9 +15,9 @@ final class SignInLimit: Sendable {
     static let maximumWaitingOfOne = 4
     static let maximumWaitingOfBrowsers = 32
 
-    /// Whose tries count together.
+    /// The origin whose tries count together.
     enum Origin: Hashable, Sendable {
-        /// By a code of the name, whether a user has it or not. Some names share one: the memory is bounded.
+        /// A code of the name, whether a user has it or not. Some names share one: the memory is bounded.
         case name(UInt16)
         /// One that the user has signed in with before.
         case browser(BrowserMark)
@@ -48,7 +48,7 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// For how long a wrong one is to wait. Seconds.
+    /// Returns how long a wrong password is to wait. Seconds.
     func failed(_ origin: Origin, now: Double) -> Double {
         failures.withLock { all in
             all[origin, default: Failures()].count += 1

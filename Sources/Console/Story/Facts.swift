@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// What one asks about a purchase besides its state, as a short list.
+/// The facts that people ask about a purchase besides its state, as a short list.
 enum Facts {
     private static let ids = [
         ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),

@@ -1,6 +1,7 @@
-/// What Apple told of a price, for people.
+/// Apple's price in words for people.
 enum ShownPrice {
-    /// To the last thousandth that counts, in two decimals at least where it is no whole number; empty where it is not known.
+    /// The price to the last thousandth that counts, in two decimals at least if it is no whole number; empty if it is
+    /// unknown.
     static func text(_ milliunits: Int64?, _ currency: String?) -> String {
         guard let milliunits, let currency else { return "" }
         let (whole, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)

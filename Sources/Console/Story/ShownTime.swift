@@ -7,7 +7,7 @@ enum ShownTime {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Without the year where it is the present one.
+    /// The time without the year if it is the present one.
     static func text(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
         let civil = CivilTime(time)
         let year = civil.date.year == CivilTime(now).date.year ? "" : " \(civil.date.year)"
@@ -19,7 +19,7 @@ enum ShownTime {
         "<time datetime=\"\(time.rfc3339)\" title=\"\(time.rfc3339)\">\(text(time))</time>"
     }
 
-    /// How long ago, in one unit: `3 days`.
+    /// The age in one unit: `3 days`.
     static func age(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
         let seconds = max(0, (now.milliseconds - time.milliseconds) / 1000)
         let (count, unit): (Int64, String) =

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// What became of one purchase, submission or subscription: the answer to "where is it?".
+/// The state of one purchase, submission or subscription: the answer to "where is it?".
 struct Standing {
     /// The colour of the state.
     enum Tone: String {
@@ -15,7 +15,7 @@ struct Standing {
     }
 
     let row: InspectionRow
-    /// In a few words: `granted`, `held: daily_limit`.
+    /// The state in a few words: `granted`, `held: daily_limit`.
     let state: String
     let tone: Tone
     /// HTML.

@@ -3,7 +3,7 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// What an inspection found, thing by thing: what still waits comes first, then what was given, then what was refused.
+/// The findings of an inspection, thing by thing: waiting ones first, then granted ones, then refused ones.
 struct Standings {
     let inspection: Inspection
 

@@ -2,7 +2,7 @@ import Ledger
 import NamesAndTimes
 import OperationsHTTP
 
-/// What happened, oldest first, in words.
+/// The history in words, oldest first.
 struct Timeline {
     struct Entry {
         let at: Timestamp
@@ -61,7 +61,7 @@ struct Timeline {
             "Operator \($0.shown("operator")) gave the subscription to \($0.link("to_player_id"))"
         }
         var seen: Set<String> = []
-        // Of the same instant, as they are listed above.
+        // Entries of the same instant keep the order above.
         self.entries = entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element).filter { seen.insert("\($0.at.milliseconds) \($0.words)").inserted }
     }

@@ -1,6 +1,6 @@
 /// The members of a document that are of interest: the others are read over, which costs no memory.
 public struct JSONNames: Sendable {
-    /// By their length in bytes. The strings are the caller's literals, so that no document makes new ones.
+    /// The names by their length in bytes. The strings are the caller's literals, so that no document makes new ones.
     private let byLength: [[(utf8: [UInt8], name: String)]]
 
     public init(_ names: [String]) {

@@ -40,7 +40,7 @@ extension JSONParser {
         let raw = UnsafeRawBufferPointer(bytes)
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops = ones << 7
-        /// Not 0 where, and only where, some byte is 0.
+        /// Returns a value that is not 0 where, and only where, some byte is 0.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         while index + 8 <= raw.count {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -50,7 +50,7 @@ extension JSONParser {
         }
     }
 
-    /// What was read since `start`; empty where nothing is to be made of it.
+    /// Returns the text since `start`; empty if the caller needs none.
     func text(from start: Int) -> String {
         keeps ? String(decoding: bytes[start..<index], as: UTF8.self) : ""
     }

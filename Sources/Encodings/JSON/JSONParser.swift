@@ -39,8 +39,8 @@ public struct JSONParser {
     /// False inside of a member that is not kept: nothing is made of what is read.
     var keeps = true
     private var exceededDepth = false
-    /// Of the objects and arrays that are open, the innermost last. Each takes its own off when it ends, in an array of just
-    /// their number.
+    /// The members of the open objects and arrays, the innermost last. Each takes its own off when it ends, in an array
+    /// of just their number.
     private var openMembers: [JSONMember] = []
     private var openElements: [JSONValue] = []
 

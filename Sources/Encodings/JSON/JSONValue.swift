@@ -33,7 +33,7 @@ public struct JSONMember: Sendable, Equatable {
     }
 }
 
-/// Why bytes are not JSON. Never holds the bytes themselves.
+/// The reason why bytes are not JSON. Never holds the bytes themselves.
 public struct JSONFault: Error, Sendable, Equatable {
     public let message: String
     /// Byte offset at which reading stopped.

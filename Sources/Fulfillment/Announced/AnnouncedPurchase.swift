@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// Who told of a purchase first.
+/// The first source of a purchase.
 public enum PurchaseSource: String, Sendable, CaseIterable {
     case submission
     /// A notification of Apple's.
@@ -11,19 +11,19 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
     case renewal
 }
 
-/// A purchase that Apple told of by itself, whoever it belongs to.
+/// An announced purchase, whoever it belongs to.
 public struct AnnouncedPurchase: Sendable, Equatable {
     /// One transaction, as Apple signed or answered it.
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// In place of a game server's `submission_id`: of the notification's UUID, or the transaction where there was none.
+    /// Stands for a game server's `submission_id`: of the notification's UUID, or the transaction if there was none.
     public let submissionID: Identifier
-    /// When Apple signed or answered it.
+    /// The time at which Apple signed or answered it.
     public let toldAt: Timestamp
     /// A period of a subscription that had one before.
     public var isRenewal: Bool
-    /// Of its subscription, where Apple told it.
+    /// The end of its subscription's grace period, if Apple told it.
     public var graceExpiresAt: Timestamp?
     /// The subscription that its own goes on from.
     public var previousOriginalTransactionID: StoreTransactionID?
@@ -38,7 +38,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         )
     }
 
-    /// As it was kept.
+    /// Makes the purchase from its stored form.
     public init?(
         evidence: GenuineReceipt, source: PurchaseSource, submissionID: String, toldAt: Timestamp, isRenewal: Bool
     ) {
@@ -51,7 +51,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         self.isRenewal = isRenewal
     }
 
-    /// As it is since Apple has reversed its refund, which the evidence shows still.
+    /// The purchase after Apple has reversed the refund that the evidence still shows.
     var withoutRevocation: AnnouncedPurchase {
         var purchase = self
         purchase.purchase.cancelledAt = nil
@@ -60,7 +60,8 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return purchase
     }
 
-    /// As Apple tells it by name. Unchanged where the answer is of another transaction, app, environment or original.
+    /// The purchase as Apple describes it by name. Unchanged where the answer is of another transaction, app,
+    /// environment or original.
     func told(by answer: NotifiedTransaction) -> AnnouncedPurchase {
         let told = answer.purchase
         guard told.transactionID == purchase.transactionID, answer.bundleID == evidence.bundleID,

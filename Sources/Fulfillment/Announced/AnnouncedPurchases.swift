@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// Where purchases wait that Apple told of and nobody submitted. Shared by all replicas; times are the database's. Every
-/// function throws where the database is out of reach; a lease ends by itself.
+/// The store of purchases that Apple announced and nobody submitted. Shared by all replicas; times are the database's.
+/// Every function throws where the database is out of reach; a lease ends by itself.
 public protocol AnnouncedPurchases: Sendable {
     /// Leases up to `limit` of those that are due, oldest first, then of those that an older catalog left unclaimed. None
     /// that was leased three times without an end: those are suspects.
@@ -10,8 +10,8 @@ public protocol AnnouncedPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// They only wait for the database, or their delivery failed and the process lives: nothing is counted against them. Their
-    /// leases end by themselves.
+    /// Forgives leased purchases that only wait for the database, or whose delivery failed while the process lives:
+    /// nothing is counted against them. Their leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
@@ -22,21 +22,21 @@ public protocol AnnouncedPurchases: Sendable {
     ) async throws -> [AnnouncedOutcome]
 }
 
-/// What the database knows of whom a purchase belongs to, read with the claim of its original transaction locked.
+/// The database's facts about the owner of a purchase, read with the claim of its original transaction locked.
 public struct AnnouncedOwnership: Sendable, Equatable {
-    /// Who owns the original transaction.
+    /// The owner of the original transaction.
     public var owner: PlayerID?
     /// Something of it was granted: its owner was let in.
     public var isLetIn: Bool
-    /// Whose its token is by `player-accounts`.
+    /// The player of its token by `player-accounts`.
     public var told: PlayerID?
-    /// When the app's catalog first said that missed purchases are granted.
+    /// The time at which the app's catalog first said that missed purchases are granted.
     public var grantsSince: Timestamp?
     /// Apple took it back as a whole.
     public var isRefunded: Bool
     /// Apple took a refund back, later than it signed what is kept of the purchase.
     public var isReversed = false
-    /// The database was put back to an earlier state since Apple told of it: a grant of it may have been told of.
+    /// The database was restored to an earlier state since Apple told of it: a grant of it may have been published.
     public var isDecidedAgain = false
 
     public init(
@@ -52,15 +52,15 @@ public struct AnnouncedOwnership: Sendable, Equatable {
 }
 
 public enum AnnouncedJudgement: Sendable {
-    /// For the ledger to settle.
+    /// The ledger settles the decision.
     case deliver(PendingDecision)
     /// Apple is to tell it by name first.
     case asks
-    /// To whoever it belongs, or to the player that is known.
+    /// The purchase is refused to anybody, or to the known player.
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
     case ignored
-    /// Its owner was erased: nobody is told.
+    /// The owner was erased: nobody gets an event.
     case erased(PlayerID)
 }
 
@@ -76,7 +76,7 @@ extension LeasedAnnouncement {
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 
-    /// By the rules of a submission, with the signed token told on both sides.
+    /// Judges by the rules of a submission, with the signed token on both sides.
     public func judge(
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
@@ -87,7 +87,7 @@ extension LeasedAnnouncement {
             if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        // Of what is decided again the refund is settled with the grant.
+        // A purchase that is decided again settles the refund with the grant.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             return .refused(reason, nil)
@@ -139,7 +139,7 @@ extension LeasedAnnouncement {
                 isDecidedAgain: ownership.isDecidedAgain))
     }
 
-    /// What is refused whoever the player is.
+    /// Returns the reason that refuses the purchase to any player.
     private func reasonAgainstAnybody(
         under appTerms: AppTerms, _ ownership: AnnouncedOwnership, _ now: Timestamp
     ) -> Reason? {

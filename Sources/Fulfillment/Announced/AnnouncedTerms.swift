@@ -1,11 +1,12 @@
-/// How a purchase is judged that nobody submitted: as a proven transaction of the player that it belongs to.
+/// The terms of an unsubmitted purchase: it is judged as a proven transaction of the player that it belongs to.
 public struct AnnouncedTerms: Sendable, Equatable {
     public let source: PurchaseSource
     /// A further period of a subscription whose owner was let in before, and pays.
     public let isRenewal: Bool
-    /// It is for a player whom a word about its token names, although another one owns the original transaction.
+    /// The purchase is for a player whom a word about its token names, although another one owns the original
+    /// transaction.
     public var disputesOwner: Bool
-    /// Its subscription's grace period goes on.
+    /// The grace period of its subscription goes on.
     public var isInGrace: Bool
 
     public init(source: PurchaseSource, isRenewal: Bool, disputesOwner: Bool = false, isInGrace: Bool = false) {
@@ -15,7 +16,7 @@ public struct AnnouncedTerms: Sendable, Equatable {
         self.isInGrace = isInGrace
     }
 
-    /// By what such a renewal is not judged.
+    /// The reasons by which such a renewal is not judged.
     static let waivedForRenewals: Set<Reason> = [
         .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
         .dailyLimit,

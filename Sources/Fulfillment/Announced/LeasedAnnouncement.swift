@@ -1,12 +1,12 @@
 import NamesAndTimes
 
-/// A purchase that Apple told of, under a lease: no other replica takes it before the lease is over.
+/// An announced purchase, under a lease: no other replica takes it before the lease is over.
 public struct LeasedAnnouncement: Sendable {
-    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds: it tells this lease from a later one.
     public typealias Lease = Int64
 
     public private(set) var purchase: AnnouncedPurchase
-    /// How often it was held, and refused to the player by an operator.
+    /// The number of times that it was held, and refused to the player by an operator.
     public let timesHeld: Int32
     public let lease: Lease
     /// Apple was asked for it by name since it was leased.
@@ -39,10 +39,10 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// Where no record of Kafka's brought it. No topic can have this name.
+    /// The topic of a purchase that no record of Kafka's brought. No topic can have this name.
     public static let topic = "(announced)"
 
-    /// In place of a record's.
+    /// The position in place of a record's.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -50,7 +50,7 @@ public struct LeasedAnnouncement: Sendable {
     }
 }
 
-/// What became of one of them.
+/// The result of one announced purchase.
 public struct AnnouncedOutcome: Sendable, Equatable {
     /// Label values of `receiptd_announced_total{outcome}`.
     public enum State: String, Sendable, CaseIterable {
@@ -61,7 +61,7 @@ public struct AnnouncedOutcome: Sendable, Equatable {
         /// Nobody asked: no event.
         case refused
         case unclaimed
-        /// As `unclaimed`, where the catalog lists none.
+        /// The same as `unclaimed`, if the catalog lists none.
         case ignored
     }
 
@@ -71,11 +71,11 @@ public struct AnnouncedOutcome: Sendable, Equatable {
     /// A `Reason`, or why it is unclaimed.
     public let reason: String?
     public let player: PlayerID?
-    /// Of what is granted or held.
+    /// The event of a grant or a hold.
     public let event: OutcomeEvent?
-    /// Of a part of the grant that Apple took back before.
+    /// The revocation of a part that Apple took back before.
     public var revocation: OutcomeEvent?
-    /// What its subscription has become by that.
+    /// The changes of its subscription that follow.
     public var subscriptions: [OutcomeEvent] = []
 
     public init(
@@ -97,13 +97,14 @@ extension AnnouncedOutcome {
     /// All that are to be published.
     public var events: [OutcomeEvent] { owned + subscriptions }
 
-    /// What is recorded of a purchase whose owner was erased.
+    /// Records a purchase whose owner was erased.
     public init(erased purchase: AnnouncedPurchase, _ pseudonym: PlayerID) {
         self.init(of: purchase, .refused, reason: "player_erased", player: pseudonym)
     }
 }
 
-/// Why a purchase is not delivered that a submission, a word about its token or another catalog may bring to its player.
+/// The reason why a purchase is not delivered that a submission, a word about its token or another catalog may bring to
+/// its player.
 public enum UnclaimedReason: String, Sendable, CaseIterable {
     case unknownApp = "unknown_app"
     /// No owner, and nobody says whose token it is.
@@ -112,9 +113,9 @@ public enum UnclaimedReason: String, Sendable, CaseIterable {
     case notDelivered = "not_delivered"
     /// Before the catalog first said that missed purchases are granted, or before the cutover.
     case boughtBefore = "bought_before"
-    /// What is kept of it cannot be read, or the database refuses its data.
+    /// The stored purchase cannot be read, or the database refuses its data.
     case unreadable
-    /// It killed its workers, again and again.
+    /// The purchase killed its workers, again and again.
     case crashed
 }
 

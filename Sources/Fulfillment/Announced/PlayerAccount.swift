@@ -96,7 +96,7 @@ public protocol PlayerAccounts: Sendable {
 
 public struct ReceivedAccount: Sendable, Equatable {
     public let account: PlayerAccount
-    /// Of the record that says it.
+    /// The partition of the record.
     public let partition: Int32
     public let offset: Int64
     public let timestamp: Timestamp

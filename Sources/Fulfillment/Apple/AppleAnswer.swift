@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What one try at Apple gave. Trouble and wrong credentials are values too: neither is ever a verdict.
+/// The result of one try at Apple. Trouble and wrong credentials are values too: neither is ever a verdict.
 public enum AppleAnswer: Sendable, Equatable {
     /// Boxed: thousands wait for an answer at once, and each keeps room for it.
     indirect case genuine(GenuineReceipt)
@@ -31,7 +31,7 @@ public enum AppleAnswer: Sendable, Equatable {
 
     public struct Trouble: Sendable, Equatable {
         public let kind: TroubleKind
-        /// Until when Apple asks for no requests (`Retry-After`).
+        /// The time until which Apple asks for no requests (`Retry-After`).
         public let retryNotBefore: Timestamp?
         /// False where Apple was not asked at all: that says nothing of the proof.
         public let wasAsked: Bool
@@ -56,8 +56,7 @@ public enum AppleAnswer: Sendable, Equatable {
         /// 21000, 21004 or 401 about a proof that is not proven here: whatever it is, Apple does not take it with our
         /// credentials.
         case credentials
-        /// What Apple should have signed is not proven by our roots, or tells of another transaction than was asked
-        /// for.
+        /// A part that Apple should have signed is not proven by our roots, or is about another transaction.
         case unproven
         /// Apple answered, and said nothing of what it signed itself. No request has it as its result.
         case emptyAnswer = "empty_answer"

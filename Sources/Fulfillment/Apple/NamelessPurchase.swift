@@ -1,17 +1,17 @@
 import NamesAndTimes
 
-/// A purchase that Apple told of and whose id or product cannot be read. It is told to whoever submitted it, and never granted.
+/// An announced purchase whose id or product cannot be read. It is told to whoever submitted it, and never granted.
 public struct NamelessPurchase: Sendable, Equatable {
-    /// In place of what cannot even be shown.
+    /// Stands for a name that cannot even be shown.
     public static let unreadable = "unreadable"
-    /// What Apple signed by itself, in answer to a question about one transaction.
+    /// A purchase that Apple signed by itself, in answer to a question about one transaction.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
     /// Unicode scalars of what is shown.
     public static let maximumScalars = 128
 
-    /// As Apple wrote it, where that can be shown. It names no transaction of ours.
+    /// The id as Apple wrote it, if it can be shown. It names no transaction of ours.
     public let transactionID: Identifier
-    /// As Apple wrote it, where that can be shown.
+    /// The product as Apple wrote it, if it can be shown.
     public let productID: ProductID
     /// Apple's name of the field that cannot be read.
     public let field: String
@@ -32,7 +32,7 @@ public struct NamelessPurchase: Sendable, Equatable {
         return text
     }
 
-    /// For the list of transactions of an event.
+    /// The purchase in an event's list of transactions.
     var rejected: JudgedPurchase {
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: transactionID, productID: productID,

@@ -1,11 +1,12 @@
 import Encodings
 
-/// What Apple tells of a purchase beside what decides: for events, the ledger's readers and reports. Nothing here decides
-/// anything.
+/// Apple's facts about a purchase that decide nothing: for events, the ledger's readers and reports. Nothing here
+/// decides anything.
 ///
 /// A class, so that the many purchases of which nothing is told take no room for it.
 public final class PurchaseFacts: Sendable, Equatable {
-    /// For the whole quantity, in thousandths of the currency's unit. An indication: Apple says not to reconcile by it.
+    /// The price of the whole quantity, in thousandths of the currency's unit. An indication: Apple says not to
+    /// reconcile by it.
     public let priceMilliunits: Int64?
     /// ISO 3166-1 alpha-3.
     public let storefront: String?
@@ -54,7 +55,7 @@ extension OutcomeEvent {
 }
 
 extension JSONWriter {
-    /// What Apple told of the purchase; what it did not tell is absent.
+    /// Writes Apple's facts about the purchase, without absent ones.
     mutating func writeTold(of purchase: StorePurchase) {
         if let price = purchase.told?.priceMilliunits {
             name("price_milliunits")

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What Apple signed of a subscription's renewal (`JWSRenewalInfoDecodedPayload`).
+/// A subscription's renewal, as Apple signed it (`JWSRenewalInfoDecodedPayload`).
 public struct RenewalInfo: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public var productID: ProductID?

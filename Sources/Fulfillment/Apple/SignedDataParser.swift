@@ -11,7 +11,7 @@ public enum SignedReading<Value: Sendable>: Sendable {
     case proven(Value)
     /// Perhaps Apple's: it is signed in a way that cannot be judged here. Says why, and holds none of its content.
     case notProvable(String)
-    /// Not Apple's, or not what it should be. Says why, and holds none of its content.
+    /// The data is not Apple's, or not of the expected kind. Says why, and holds none of its content.
     case unusable(String)
     /// Apple signed it, and what it is about cannot be read. Says which field, and holds none of its content.
     case unreadable(String)

@@ -1,7 +1,7 @@
 /// Error codes of the App Store Server API that decide what comes next
 /// (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum StoreErrorCode {
-    /// What a page was asked for with is not, or no longer, one of Apple's: begin again at the first page.
+    /// Apple no longer accepts the page's token, or never did: begin again at the first page.
     public static let invalidRevision: Int64 = 4_000_005
     public static let invalidTransactionID: Int64 = 4_000_006
     public static let startDateTooFarInPast: Int64 = 4_000_012
@@ -12,7 +12,7 @@ public enum StoreErrorCode {
     /// The app has no address for version 2 notifications, so that Apple sends none and has no history of any.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// None of Apple's: what Apple signed cannot be read, and will be the same whenever it is asked for.
+    /// A code of our own: Apple's signed data cannot be read, and will be the same at the next request.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {

@@ -10,7 +10,7 @@ public struct StorePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
-    /// At least 1: one transaction of a consumable can be worth several.
+    /// The quantity, at least 1: one transaction of a consumable can be worth several.
     public var quantity: Int32
     public var purchasedAt: Timestamp
     public var expiresAt: Timestamp?
@@ -18,14 +18,14 @@ public struct StorePurchase: Sendable, Equatable {
     public var ownership: Ownership
     /// A period that the player gave up for another plan. A cancellation date beside it is no refund.
     public var isUpgraded = false
-    /// What Apple signed of the product's type; nil where it did not: receipts do not tell it.
+    /// The product's type that Apple signed; nil without one: receipts have none.
     public var type: PurchaseType?
     /// Lower case.
     public var appAccountToken: String?
     /// Upper case, where Apple tells it.
     public var currency: String?
     private var details = Details()
-    /// What else Apple tells of it; nil where that is nothing.
+    /// Apple's further facts; nil if there are none.
     public var told: PurchaseFacts?
     /// Apple's number of one Apple account in one app, where it tells it: the same for all that the account buys there.
     public var appTransactionID: AppTransactionID?
@@ -61,7 +61,7 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.revocationType = newValue }
     }
 
-    /// Of an auto-renewable subscription, where Apple tells it.
+    /// The group of an auto-renewable subscription, if Apple names it.
     public var subscriptionGroupID: String? {
         get { details.subscriptionGroupID }
         set { details.subscriptionGroupID = newValue }
@@ -79,15 +79,16 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.webOrderLineItemID = newValue.flatMap(Self.lineItem) }
     }
 
-    /// Without leading zeros, for a receipt has it as a number. Zero is how a receipt says that there is none.
+    /// The id without leading zeros, because a receipt has it as a number. Zero is how a receipt says that there is
+    /// none.
     private static func lineItem(_ told: Identifier) -> Identifier? {
         guard told.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return told }
         let digits = told.text.drop { $0 == "0" }
         return digits.isEmpty ? nil : Identifier(String(digits))
     }
 
-    /// What Apple told of it and cannot be read here, by Apple's names. While there is any, the purchase is not granted; what
-    /// stands in place of such a fact says nothing.
+    /// The facts that are there and cannot be read here, by Apple's names. While there is any, the purchase is not
+    /// granted; what stands in place of such a fact says nothing.
     public var unreadable: [String] {
         get { details.unreadable }
         set { details.unreadable = newValue }
@@ -95,7 +96,7 @@ public struct StorePurchase: Sendable, Equatable {
 
     public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
 
-    /// What most purchases do not have.
+    /// The fields that most purchases do not have.
     private struct Details: Sendable, Equatable {
         var refundedMilliPercent: Int32?
         var revocationType: String?
@@ -143,23 +144,23 @@ public struct GenuineReceipt: Sendable, Equatable {
     /// Nil or 0 where Apple does not tell it, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment
-    /// In purchase order, one for each transaction id.
+    /// The purchases in purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
     /// Transactions of `latest_receipt_info` that `in_app` lacks. Empty where `in_app` lists nothing.
     public var listedLater: Set<StoreTransactionID> = []
-    /// Of these nothing can be granted.
+    /// The purchases without a readable name, of which nothing can be granted.
     public var nameless: [NamelessPurchase] = []
     /// 21006: the one subscription period of an iOS 6 receipt is over.
     public var isExpiredSubscription: Bool
     /// New periods appear behind the same bytes, so that the answer must not be remembered.
     public var holdsAutoRenewable: Bool
-    /// When verifyReceipt answered; nil for a transaction that Apple signed.
+    /// The time of verifyReceipt's answer; nil for a transaction that Apple signed.
     public var answeredAt: Timestamp?
-    /// What verifyReceipt tells of its subscriptions' renewal (`pending_renewal_info`).
+    /// verifyReceipt's renewals of the subscriptions (`pending_renewal_info`).
     public var renewals: [RenewalInfo] = []
     /// `latest_receipt` of a receipt with subscriptions, in base64: the same with all periods since.
     public var latestReceipt: String?
-    /// When Apple made it; nil where that is not told, as of a single transaction.
+    /// The time at which Apple made it; nil if unknown, as for a single transaction.
     public var createdAt: Timestamp?
 
     public init(

@@ -34,16 +34,17 @@ public protocol StoreQueries: Sendable {
     ) async -> StoreQueryAnswer<Bool>
 }
 
-/// For whom a question is asked, and how much of Apple's budget it may take.
+/// The app of a question, and the share of Apple's budget that it may take.
 public struct StoreQueryContext: Sendable {
     public let bundleID: BundleID
     public let credentials: ServerAPICredentials
-    /// Where it is asked. Nil: Production, and the sandbox where Production knows nothing of it.
+    /// The environment of the question. Nil: Production, and the sandbox where Production knows nothing of it.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
-    /// Whatever it waits for in front of Apple, nothing of it is sent that could still be under way then. Nil: no end.
+    /// The end of the question: nothing is sent that could still be under way then, whatever it waits for in front of
+    /// Apple. Nil: no end.
     public var notAfter: Timestamp?
-    /// Told of each request that was sent, as it ends.
+    /// Called with each request that was sent, as it ends.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(
@@ -59,7 +60,7 @@ public struct StoreQueryContext: Sendable {
     }
 }
 
-/// How much of an app's budget a kind of question may take.
+/// The share of an app's budget that a kind of question may take.
 public enum StoreQueryShare: Sendable, CaseIterable {
     /// A submission waits for it: as a retried one.
     case submission
@@ -67,7 +68,7 @@ public enum StoreQueryShare: Sendable, CaseIterable {
     case subscriptions
     /// Apple's notification history: a tenth.
     case history
-    /// Behind everything else: what nobody waits for.
+    /// Requests that nobody waits for, behind everything else.
     case background
 }
 
@@ -77,7 +78,7 @@ public enum StoreQueryAnswer<Value: Sendable>: Sendable {
     case notFound
     /// Apple will never take it. Its error code.
     case refused(code: Int64)
-    /// To be asked again.
+    /// The question is to be asked again.
     case trouble(AppleAnswer.Trouble)
     /// The operator's to mend.
     case blocked(AppleAnswer.Blockage)
@@ -85,7 +86,7 @@ public enum StoreQueryAnswer<Value: Sendable>: Sendable {
 
 extension StoreQueryAnswer: Equatable where Value: Equatable {}
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 public typealias StoreQueryFailure = StoreQueryAnswer<Never>
 
 extension StoreQueryAnswer: Error where Value == Never {}
@@ -113,9 +114,9 @@ extension StoreQueryAnswer {
 }
 
 public struct TransactionHistoryFilter: Sendable, Equatable {
-    /// Of purchases, inclusive. Nil: all.
+    /// The first purchase time, inclusive. Nil: all.
     public var from: Timestamp?
-    /// Of purchases, exclusive. Nil: all.
+    /// The last purchase time, exclusive. Nil: all.
     public var until: Timestamp?
     public var productID: ProductID?
     public var productKinds: Set<ProductKind> = []
@@ -135,7 +136,7 @@ public struct TransactionHistoryPage: Sendable, Equatable {
     }
 }
 
-/// From `from` to `to`, of when Apple first tried to send it.
+/// The time from `from` to `to` in which Apple first tried to send a notification.
 public struct NotificationHistoryWindow: Sendable, Equatable {
     public let from: Timestamp
     public let to: Timestamp

@@ -14,21 +14,21 @@ public struct VerificationRequest: Sendable {
 
     public let bundleID: BundleID
     public let subject: Subject
-    /// Of what was submitted, where its digest is known.
+    /// The digest of the submitted proof, if it is known.
     public var proof: Digest256?
-    /// Who sent it: a single player's proofs prove nothing about Apple or our settings.
+    /// The sender: a single player's proofs prove nothing about Apple or our settings.
     public var playerID: PlayerID?
-    /// Its signature is Apple's, and it is this app's.
+    /// The proof's signature is Apple's, and it is this app's.
     public var isProven = false
-    /// It says of itself that it holds a subscription, or says nothing of it: Apple looks at the secret.
+    /// The receipt says that it holds a subscription, or says nothing of it: Apple looks at the secret.
     public var holdsAutoRenewable = true
-    /// It was asked about before, in vain, or waited in PostgreSQL: what is fresh goes first.
+    /// The submission was asked about before, in vain, or waited in PostgreSQL: fresh ones go first.
     public var isRetry = false
-    /// It was taken out of PostgreSQL under a lease, which ends while Apple is out.
+    /// The submission was taken out of PostgreSQL under a lease, which ends while Apple is down.
     public var isLeased = false
-    /// Told of a wait in front of Apple, as it begins (true) and ends: such work can be given up at once.
+    /// Called at the beginning (true) and end of a wait in front of Apple: such work can be given up at once.
     public var waiting: (@Sendable (Bool) -> Void)?
-    /// Told of each request that was sent, as it ends.
+    /// Called with each request that was sent, as it ends.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(bundleID: BundleID, subject: Subject) {

@@ -1,6 +1,6 @@
 /// An `appAccountToken`: the UUID by which a game binds a purchase to an account of its own.
 public enum AccountToken: Sendable, Equatable {
-    /// In lower case.
+    /// The token in lower case.
     case token(String)
     /// All zeros, as clients send it that set no token.
     case none

@@ -1,7 +1,7 @@
 import Encodings
 import NamesAndTimes
 
-/// What is written in an erased player's place. It is longer than any player's id may be, so that nobody can submit it and it
+/// The name in an erased player's place. It is longer than any player's id may be, so that nobody can submit it and it
 /// needs no list.
 public enum Pseudonym {
     private static let prefix = "erased-"

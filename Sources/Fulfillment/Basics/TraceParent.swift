@@ -2,7 +2,7 @@
 public enum TraceParent {
     /// `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
     private static let bytes = 55
-    /// Of one of a later version, which may go on behind another dash.
+    /// The longest value of a later version, which may go on behind another dash.
     public static let maximumBytes = 256
 
     /// Whether it may be carried on: hex digits in lower case at their places, and neither number all zeros. A version that is
@@ -25,7 +25,7 @@ public enum TraceParent {
         }
     }
 
-    /// Of the whole trace, 32 digits; nil where it is not sound.
+    /// Returns the id of the whole trace, 32 digits; nil if the value is not sound.
     public static func traceID(of value: String) -> String? {
         let bytes = Array(value.utf8)
         return isSound(bytes) ? String(decoding: bytes[3..<35], as: UTF8.self) : nil

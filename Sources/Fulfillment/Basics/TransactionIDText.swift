@@ -1,12 +1,12 @@
 import NamesAndTimes
 
-/// How a transaction id of Apple's is written: decimal digits without a leading zero. Ids compare as bytes, so that a second
+/// The form of Apple's transaction ids: decimal digits without a leading zero. Ids compare as bytes, so that a second
 /// way to write the same number would be a second transaction, and its purchase granted twice.
 ///
 /// Every id that comes from outside passes here, wherever it comes from: proofs, answers, notifications, imports, commands, and
 /// what an earlier release stored.
 public enum TransactionIDText {
-    /// To be read behind the field's name.
+    /// The rule in words that follow the field's name.
     public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"
 
     /// Nil where it is not sound.

@@ -1,4 +1,4 @@
-/// What one version of the catalog says of one app. A class, made once for each version: every step of a submission looks
+/// One app's terms in one version of the catalog. A class, made once for each version: every step of a submission looks
 /// something up in it, and a copy of a policy costs a dozen reference counts.
 public final class AppTerms: Sendable, Equatable {
     public let app: AppPolicy

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What the studio sells: its apps, their policies and their products.
+/// The studio's apps, their policies and their products.
 public struct Catalog: Sendable, Equatable {
     /// Counts imports. 0 is no catalog at all.
     public let version: Int64
@@ -14,7 +14,7 @@ public struct Catalog: Sendable, Equatable {
         terms = self.apps.mapValues { AppTerms($0, catalogVersion: version) }
     }
 
-    /// Those whose purchases are delivered though nobody submitted them. Sorted.
+    /// The apps whose purchases are delivered though nobody submitted them. Sorted.
     public var appsGrantingMissedPurchases: [BundleID] {
         apps.values.filter { $0.announcements.missedPurchases == .grant }.map(\.bundleID).sorted()
     }
@@ -82,10 +82,10 @@ public struct AppPolicy: Sendable, Equatable {
         }
     }
 
-    /// What an `appAccountToken` says by itself.
+    /// The meaning of an `appAccountToken` by itself.
     public enum AccountTokenMeaning: String, Sendable, CaseIterable {
         case none
-        /// It is the player's id, which is a UUID in lower case.
+        /// The token is the player's id, which is a UUID in lower case.
         case playerID = "player_id"
     }
 
@@ -108,7 +108,7 @@ public struct ServerAPICredentials: Sendable, Hashable {
     }
 }
 
-/// What is done with what Apple tells by itself, and what Apple is asked and told besides.
+/// The policy for Apple's announcements, and for receiptd's own questions and reports to Apple.
 public struct AnnouncementPolicy: Sendable, Equatable {
     /// Apple's notification history is asked for; only with `serverAPI`.
     public var readsNotificationHistory = true
@@ -126,7 +126,7 @@ public struct AnnouncementPolicy: Sendable, Equatable {
 
     public init() {}
 
-    /// What becomes of purchases that nobody submitted.
+    /// The treatment of purchases that nobody submitted.
     public enum MissedPurchasePolicy: String, Sendable, CaseIterable {
         case report
         case grant
@@ -139,7 +139,7 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     }
 }
 
-/// How Apple's questions about refunds are answered. That there is one says that the players agreed to it.
+/// The policy for Apple's questions about refunds. That there is one says that the players agreed to it.
 public struct ConsumptionPolicy: Sendable, Equatable {
     /// Nil: none is sent.
     public var refundPreference: RefundPreference?
@@ -147,7 +147,7 @@ public struct ConsumptionPolicy: Sendable, Equatable {
 
     public init() {}
 
-    /// As the catalog and the game say it.
+    /// The preference in the catalog's and the game's words.
     public enum RefundPreference: String, Sendable, CaseIterable {
         case decline
         case grantFull = "grant_full"
@@ -189,7 +189,7 @@ public struct Product: Sendable, Equatable {
     }
 }
 
-/// What Apple calls the product's type.
+/// The product's type in Apple's words.
 public enum ProductKind: String, Sendable, CaseIterable {
     case consumable
     case nonConsumable = "non_consumable"

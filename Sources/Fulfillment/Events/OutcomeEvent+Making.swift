@@ -93,7 +93,7 @@ extension OutcomeEvent {
             subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
-    /// What is decided locally occurs at the record's own time, so that deciding it again gives the same bytes.
+    /// A local decision occurs at the record's own time, so that deciding it again gives the same bytes.
     public static func rejectedLocally(
         _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {

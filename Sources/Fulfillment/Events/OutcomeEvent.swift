@@ -17,12 +17,12 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// Nil for a granted one.
     public let reason: Reason?
     public let playerID: PlayerID
-    /// As the submission or Apple names it; nil where neither could be read.
+    /// The bundle id from the submission or Apple; nil if neither can be read.
     public let bundleID: BundleID?
     /// The transaction, else the submission; of a subscription its original transaction: the CloudEvents subject.
     public let subject: Identifier
     public let occurredAt: Timestamp
-    /// What a granted or held one lists.
+    /// The signals of a grant or a hold.
     public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
@@ -74,7 +74,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     }
 }
 
-/// What became of one transaction of a submission, as events list it.
+/// The result of one transaction of a submission, as events list it.
 public struct TransactionOutcome: Sendable, Equatable {
     public enum Outcome: String, Sendable {
         case granted

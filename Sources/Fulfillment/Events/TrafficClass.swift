@@ -1,4 +1,4 @@
-/// Where the answer to a submission comes from.
+/// The origin of the answer to a submission.
 public enum AnswerOrigin: Sendable {
     case decided
     /// Decided without asking anyone.
@@ -7,12 +7,12 @@ public enum AnswerOrigin: Sendable {
     case recalled
 }
 
-/// What an answered submission was, as operators sort their traffic. A reason is not enough to tell junk from what only
-/// Apple could refuse: `malformed_receipt` is both.
+/// The class of an answered submission, as operators sort their traffic. A reason is not enough to tell junk from what
+/// only Apple could refuse: `malformed_receipt` is both.
 public enum TrafficClass: String, Sendable, CaseIterable {
     /// Something of it was granted, or waits for a person.
     case genuine
-    /// It was answered before, or all that it could bring was granted before or is another player's.
+    /// The submission was answered before, or all that it could bring was granted before or is another player's.
     case repeated = "repeat"
     /// Another app's receipt.
     case foreign
@@ -20,7 +20,7 @@ public enum TrafficClass: String, Sendable, CaseIterable {
     case junk
     /// A signature that fails, seen here.
     case forged
-    /// It looked like a receipt, could not be proven here, and Apple does not confirm it.
+    /// The proof looked like a receipt, could not be proven here, and Apple does not confirm it.
     case unverifiable
     /// Genuine without anything to grant, or refused by policy.
     case other
@@ -31,7 +31,7 @@ public enum TrafficClass: String, Sendable, CaseIterable {
             self = .repeated
             return
         }
-        // What a subscription has become, or what Apple's answer shows to be refunded, is no answer to the submission.
+        // A subscription's change, or a refund in Apple's answer, is no answer to the submission.
         let answers = events.filter { $0.kind != .subscriptionChanged && $0.kind != .revoked }
         guard answers.allSatisfy({ $0.kind == .rejected }) else {
             self = .genuine

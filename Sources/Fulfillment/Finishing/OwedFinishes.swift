@@ -4,14 +4,14 @@ public protocol OwedFinishes: Sendable {
     /// itself, later each time. Throws where the database is out of reach.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
-    /// It is over. Nothing happens where the lease is gone. Throws where the database is out of reach.
+    /// Ends a finish. Nothing happens where the lease is gone. Throws where the database is out of reach.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
     /// The try ended without a verdict: it is due again after so many seconds. Nothing happens where the lease is gone. Throws
     /// where the database is out of reach.
     func putOff(_ finish: LeasedFinish, seconds: Double) async throws
 
-    /// As if it had never been leased. Throws where the database is out of reach.
+    /// Releases the row as if it had never been leased. Throws where the database is out of reach.
     func release(_ finish: LeasedFinish) async throws
 }
 
@@ -20,16 +20,16 @@ public struct LeasedFinish: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let environment: StoreEnvironment
-    /// For as long as Apple is told at most, `tellingDays`, it was tried in vain.
+    /// All tries failed for `tellingDays`, the longest that Apple is told.
     public let isPastItsTime: Bool
-    /// So far, with this one.
+    /// The number of tries so far, with this one.
     public let tries: Int
     /// Names the lease: when it is due again, in microseconds since 1970.
     public let lease: Int64
 
-    /// How long Apple is told.
+    /// The days that Apple is told.
     public static let tellingDays = 7
-    /// What is over is kept for so long, so that the same transaction in another submission is not told again.
+    /// The days that a finished row stays, so that another submission of the transaction is not told again.
     public static let keptDays: Int32 = 30
 
     public init(
@@ -45,7 +45,7 @@ public struct LeasedFinish: Sendable, Equatable {
     }
 }
 
-/// How it ended that Apple was to be told of a delivery.
+/// The result of reporting a delivery to Apple.
 public enum FinishResult: String, Sendable, CaseIterable {
     case finished
     /// Apple will never take it.

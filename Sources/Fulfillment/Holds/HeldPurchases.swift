@@ -1,4 +1,4 @@
-/// Where held transactions wait. Shared by all replicas; times are the database's. Every function throws where the
+/// The store of held transactions. Shared by all replicas; times are the database's. Every function throws where the
 /// database is out of reach; a lease that is not released ends by itself.
 public protocol HeldPurchases: Sendable {
     /// Leases up to `limit` whose wait may end: released ones and such as are due for another try, oldest first, then
@@ -12,13 +12,14 @@ public protocol HeldPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
-    /// What was leased in isolation only waits, or is about to: a death of the process from now on is not counted against it.
+    /// The isolated hold only waits from now on, or is about to: a death of the process no longer counts against it.
     func clearSuspicion(of hold: LeasedHold) async throws
 
-    /// It goes on: a death of the process is counted against it again. Nothing happens where the lease is over.
+    /// Notes that the hold goes on: a death of the process is counted against it again. Nothing happens where the lease
+    /// is over.
     func accuse(_ hold: LeasedHold) async throws
 
-    /// They stay held under this catalog, for these reasons. Nothing happens to one whose lease is over.
+    /// Keeps these holds under this catalog, for these reasons. Nothing happens to one whose lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
 
     /// No verdict: to be tried again. Nothing happens where the lease is over.

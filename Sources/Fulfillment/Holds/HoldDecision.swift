@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// What is to become of a held transaction, on its way into the ledger.
+/// The decision about a held transaction, on its way into the ledger.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
-    /// As if its submission held no other transaction.
+    /// The decision as if its submission held no other transaction.
     public let decision: PendingDecision
 
     /// - Parameters:
@@ -33,14 +33,14 @@ public struct HoldDecision: Sendable {
     public enum Settled: Sendable, Equatable {
         case granted(Settlement.NewGrant)
         case rejected(OutcomeEvent)
-        /// It waits on, maybe for another reason than before. No event: the submission was told that it is held.
+        /// The hold waits on, maybe for another reason than before. No event: the submission was told that it is held.
         case held(Reason)
         /// Apple's answer no longer has the transaction: that decides nothing.
         case notTold
     }
 
-    /// What Apple now says of the transaction, nil where it is decided with its submission or not told. Apple may tell it
-    /// under another original than the one that it was held under: then that one decides.
+    /// Apple's present view of the transaction, nil if it is decided with its submission or Apple did not mention it.
+    /// Apple may tell it under another original than the one that it was held under: then that one decides.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
@@ -59,14 +59,15 @@ public struct HoldDecision: Sendable {
         }
     }
 
-    /// As `PendingDecision.rehearse`.
+    /// Does the same as `PendingDecision.rehearse`.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view)
     }
 
-    /// Why nobody is to have the purchase once its hold has ended for `reason`, nil where another player may: Apple's newest
-    /// word is older in what it told by itself, and what an operator has decided between two players is not disputed again.
+    /// The reason why nobody is to have the purchase once its hold has ended for `reason`, nil if another player may:
+    /// Apple's newest word is older in its announcement, and an operator's decision between two players is not disputed
+    /// again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason
@@ -86,7 +87,7 @@ public struct HoldDecision: Sendable {
         return .granted(decision.newGrant(of: judged, event, in: view))
     }
 
-    /// Of the held transaction, once it is granted.
+    /// The outcome of the held transaction once it is granted.
     public func outcome(ofGranted purchase: StorePurchase) -> TransactionOutcome {
         TransactionOutcome(
             transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted, reason: nil)

@@ -2,15 +2,15 @@ import NamesAndTimes
 
 /// A held transaction under a lease: no other replica takes it before the lease is over.
 public struct LeasedHold: Sendable {
-    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds: it tells this lease from a later one.
     public typealias Lease = Int64
 
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
-    /// What it is held for now.
+    /// The reason that holds it now.
     public let reason: Reason
-    /// What operators have let pass for it, now or earlier.
+    /// The reasons that operators waived, now or earlier.
     public let waived: Set<Reason>
     /// An operator's release waits to be carried out.
     public let isReleased: Bool
@@ -24,19 +24,19 @@ public struct LeasedHold: Sendable {
     /// The evidence that the transaction was judged by when it was held: Apple's answer or a proven proof. Nil where it
     /// was not kept.
     public let evidence: GenuineReceipt?
-    /// How many transactions its product's `daily_limit` counts for its player and day, when the lease began. Nil where
-    /// it is not held for that limit.
+    /// The number of transactions that its product's `daily_limit` counts for its player and day, when the lease began.
+    /// Nil where it is not held for that limit.
     public let dailyCount: Int?
-    /// What the event that told of the hold listed.
+    /// The signals in the event of the hold.
     public let risk: [RiskSignal]
     /// Tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
-    /// By which it is judged where its record has no time that can be true.
+    /// The time by which it is judged if its record has none that can be true.
     public let heldAt: Timestamp?
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
-    /// The database was put back to an earlier state since it was held: its grant may have been told of.
+    /// The database was restored to an earlier state since it was held: its grant may have been published.
     public let isDecidedAgain: Bool
 
     public init(
@@ -68,7 +68,7 @@ public struct LeasedHold: Sendable {
         self.isDecidedAgain = isDecidedAgain
     }
 
-    /// What can be said under another catalog before Apple is asked.
+    /// The prospect of a hold under another catalog before Apple is asked.
     public enum Outlook: Sendable, Equatable {
         /// Nothing in the catalog lets it go: it stays held, for this reason.
         case stays(Reason)

@@ -16,22 +16,22 @@ public struct AccountTokenKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// What the ledger has learnt of a token.
+/// The ledger's facts about a learnt token.
 public struct AccountTokenFacts: Sendable, Equatable {
     /// A token that more players sent is a constant of the client's: it names nobody.
     public static let maximumSenders = 5
 
-    /// Who was granted the first transaction that carried it, with it on both sides.
+    /// The player who was granted the first transaction that carried it, with it on both sides.
     public var learntOf: PlayerID?
-    /// Who was granted or holds a transaction with it on both sides; of a constant not all.
+    /// The players who were granted or hold a transaction with it on both sides; of a constant not all.
     public var senders: Set<PlayerID>
     /// Accounts of one token that are learnt at most: a player buys by few.
     public static let maximumAccounts = 6
 
-    /// Whose the purchases of an Apple account with this token are: who was granted the first one, as far as Apple signed
-    /// its account.
+    /// The owner of each Apple account's purchases with this token: the player who was granted the first one, as far as
+    /// Apple signed its account.
     public var accounts: [AppTransactionID: PlayerID] = [:]
-    /// Whose it is by `player-accounts`.
+    /// The player of the token by `player-accounts`.
     public var told: PlayerID?
 
     public init(
@@ -44,8 +44,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// Whose copy a purchase may be. Nil where it is nobody's: the token's first player buys by another account, so that
-    /// whoever has this one bought by himself.
+    /// The player whose copy a purchase may be. Nil where it is nobody's: the token's first player buys by another
+    /// account, so that whoever has this one bought by himself.
     /// - Parameter account: of the purchase; where nobody knows it, the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
@@ -67,15 +67,15 @@ public struct AccountTokenFacts: Sendable, Equatable {
 public struct DisputedToken: Sendable, Equatable {
     public let bundleID: BundleID
     public let transactionID: StoreTransactionID
-    /// For whom it is held.
+    /// The player for whom it is held.
     public let player: PlayerID
-    /// Who was granted the first purchase with the token and the same Apple account, as far as that is known. It says nothing
-    /// of which of the two is the thief.
+    /// The player who was granted the first purchase with the token and the same Apple account, as far as that is
+    /// known. It says nothing of which of the two is the thief.
     public let firstPlayer: PlayerID
 }
 
 extension PendingDecision {
-    /// What `settlement` holds because of what was learnt of tokens.
+    /// The purchases that `settlement` holds because of learnt tokens.
     /// - Parameter view: as the decision was settled in it.
     public func disputedTokens(in settlement: Settlement, _ view: LedgerView) -> [DisputedToken] {
         settlement.holds.compactMap { hold in
@@ -89,7 +89,7 @@ extension PendingDecision {
     }
 }
 
-/// What an app does with the tokens that were learnt.
+/// An app's use of learnt tokens.
 public enum AccountTokenUse: Sendable {
     /// Nothing is learnt: the token is the player's id, and needs no learning.
     case none
@@ -146,7 +146,7 @@ extension PendingDecision {
         AccountTokenKey(bundleID: submission.bundleID, token: token)
     }
 
-    /// By `player-accounts` the token is another player's.
+    /// Whether the token is another player's by `player-accounts`.
     func isTokenToldOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard announced?.isRenewal != true, let token = mentionedToken(of: purchase),
             let player = view.tokens[key(of: token)]?.told
@@ -170,7 +170,7 @@ extension PendingDecision {
         return owner
     }
 
-    /// Of a purchase's token. Nil where nothing is learnt, and of a constant, this submission counted in.
+    /// The facts about a purchase's token. Nil where nothing is learnt, and of a constant, this submission counted in.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What a product's `daily_limit` counts together: one player's transactions of it that were bought on one UTC day.
+/// The transactions that a product's `daily_limit` counts together: one player's, bought on one UTC day.
 public struct DailyCount: Sendable, Hashable {
     public let bundleID: BundleID
     public let player: PlayerID
@@ -23,7 +23,7 @@ extension PendingDecision {
             day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// What has to be counted before this can be settled.
+    /// The counts that this settlement needs.
     public var limitedCounts: [DailyCount] {
         guard case .each(let judged) = verdict else { return [] }
         return judged.compactMap { $0.dailyLimit == nil ? nil : dailyCount(of: $0.purchase) }

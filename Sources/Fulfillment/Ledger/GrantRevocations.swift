@@ -10,7 +10,7 @@ public struct GrantRevocations: Sendable, Equatable {
         public let at: Timestamp
         /// `.refund`, `.revoke` or `.revokedByOperator`.
         public let reason: Reason
-        /// From 1 to `whole`: the total so far.
+        /// The total so far, from 1 to `whole`.
         public let milliPercent: Int32
 
         /// - Parameter milliPercent: nil, or none that a part can have: the whole.
@@ -20,16 +20,16 @@ public struct GrantRevocations: Sendable, Equatable {
             self.milliPercent = milliPercent.flatMap { (1..<whole).contains($0) ? $0 : nil } ?? whole
         }
 
-        /// Of `quantity`, to the nearest and at least 1.
+        /// The units of `quantity`, to the nearest and at least 1.
         public func units(of quantity: Int32) -> Int32 {
             let nearest = (Int64(quantity) * Int64(milliPercent) + Int64(whole) / 2) / Int64(whole)
             return Int32(clamping: max(1, nearest))
         }
     }
 
-    /// What follows for the player once a word was said or taken back.
+    /// The consequence for the player of a revocation or its reversal.
     public enum Change: Sendable, Equatable {
-        /// So much is taken back in all from now on: more than before, or less.
+        /// The new total of revocation: more than before, or less.
         case revoked(Revocation)
         case reinstated
     }
@@ -44,7 +44,7 @@ public struct GrantRevocations: Sendable, Equatable {
         self.operatorRevokedAt = operatorRevokedAt
     }
 
-    /// What is taken back in all; nil where the grant is whole. Apple's revocation of the whole comes first.
+    /// The revocation in all; nil if the grant is whole. Apple's revocation of the whole comes first.
     public var revocation: Revocation? {
         if let apple, apple.milliPercent == Self.whole { return apple }
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
@@ -55,13 +55,13 @@ public struct GrantRevocations: Sendable, Equatable {
 
     public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }
 
-    /// Since when anything has been taken back; nil where the grant is whole.
+    /// The time of the first revocation; nil if the grant is whole.
     public var revokedAt: Timestamp? {
         guard let apple = apple?.at, let operatorRevokedAt else { return apple?.at ?? operatorRevokedAt }
         return min(apple, operatorRevokedAt)
     }
 
-    /// Of `quantity`, 0 where the grant is whole.
+    /// The revoked units of `quantity`, 0 if the grant is whole.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
     /// Apple's refund or revocation. One that is not larger than what it said before changes nothing.

@@ -22,7 +22,7 @@ public struct PeriodPurchase: Sendable, Hashable {
     public let previousOriginalTransactionID: StoreTransactionID?
     public let app: StoreApp
 
-    /// Of a subscription's period that Apple told of; nil where its end is not told.
+    /// The period of a subscription that Apple announced; nil if its end is unknown.
     public init?(_ announced: AnnouncedPurchase) {
         let purchase = announced.purchase
         guard let end = purchase.expiresAt else { return nil }
@@ -53,7 +53,7 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// What was granted before may end later now: Apple extends periods (RENEWAL_EXTENDED).
+    /// An earlier grant may end later now: Apple extends periods (RENEWAL_EXTENDED).
     mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
@@ -61,7 +61,7 @@ extension LedgerView {
         periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
-    /// By another transaction, and not taken back since.
+    /// Whether another transaction grants the period, and is not revoked since.
     func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
         guard let period = judged.period else { return false }
         let isInForce = { (transaction: StoreTransactionID) in

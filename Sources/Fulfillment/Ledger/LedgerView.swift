@@ -25,10 +25,10 @@ public struct LedgerView: Sendable {
         public var submission: NameBasedUUID?
         /// Nothing of it is left.
         public var isRevoked: Bool
-        /// Since when, where that is an operator's decision only.
+        /// The time of the revocation, if it is an operator's decision only.
         public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
-        /// Its player's submission had the transaction's token.
+        /// The winning submission had the transaction's token.
         public var isBound: Bool
 
         public init(
@@ -44,7 +44,7 @@ public struct LedgerView: Sendable {
 
     public struct Hold: Sendable, Equatable {
         public var reason: Reason
-        /// Its player's submission had the transaction's token.
+        /// The winning submission had the transaction's token.
         public var isBound: Bool
 
         public init(reason: Reason, isBound: Bool = false) {
@@ -69,9 +69,9 @@ public struct LedgerView: Sendable {
         }
     }
 
-    /// By original transaction, and by period (`PeriodIdentity`).
+    /// The claims by original transaction, and by period (`PeriodIdentity`).
     public var claims: [StoreTransactionID: Claim]
-    /// In which apps something is granted or held under a claim, of those that other subscriptions go on from.
+    /// The apps with a grant or hold under a claim, for claims that other subscriptions continue.
     public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
     /// The transactions that periods of subscriptions were granted by, with when each was bought.
@@ -81,15 +81,16 @@ public struct LedgerView: Sendable {
     public var holds: [StoreTransactionID: [PlayerID: Hold]]
     /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
-    /// What submissions that are refused as a whole won before, in purchase order. Nil where a batch has none of these.
+    /// The transactions that submissions refused as a whole won before, in purchase order. Nil where a batch has none
+    /// of these.
     public var won: [NameBasedUUID: [WonTransaction]]?
     public var refunds = KnownRefunds()
-    /// Revisions are above it: a state of the database that is lost may have told of those up to it. 0: none is lost.
+    /// Revisions are above it: a lost state of the database may have told of those up to it. 0: none is lost.
     public var revisionFloor: Int32 = 0
     /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
-    /// Those that the decisions mention, as far as anything is known of them.
+    /// The known ones of the tokens that the decisions mention.
     public var tokens: [AccountTokenKey: AccountTokenFacts] = [:]
 
     public init(
@@ -104,7 +105,7 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// Of its original transaction; where that is nobody's, by the owner of the subscription that it goes on from in the same
+    /// The owner of its original transaction; if that is nobody's, of the subscription that it goes on from in the same
     /// app and environment, who may have been erased since.
     /// - Parameter isReleased: an operator decided that a dispute about it is over: then only its own claim counts.
     func claim(of purchase: StorePurchase, in app: StoreApp, isReleased: Bool) -> Claim? {

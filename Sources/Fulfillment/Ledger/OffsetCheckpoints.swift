@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 /// Tells one life of a database from another: it changes with every start of the server, with every fail-over and with
-/// every restore. What was decided in one history may be missing in the next.
+/// every restore. A decision of one history may be missing in the next.
 public struct DatabaseHistory: Hashable, Sendable {
     public let text: String
 
@@ -28,7 +28,7 @@ public struct OffsetCheckpoint: Hashable, Sendable {
 
 /// A compare-and-set of one partition's checkpoint.
 public struct CheckpointWrite: Hashable, Sendable {
-    /// What the row must hold for the write to happen; nil: there must be no row.
+    /// The content that the row must have for the write to happen; nil: there must be no row.
     public var expected: OffsetCheckpoint?
     public var new: OffsetCheckpoint
 
@@ -40,11 +40,11 @@ public struct CheckpointWrite: Hashable, Sendable {
 
 public struct StoredCheckpoints: Sendable, Equatable {
     public var history: DatabaseHistory
-    /// By partition. One that was never written has none.
+    /// The checkpoints by partition. One that was never written has none.
     public var checkpoints: [Int32: OffsetCheckpoint]
-    /// By partition: how many of its owners have left in order.
+    /// The number of a partition's owners that left in order, by partition.
     public var departures: [Int32: Int64]
-    /// By partition: which records may have been decided in a state of the database that is lost.
+    /// The records that may have been decided in a lost state of the database, by partition.
     public var decidedAgain: [Int32: LostDecisions]
 
     public init(
@@ -60,12 +60,12 @@ public struct StoredCheckpoints: Sendable, Equatable {
 
 /// Decisions on records of a partition that a database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
-    /// How far the clocks of whoever stamps records may be ahead of the database's. Milliseconds.
+    /// The most that the clocks of record stamps may be ahead of the database's. Milliseconds.
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// When it was noticed, at the latest. What was sent later was never decided in the lost state, be its offset as low as
-    /// it may: a topic that is made anew begins again at 0.
+    /// The time at which it was noticed, at the latest. A record that was sent later was never decided in the lost
+    /// state, be its offset as low as it may: a topic that is made anew begins again at 0.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {
@@ -86,10 +86,10 @@ public struct LostDecisions: Sendable, Equatable {
 }
 
 public struct CheckpointResult: Sendable, Equatable {
-    /// Of the database that was asked. Where it is not the one asked for, nothing was written.
+    /// The history of the database that answered. Where it is not the one asked for, nothing was written.
     public var history: DatabaseHistory
-    /// By partition: rows that held something else than expected, as they are now (nil: no row). Nothing was written for
-    /// these.
+    /// The rows that held something else than expected, by partition, as they are now (nil: no row). Nothing was
+    /// written for these.
     public var refused: [Int32: OffsetCheckpoint?]
 
     public init(history: DatabaseHistory, refused: [Int32: OffsetCheckpoint?] = [:]) {
@@ -98,16 +98,16 @@ public struct CheckpointResult: Sendable, Equatable {
     }
 }
 
-/// How far partitions are decided, kept in the database that the decisions are in. A database that fell back to an earlier
-/// state fell back with its checkpoints, so that the records whose decisions it has lost are known.
+/// The decided offsets of partitions, kept in the database that the decisions are in. A database that fell back to an
+/// earlier state fell back with its checkpoints, so that the records whose decisions it has lost are known.
 ///
-/// Of one consumer group: groups that share a database do not see each other's.
+/// It belongs to one consumer group: groups that share a database do not see each other's.
 public protocol OffsetCheckpoints: Sendable {
     /// Throws where the database is out of reach.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
-    /// To be called when everything before the new offsets is decided: behind those decisions, so that no state of the
-    /// database has the checkpoint without them. Offsets may go down: a topic made anew begins again at 0.
+    /// Writes new offsets. Call it when everything before them is decided: behind those decisions, so that no state of
+    /// the database has the checkpoint without them. Offsets may go down: a topic made anew begins again at 0.
     ///
     /// - Parameter history: where the decisions were made that the checkpoints cover; nil: there are none since the last.
     ///
@@ -119,17 +119,17 @@ public protocol OffsetCheckpoints: Sendable {
     /// none. Throws where the database is out of reach.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
-    /// Keeps that records before these offsets may have been decided, and told of, in a state of the database that is lost.
-    /// An offset that is kept already is never lowered. From then on `lostClaims` tells of the fall. Throws where the database is
-    /// out of reach.
+    /// Keeps that records before these offsets may have been decided, and told of, in a lost state of the database. An
+    /// offset that is kept already is never lowered. From then on `lostClaims` tells of the fall. Throws where the
+    /// database is out of reach.
     /// - Parameter since: a time of the state that is left, or an earlier one; nil: when these partitions were last checkpointed.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
-    /// What the group has not entered again yet, whatever topic told of it; nil where there is none. Throws where the database is
-    /// out of reach.
+    /// The claims that the group has not entered again yet, whichever topic showed the loss; nil if there are none.
+    /// Throws where the database is out of reach.
     func lostClaims() async throws -> LostClaims?
 
-    /// They are entered: what was noticed later is not meant. Throws where the database is out of reach.
+    /// Marks these claims as entered: those noticed later are not meant. Throws where the database is out of reach.
     func entered(_ claims: LostClaims) async throws
 }
 

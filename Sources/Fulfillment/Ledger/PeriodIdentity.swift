@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// What makes a paid period of an auto-renewable subscription one, whatever transactions and originals tell of it.
+/// Identifies a paid period of an auto-renewable subscription, whatever transactions and originals name it.
 ///
-/// Its id has a row in the table of claims beside those of original transactions. Whoever grants, holds or takes back a period
-/// inserts or locks that row first, so that the row's uniqueness decides, and no look-up.
+/// Its id has a row in the table of claims beside those of original transactions. A grant, hold or revocation of a
+/// period first inserts or locks that row, so that the row's uniqueness decides, and no look-up.
 public enum PeriodIdentity {
     /// No transaction's id begins so.
     private static let prefix = "period "
@@ -37,8 +37,8 @@ public enum PeriodIdentity {
 }
 
 extension PeriodIdentity {
-    /// Of a purchase that an earlier system delivered, whose kind is not known: what was charged as a period, or has both a
-    /// beginning and an end.
+    /// The claim of a purchase from an earlier system, whose kind is unknown: one that was charged as a period, or has
+    /// both a beginning and an end.
     public static func claim(
         of transaction: StoreTransactionID, under original: StoreTransactionID,
         goingOnFrom previous: StoreTransactionID?, charged: Identifier?, of product: ProductID, from start: Timestamp?,

@@ -54,7 +54,7 @@ extension LedgerView {
 public struct LostClaims: Sendable, Equatable {
     /// A time of the state that the database fell back to, or an earlier one.
     public let since: Timestamp
-    /// When the fall was noticed, by the database's clock.
+    /// The time at which the fall was noticed, by the database's clock.
     public let noticedAt: Timestamp
 
     public init(since: Timestamp, noticedAt: Timestamp) {

@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// The seam to the database: who was granted what, and what was answered.
 public protocol PurchaseLedger: Sendable {
-    /// What is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
+    /// Returns what is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
     /// Waits while the database is out of reach; throws only `LedgerClosed`.
     func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection>
 
@@ -24,8 +24,8 @@ extension PurchaseLedger {
     public func lossesAreKnown() {}
 }
 
-/// What a database answered, with the history of the very database that wrote or found it. After a fail-over a session
-/// may still be on the old primary, whose rows count only in its own history.
+/// A database's answer, with the history of the very database that wrote or found it. After a fail-over a session may
+/// still be on the old primary, whose rows count only in its own history.
 public struct Durable<Value: Sendable>: Sendable {
     public let value: Value
     /// Nil where there is no database that could fall back, or where the answer depends on no row.
@@ -50,7 +50,7 @@ public final class RecallQuery: Sendable {
     public let mayBeRedelivered: Bool
     /// True for a parked submission under a lease: its own row is no earlier outcome.
     public let isParked: Bool
-    /// What a proven proof tells by itself, where that is all there is: it is recalled by its purchases too. Not empty.
+    /// The facts in a proven proof, if it needs no answer of Apple's: it is recalled by its purchases too. Not empty.
     public let evidence: GenuineReceipt?
     /// The player, where the submission has an account token: what the receipt tells of its purchases carries none, so
     /// that it is recalled by them only where all are this player's and no token could decide.
@@ -88,35 +88,35 @@ public final class PendingDecision: Sendable {
     public let identity: NameBasedUUID
     public let verdict: Verdict
     public let environment: StoreEnvironment
-    /// What is remembered behind the proof, nil where it must not be.
+    /// The evidence to remember behind the proof, nil if it must not be.
     public let evidence: GenuineReceipt?
     public let decidedAt: Timestamp
     public let catalogVersion: Int64
     public let traceparent: String?
     /// The parked row that goes with this decision, nil where the submission never was parked.
     public let parkedID: NameBasedUUID?
-    /// From where on its events carry signals; nil: they carry none.
+    /// The thresholds from which its events carry signals; nil: they carry none.
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
-    /// What its evidence tells of subscriptions, where its app follows them.
+    /// The facts about subscriptions in its evidence, if its app follows them.
     public let subscriptions: ToldSubscriptions
     /// Apple is to be told of what is granted, or was.
     public let finishesGrants: Bool
     /// Nil: nothing is kept of what it refuses.
     public let undeliveredTerms: UndeliveredTerms?
-    /// For people; it decides nothing.
+    /// The trace for people; it decides nothing.
     public let trace: DecisionTrace?
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
-    /// Its record was refused here, and Apple says otherwise: a rejection was published before.
+    /// The record was refused here, and Apple disagrees: a rejection was published before.
     public let isSecond: Bool
-    /// Its record was read again after the database was put back to an earlier state: a grant of it may have been told of.
+    /// The record was read again after a restore of the database: its grant may have been published.
     public let isDecidedAgain: Bool
-    /// What Apple's answers show as taken back besides the purchases of the verdict, where that is by purchase.
+    /// The refunds in Apple's answers besides the verdict's purchases, if the answers name purchases.
     public let shown: [NotifiedTransaction]
-    /// What is behind a verdict on the whole; nil where its reason says all.
+    /// The cause of a verdict on the whole; nil if its reason says all.
     public let cause: Cause?
-    /// What had to be done to the proof; nil where it was sent as it is.
+    /// The repair of the proof; nil if it was sent intact.
     public let repair: Cause?
 
     /// - Parameter identity: nil: the submission's with this proof.
@@ -162,7 +162,7 @@ public final class PendingDecision: Sendable {
 }
 
 extension RecordPosition {
-    /// Of a second decision on the record: it is stored beside whatever is stored of the record itself, and once.
+    /// The position of a second decision on the record: it is stored beside the record's own decision, and once.
     public var ofSecondDecision: RecordPosition {
         RecordPosition(
             topic: topic, partition: partition, offset: offset, timestamp: timestamp,
@@ -171,7 +171,7 @@ extension RecordPosition {
 }
 
 public enum RecordedOutcome: Sendable, Equatable {
-    /// In the order in which they are to be published. Durable: the outbox has those that are new.
+    /// The events in publishing order. Durable: the outbox has those that are new.
     case events([OutcomeEvent])
     /// The database refuses this one's data (SQLSTATE class 22 or 23): it is parked for an operator.
     case parked

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// What becomes of one purchase when its verdict meets the ledger.
+/// The result of a purchase's verdict against the ledger.
 enum PurchaseSettlement {
     /// This very submission won it earlier. Nil: a grant without an event, from an earlier system.
     case won(OutcomeEvent?)
     case grant(payload: String?)
     /// Anew.
     case hold(Reason)
-    /// As it was: this player's hold is there already.
+    /// Nothing changes: this player's hold is there already.
     case stillHeld(Reason)
     case reject(Reason)
     /// Another transaction of the same period is granted to this player.
@@ -23,8 +23,8 @@ enum PurchaseSettlement {
 }
 
 extension PendingDecision {
-    /// In the order of `Rule.ofTransaction`: what the ledger knows of a purchase comes before its verdict.
-    /// - Parameter waived: what an operator has let pass.
+    /// Settles in the order of `Rule.ofTransaction`: the ledger's facts about a purchase come before its verdict.
+    /// - Parameter waived: what an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
@@ -36,7 +36,7 @@ extension PendingDecision {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
         }
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
-        // What is refused to every player is not disputed: a hold of what can never be granted helps nobody.
+        // A purchase that every player is refused is not disputed: holding it would help nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
         if view.isPeriodGranted(judged, in: app) { return .repeatedPeriod }
         if !isLost, isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
@@ -50,8 +50,9 @@ extension PendingDecision {
         }
     }
 
-    /// Where the database has lost a decision on it, a grant may be in the game, told of and lost: only a revocation takes
-    /// it back, and there is none without the grant. Nil elsewhere, and where it would not be granted anyway.
+    /// Grants even a refunded purchase if the database has lost a decision on it: the lost grant may be in the game,
+    /// only a revocation takes it back, and there is none without the grant. Nil elsewhere, and where it would not be
+    /// granted anyway.
     private func grant(
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -96,13 +97,13 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // Where that is the dispute, an operator decides.
+        // An operator decides if this is the dispute.
         if let owner = claim.player, owner != player, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
         guard judged.kind == .nonConsumable, claim.grantedTransaction != nil else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
-        // It is granted once: a release leaves it with its owner.
+        // The purchase is granted once: a release leaves it with its owner.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 

@@ -1,7 +1,7 @@
 extension ParsedProof {
-    /// What the ledger is to remember behind this proof, so that Apple is not asked again: nil where its next answer may be
-    /// another one, or where the proof tells as much by itself. A refused proof is never remembered: Apple may say
-    /// otherwise tomorrow.
+    /// The evidence that the ledger remembers behind this proof, so that Apple is not asked again: nil if its next
+    /// answer may be another one, or where the proof tells as much by itself. A refused proof is never remembered:
+    /// Apple may say otherwise tomorrow.
     /// - Parameter receipt: what the verdict rests on.
     public func rememberedEvidence(
         _ receipt: GenuineReceipt, after verdict: Verdict, of app: AppPolicy

@@ -2,7 +2,8 @@
 public enum Replays {
     /// Days over which they are counted, the present one too.
     public static let days: Int32 = 30
-    /// So many of one player in one app are worth a look. Two game accounts on one device bring about a few.
+    /// The number of one player's replays in one app that is worth a look. Two game accounts on one device bring about
+    /// a few.
     public static let suspicious: Int32 = 10
 }
 

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What the ledger knows of devices and days, as far as a batch's signals need it. Signals inform; they decide nothing.
+/// The ledger's facts about devices and days that a batch's signals need. Signals inform; they decide nothing.
 public struct RiskFacts: Sendable {
     public struct Device: Sendable, Hashable {
         public let bundleID: BundleID
@@ -43,14 +43,14 @@ public struct RiskFacts: Sendable {
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
-    /// By which accounts the player's granted purchases were made, as far as Apple told it.
+    /// The accounts that made the player's granted purchases, as far as Apple named them.
     public var accountsOfPlayer: [PlayerOfApp: Set<AppTransactionID>] = [:]
     public var purchasesOfDay: [PlayerDay: Int] = [:]
 
     public init() {}
 }
 
-/// What an event's `risk` lists.
+/// A signal of an event's `risk`.
 public enum RiskSignal: String, Sendable, CaseIterable {
     case sharedDevice = "shared_device"
     case manyAccounts = "many_accounts"
@@ -88,7 +88,8 @@ extension PendingDecision {
         return signals
     }
 
-    /// How many accounts bought for the player, with that of `purchase`, which may be held and so not known yet.
+    /// The number of accounts that bought for the player, with that of `purchase`, which may be held and so not known
+    /// yet.
     private func accounts(with purchase: StorePurchase, in view: LedgerView) -> Int {
         let known = view.risk.accountsOfPlayer[playerOfApp] ?? []
         let isNew = purchase.appTransactionID.map { !known.contains($0) } ?? false

@@ -6,7 +6,7 @@ public struct Settlement: Sendable, Equatable {
         public let purchase: StorePurchase
         public let kind: ProductKind?
         public let event: OutcomeEvent
-        /// Of a part that Apple took back before.
+        /// The revocation of a part that Apple took back before.
         public var revocation: Revocation?
     }
 
@@ -34,7 +34,7 @@ public struct Settlement: Sendable, Equatable {
     }
 
     public var grants: [NewGrant] = []
-    /// Of what was granted before. `grants` have their own.
+    /// The finishes of transactions that were granted before. `grants` have their own.
     public var finishes: [Finish] = []
     public var holds: [NewHold] = []
     /// Grants that this submission won earlier: their events come out again as they were.
@@ -75,8 +75,8 @@ extension PendingDecision {
         }
     }
 
-    /// What this very submission won stays won, whatever policy has changed since and whatever Apple answers now: only the
-    /// rest is rejected.
+    /// This submission's own earlier grants stay, whatever policy has changed since and whatever Apple answers now:
+    /// only the rest is rejected.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
         let listed = Set(purchases.lazy.map(\.transactionID))
@@ -112,7 +112,7 @@ extension PendingDecision {
         }
         var settlement = Settlement()
         if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
-        // By their places: a purchase that is taken out is copied with all that it refers to.
+        // The places of granted purchases: a purchase that is taken out is copied with all that it refers to.
         var toGrant: [(index: Int, payload: String?)] = []
         for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
@@ -143,7 +143,7 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
-                // What it is told under goes on from what it was granted under: it is the same player's.
+                // The new original continues the granted one: it is the same player's.
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }

@@ -1,4 +1,4 @@
-/// How many requests may be under way at once, learnt from how the last ones ended.
+/// The number of requests that may be under way at once, learnt from how the last ones ended.
 ///
 /// A round is as many answers as the limit allows requests under way, so that under load it lasts about as long as one
 /// answer takes. A round with trouble lowers the limit; one without, in which the limit was reached,
@@ -20,7 +20,7 @@ public struct AdaptiveConcurrency: Sendable {
     /// A smaller share of a round is noise, as every large service has.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
-    /// So many in a row that end in trouble: Apple answers nobody.
+    /// The number of failures in a row that says: Apple answers nobody.
     static let failuresOfAll = 64
 
     public let maximum: Int
@@ -40,7 +40,7 @@ public struct AdaptiveConcurrency: Sendable {
         exact = Double(min(Self.start, self.maximum))
     }
 
-    /// From 1 to `maximum`.
+    /// The limit, from 1 to `maximum`.
     public var limit: Int { Int(exact) }
 
     /// - Parameter underWay: requests, this one included.
@@ -78,7 +78,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Apple is back: begins as at first. What is under way does not count.
+    /// Apple is back: begins as at first. Requests under way do not count.
     public mutating func restart() {
         exact = Double(min(Self.start, maximum))
         growth = 1
@@ -93,7 +93,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Where the limit stays while Apple answers some.
+    /// The limit's floor while Apple answers some.
     private var lowest: Double { Double(min(Self.start, maximum)) }
 
     private mutating func beginRound() {

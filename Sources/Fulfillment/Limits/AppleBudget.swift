@@ -9,7 +9,7 @@ public protocol AppleBudget: Sendable {
     /// Holds back every replica for that many seconds, unless it is held back for longer already.
     func hold(_ scope: AppleScope, seconds: Double) async throws
 
-    /// What is held back, and for how many seconds more.
+    /// The scopes that are held back, and for how many seconds more.
     func holds() async throws -> [AppleScope: Double]
 }
 

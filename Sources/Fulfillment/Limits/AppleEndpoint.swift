@@ -1,4 +1,5 @@
-/// What Apple limits for each app by itself. Raw values are labels of `receiptd_apple_requests_total{endpoint}`.
+/// An endpoint that Apple limits for each app by itself. Raw values are labels of
+/// `receiptd_apple_requests_total{endpoint}`.
 public enum AppleEndpoint: String, Sendable, CaseIterable {
     case verifyReceipt
     case transactions

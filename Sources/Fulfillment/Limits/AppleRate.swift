@@ -1,7 +1,7 @@
-/// How many requests of one app and endpoint may go in a second.
+/// The number of requests of one app and endpoint that may go in a second.
 public struct AppleRate: Sendable, Equatable {
     static let sandboxShare = 0.1
-    /// Of the setting, for Apple's notification history.
+    /// The notification history's share of the setting.
     static let historyShare = 0.1
 
     /// 0 is no limit.

@@ -1,7 +1,7 @@
-/// What Apple limits by itself, and so what a circuit, a `Retry-After` and a budget belong to.
+/// The unit that Apple limits by itself: it has its own circuit, `Retry-After` and budget.
 public struct AppleScope: Sendable, Hashable {
     public let bundleID: BundleID
-    /// As in `receiptd_apple_requests_total{endpoint}`.
+    /// The endpoint's name in `receiptd_apple_requests_total{endpoint}`.
     public let endpoint: String
     public let environment: StoreEnvironment
 

@@ -16,9 +16,9 @@ public struct CircuitBreaker: Sendable {
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
-        /// Its result counts: neither its submission nor its proof has failed before.
+        /// The result counts: neither the submission nor the proof has failed before.
         public let isFirst: Bool
-        /// It came since the circuit last closed.
+        /// Whether it came since the circuit last closed.
         let isNew: Bool
         /// Whether the newest request takes it instead of the oldest: those that have piled up may all fail for one
         /// reason that new ones do not share.
@@ -43,9 +43,9 @@ public struct CircuitBreaker: Sendable {
     /// First tries among this round's probes, and how many of them failed.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// When one more probe may go although the others have not ended.
+    /// The time from which one more probe may go although the others have not ended.
     private var nextProbe = 0.0
-    /// When something that failed before may probe: where nothing else comes, it finds the recovery.
+    /// The time from which a retry may probe: if nothing else comes, it finds the recovery.
     private var nextRepeatedProbe = 0.0
     private var closedAt = -Double.infinity
 
@@ -53,7 +53,7 @@ public struct CircuitBreaker: Sendable {
 
     public var isOpen: Bool { state != .closed }
 
-    /// When the next request may pass, which may be in the past; nil while everything passes.
+    /// Returns the time from which the next request may pass, which may be in the past; nil while everything passes.
     public func nextPass(isFirst: Bool) -> Double? {
         let time: Double
         switch state {
@@ -140,7 +140,7 @@ public struct CircuitBreaker: Sendable {
 
     private mutating func endRound(now: Double, jitter: Double) {
         guard probesUnderWay == 0 else { return }
-        // What failed before and fails again says nothing new: a first try may probe at once.
+        // Another failure of an earlier one says nothing new: a first try may probe at once.
         if firstProbesFailed > 0 { open(now: now, jitter: jitter) } else { enter(.open(until: now)) }
     }
 

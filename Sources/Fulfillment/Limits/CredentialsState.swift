@@ -1,31 +1,32 @@
 /// Whether one app's credentials are right, as far as Apple's answers tell.
 ///
-/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So only receipts
-/// that are proven to be the app's accuse the secret. The app is believed to be misconfigured when the secret is set nowhere,
-/// or when several players' proven receipts were refused and none was taken. What is not proven and refused makes the
-/// credentials *doubted*: that is told, and holds nobody back.
+/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So only
+/// receipts that are proven to be the app's accuse the secret. The app is believed to be misconfigured when the secret
+/// is set nowhere, or when several players' proven receipts were refused and none was taken. Refused receipts that are
+/// not proven make the credentials *doubted*: that is reported, and holds nobody back.
 public struct CredentialsState: Sendable {
     /// Players, each with a receipt of their own, that it takes where this replica never saw an answer for the app.
     public static let playersWithoutSuccess = 3
     /// The same, where it did: the credentials were right a while ago.
     static let playersAfterSuccess = 5
-    /// Of the credentials themselves, in a row: a single one may be a passing fault.
+    /// The refusals of the credentials themselves, in a row: a single one may be a passing fault.
     public static let certainRefusalsNeeded = 2
     /// Refusals older than this are forgotten.
     static let windowSeconds = 600.0
-    /// Between two requests of an app whose credentials are wrong, with a proof that is proven; and the same for others.
+    /// The seconds between two requests of an app whose credentials are wrong, with a proven proof; and the same for
+    /// others.
     public static let probeSeconds = 5.0
 
     /// The app's requests are answered as blocked, but for probes, until Apple takes one.
     private var areWrong = false
     private var refusals = Refusals()
     private var unprovenRefusals = Refusals()
-    /// What is not proven never takes the turn of what is: it may be refused whatever the credentials are.
+    /// An unproven proof never takes a proven one's turn: Apple may refuse it whatever the credentials are.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
     /// The last refusal that is certainly the credentials'.
     private var proven: ProvenRefusal?
-    /// Of the credentials themselves, with no answer since.
+    /// The refusals of the credentials themselves, with no answer since.
     private var certainRefusals = 0
     public private(set) var isMissing = false
     private var hasSucceeded = false
@@ -37,11 +38,11 @@ public struct CredentialsState: Sendable {
         let at: Double
         /// A hash; nil where the credentials themselves were refused.
         let receipt: Int?
-        /// It holds no subscription, and Apple looked at the secret all the same: so it does for any receipt.
+        /// Whether it holds no subscription, and Apple looked at the secret all the same: so it does for any receipt.
         let wasForAnyReceipt: Bool
     }
 
-    /// Those with no answer since, in bounded memory.
+    /// The refusals with no answer since, in bounded memory.
     private struct Refusals {
         private var players: Set<Int> = []
         private var receipts: Set<Int> = []
@@ -60,7 +61,7 @@ public struct CredentialsState: Sendable {
 
     public init() {}
 
-    /// What `receiptd_misconfigured` tells.
+    /// Whether `receiptd_misconfigured` is 1.
     public func isMisconfigured(now: Double) -> Bool {
         if isMissing || areWrong { return true }
         return proven.map { now - $0.at < Self.windowSeconds } ?? false
@@ -115,7 +116,7 @@ public struct CredentialsState: Sendable {
         areWrong = false
         refusals = Refusals()
         guard let refused = proven else { return }
-        // What proves the credentials right is the very receipt that was refused, or one that they were as needed for.
+        // The credentials are right if Apple takes the very receipt that was refused, or one that needed them as much.
         if didCheckSecret || refused.wasForAnyReceipt || (receipt != nil && receipt == refused.receipt) { proven = nil }
     }
 

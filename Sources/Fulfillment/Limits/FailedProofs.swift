@@ -3,7 +3,7 @@ public struct FailedProofs: Sendable {
     static let maximum = 4096
     static let seconds = 600.0
 
-    /// By hashes of proofs: when they failed.
+    /// The times of failures, by hashes of proofs.
     private var failedAt: [Int: Double] = [:]
 
     public init() {}

@@ -7,13 +7,13 @@ struct FirstTries: Sendable {
     /// The least number of different suspects that must have failed in a row: fewer may all have sent what Apple never
     /// answers.
     static let fewestFailures = 20
-    /// So many are enough, however few were answered before.
+    /// The number of failures that is enough, however few were answered before.
     static let mostFailures = 200
     /// Older failures do not count. Seconds.
     static let rowSeconds = 60.0
-    /// How unlikely a run must be by chance, as a natural logarithm: one in a thousand.
+    /// The unlikelihood by chance that a run must have, as a natural logarithm: one in a thousand.
     private static let certainty = 6.9
-    /// Over about how many of the last results the answered share is averaged.
+    /// The number of last results over which the answered share is averaged, about.
     private static let memory = 80.0
 
     private struct Failure {
@@ -34,7 +34,7 @@ struct FirstTries: Sendable {
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }
 
-    /// - Parameter isNew: it came since Apple last answered a probe. What had waited by then may all be of one kind.
+    /// - Parameter isNew: it came since Apple last answered a probe. The waiting ones by then may all be of one kind.
     mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
         recent.note(suspect, now: now)
         row.removeAll { $0.at < now - Self.rowSeconds }
@@ -42,7 +42,7 @@ struct FirstTries: Sendable {
         row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
-    /// Also when the run has opened the circuit: if it was chance, the next one has to be longer.
+    /// Ends the run, also when it has opened the circuit: if it was chance, the next one has to be longer.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }

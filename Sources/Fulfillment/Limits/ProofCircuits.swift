@@ -1,12 +1,12 @@
 /// The two circuits of one scope: of proofs that are proven here, and of those that are not.
 ///
-/// Anybody can send what is not proven, and Apple may fail because of it. So its failures hold back only its like. What is
-/// proven speaks for Apple: once a proven proof is answered, others' failures are their own.
+/// Anybody can send what is not proven, and Apple may fail because of it. So its failures hold back only its like. A
+/// proven proof speaks for Apple: once one is answered, others' failures are their own.
 public struct ProofCircuits: Sendable {
     /// A kind of which nothing has come for so many seconds is not in use.
     public static let inUseSeconds = 60.0
 
-    /// Of proven proofs, and of what receiptd asks by itself.
+    /// The circuit of proven proofs, and of receiptd's own questions.
     public private(set) var ofProven = CircuitBreaker()
     private(set) var ofUnproven = CircuitBreaker()
     /// Monotonic seconds at which a submission of the kind last came or waited.

@@ -1,7 +1,7 @@
-/// Which of the receipts that are refused here are put to Apple afterwards: a few, evenly over time, so that a flood of
-/// forgeries costs no more of Apple's budget than one of them. Pure; seconds are monotonic.
+/// Chooses the refused receipts that are put to Apple afterwards: a few, evenly over time, so that a flood of forgeries
+/// costs no more of Apple's budget than one of them. Pure; seconds are monotonic.
 public struct RefusalSampling: Sendable {
-    /// Between two checks of one player's receipts: whoever sends forgeries shall not take all of them.
+    /// The seconds between two checks of one player's receipts: a forger shall not take all of them.
     static let secondsOfPlayer = 60.0
 
     /// Nil where nothing is checked.

@@ -5,8 +5,8 @@
 public struct RequestBudget: Sendable {
     /// A lease is at most so many seconds of the rate, and at least one request.
     static let chunkSeconds = 0.2
-    /// What is left of a lease may be sent so long after its end. With `chunkSeconds` this bounds by how much any
-    /// window of time can be above the rate.
+    /// The rest of a lease may be sent so long after its end. With `chunkSeconds` this bounds by how much any window of
+    /// time can be above the rate.
     public static let graceSeconds = 0.1
     /// The next lease is asked for so long before the last one ends, so that no request waits for the database.
     static let leadSeconds = 0.5
@@ -48,12 +48,12 @@ public struct RequestBudget: Sendable {
         return Token(validUntil: slices[index].until + Self.graceSeconds)
     }
 
-    /// How many requests to lease now, nil for none. Then call `leased` or `failed` once.
+    /// Returns the number of requests to lease now, nil for none. Then call `leased` or `failed` once.
     public mutating func toLease(waiting: Int, now: Double) -> Int? {
         guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
         if let last = slices.last, last.until - now > Self.leadSeconds { return nil }
-        // What comes within a chunk's time goes along, so that single requests do not take a round trip each.
+        // Requests that come within a chunk's time join it, so that single requests do not take a round trip each.
         let wanted = min(chunk, max(waiting, arrivals.within(Self.chunkSeconds, now: now)) - inHand)
         guard wanted > 0 else { return nil }
         isLeasing = true
@@ -75,7 +75,7 @@ public struct RequestBudget: Sendable {
         leaseAgainAt = now + Self.retrySeconds * (1 + jitter)
     }
 
-    /// When to look again for waiting requests, nil while a lease is on its way.
+    /// Returns the time of the next look for waiting requests, nil while a lease is on its way.
     public func nextLook(now: Double) -> Double? {
         let starts = slices.filter { $0.left > 0 && $0.from > now }.map(\.from)
         var times = starts

@@ -1,36 +1,36 @@
-/// Who asks Apple, as far as it decides who goes first.
+/// The kind of a request to Apple, as far as it decides who goes first.
 public struct RequestKind: Sendable, Hashable {
     public enum Work: Sendable, Hashable, CaseIterable {
         /// A submission waits for the answer.
         case submission
-        /// What receiptd asks by itself, and a player is better off for soon: the queue of subscriptions, and Apple's
-        /// notification history.
+        /// receiptd's own questions for which a player waits: the queue of subscriptions, and Apple's notification
+        /// history.
         case queue
-        /// What nobody waits for: goes where nothing else wants to.
+        /// Requests that nobody waits for, which go when no other does.
         case background
     }
 
     public let work: Work
     /// Neither its submission nor its proof has failed before.
     public let isFirst: Bool
-    /// Its signature is Apple's, and it is this app's. What receiptd asks by itself counts as proven.
+    /// The proof's signature is Apple's, and it is this app's. What receiptd asks by itself counts as proven.
     public let isProven: Bool
 
-    /// For a submission.
+    /// A request for a submission.
     public init(isFresh: Bool, isProven: Bool) {
         work = .submission
         isFirst = isFresh
         self.isProven = isProven
     }
 
-    /// What receiptd asks by itself.
+    /// A request of receiptd's own.
     public init(_ work: Work, isFirst: Bool) {
         self.work = work
         self.isFirst = isFirst
         isProven = true
     }
 
-    /// For a submission that has not failed before.
+    /// A request for a submission that has not failed before.
     public var isFresh: Bool { work == .submission && isFirst }
 
     /// The kinds that submissions have.
@@ -47,10 +47,10 @@ public struct RequestKind: Sendable, Hashable {
     /// All but the fresh ones: what came back, and what receiptd asks by itself.
     public static let deferrable = all.filter { !$0.isFresh }
 
-    /// What receiptd asks by itself.
+    /// The kinds of receiptd's own requests.
     public static let own = all.filter { $0.work != .submission }
 
-    /// Its place in `all`.
+    /// The kind's place in `all`.
     var index: Int {
         switch work {
         case .submission: (isFirst ? 0 : 2) + (isProven ? 0 : 1)
@@ -59,8 +59,8 @@ public struct RequestKind: Sendable, Hashable {
         }
     }
 
-    /// Of 25 turns where all kinds of submissions wait a fifth is for what failed before, and a fifth for what is not proven.
-    /// With the queue's it is three more. What is in the background has turns only among itself.
+    /// If all kinds of submissions wait, a fifth of 25 turns is for retries, and a fifth for unproven proofs. With the
+    /// queue's it is three more. Background requests have turns only among themselves.
     var turns: Double {
         switch (work, isFirst, isProven) {
         case (.submission, true, true): 16

@@ -10,11 +10,11 @@ struct RequestKindSet: OptionSet, Sendable {
 
     static let fresh = Self(RequestKind.all.filter(\.isFresh))
     static let freshAndProven = Self(RequestKind.all.filter { $0.isFresh && $0.isProven })
-    /// Of submissions.
+    /// The kinds of submissions with proven proofs.
     static let proven = Self(RequestKind.submissions.filter(\.isProven))
     static let unproven = Self(RequestKind.submissions.filter { !$0.isProven })
     static let freshAndUnproven = Self(RequestKind.submissions.filter { $0.isFirst && !$0.isProven })
-    /// With what receiptd asks by itself.
+    /// The proven kinds with receiptd's own requests.
     static let anyProven = Self(RequestKind.all.filter(\.isProven))
     /// Anything proven that has not failed before.
     static let firstAndProven = Self(RequestKind.all.filter { $0.isFirst && $0.isProven })

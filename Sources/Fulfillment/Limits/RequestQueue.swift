@@ -3,27 +3,28 @@
 /// A kind without waiting requests saves up no turns.
 public struct RequestQueue<Element> {
     private var lines = RequestKind.all.map { _ in Line() }
-    /// When each kind's next turn comes, on a clock that turns move.
+    /// The time of each kind's next turn, on a clock that turns move.
     private var nextTurns = RequestKind.all.map { _ in 0.0 }
     private var clock = 0.0
 
     public init() {}
 
-    /// Those of which any waits. Looked at for each request: a look at every line would cost more than the request's turn.
+    /// The kinds of which any waits. Looked at for each request: a look at every line would cost more than the
+    /// request's turn.
     private(set) var kinds: RequestKindSet = []
 
     public private(set) var count = 0
     public var isEmpty: Bool { kinds.isEmpty }
-    /// Of submissions.
+    /// Whether fresh submissions wait.
     var hasFresh: Bool { kinds.overlaps(.fresh) }
-    /// Of submissions.
+    /// Whether proven submissions wait.
     public var hasProven: Bool { kinds.overlaps(.proven) }
-    /// What receiptd asks by itself counts as proven.
+    /// Whether such requests wait; receiptd's own count as proven.
     func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
     /// Anything that has not failed before.
     func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
     var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
-    /// What receiptd asks by itself.
+    /// The number of receiptd's own requests.
     var ownCount: Int {
         kinds.overlaps(.own) ? lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } : 0
     }

@@ -1,8 +1,8 @@
-/// How many of the requests under way each kind may have.
+/// The number of requests under way that each kind may have.
 ///
-/// What failed before and what receiptd asks by itself have together a fifth while anything fresh waits, and never more than
-/// half: it may hang until the time-out, and what comes next must find places free. Of the background nothing goes while
-/// anything else waits. What is not proven has a fifth while anything proven waits, and leaves a fifth free while proven
+/// Retries and receiptd's own questions have together a fifth while anything fresh waits, and never more than half: a
+/// request may hang until the time-out, and the next one must find places free. No background request goes while
+/// anything else waits. Unproven proofs have a fifth while anything proven waits, and leave a fifth free while proven
 /// ones come.
 public struct RequestShares: Sendable {
     /// After so many requests in a row that are not proven, no place is kept free for proven ones.

@@ -1,4 +1,4 @@
-/// Since when each request is under way: which of them take longer than Apple's answers do.
+/// Knows since when each request is under way: which of them take longer than Apple's answers do.
 ///
 /// Otherwise a part of Apple that never answers would hold every place until the time-outs, and so delay the players
 /// whom Apple answers at once.
@@ -11,7 +11,7 @@ public struct RequestsUnderWay: Sendable {
         let since: Double
     }
 
-    /// In the order in which they began.
+    /// The entries in the order in which they began.
     private var entries: [Entry] = []
 
     public init() {}
@@ -24,12 +24,12 @@ public struct RequestsUnderWay: Sendable {
         if let index = entries.firstIndex(where: { $0.number == number }) { entries.remove(at: index) }
     }
 
-    /// How many are slow.
+    /// Returns the number of slow ones.
     public func slow(now: Double) -> Int {
         entries.firstIndex { $0.since > now - Self.slowSeconds } ?? entries.count
     }
 
-    /// When the next one will be slow, nil where none will.
+    /// Returns the time at which the next one will be slow, nil if none will.
     public func nextSlow(now: Double) -> Double? {
         entries.first { $0.since > now - Self.slowSeconds }.map { $0.since + Self.slowSeconds }
     }

@@ -30,7 +30,7 @@ public struct RetryBudget: Sendable {
         tokens = min(Self.capacity, tokens + 1)
     }
 
-    /// When the next retry may go at the latest.
+    /// Returns the latest time of the next retry.
     func nextToken(now: Double) -> Double { now + max(0, 1 - tokens) / Self.reservePerSecond }
 
     private mutating func fill(_ now: Double) {

@@ -13,7 +13,7 @@ public struct ScopeLimits: Sendable {
         case pass(Pass)
         /// Held back: by `Retry-After`, or after failures.
         case shut
-        /// What failed before is to wait, others may pass.
+        /// Retries are to wait, others may pass.
         case noRetry
         /// The budget is spent for now.
         case noBudget
@@ -37,7 +37,7 @@ public struct ScopeLimits: Sendable {
         budget != nil && (hasBudgetForSubmissions || kind.work != .submission)
     }
 
-    /// How many of those who wait need one.
+    /// Returns the number of waiting ones that need budget.
     public func needingBudget<Element>(of waiting: RequestQueue<Element>) -> Int {
         hasBudgetForSubmissions ? waiting.count : waiting.ownCount
     }
@@ -89,7 +89,7 @@ public struct ScopeLimits: Sendable {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
             case .shut where isHeld(now: now): return nil
-            // Its circuit is not that of all others.
+            // This kind's circuit is not that of all others.
             case .shut, .noRetry: mustWait.formUnion(RequestKindSet([kind]))
             case .noBudget: mustWait.formUnion(RequestKindSet(RequestKind.all.filter(needsBudget)))
             }
@@ -115,7 +115,7 @@ public struct ScopeLimits: Sendable {
         retries.succeeded()
     }
 
-    /// As for `CircuitBreaker`.
+    /// Does the same as for `CircuitBreaker`.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         circuits[pass.kind].failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
@@ -132,7 +132,7 @@ public struct ScopeLimits: Sendable {
     /// Holds whose ends are this close are one.
     private static let sameHoldSeconds = 0.25
 
-    /// When to look again for waiting requests, nil where another event will do so.
+    /// Returns the time of the next look for waiting requests, nil if another event will cause it.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
         var times: [Double] = []

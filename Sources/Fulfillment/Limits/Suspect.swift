@@ -1,4 +1,4 @@
-/// What may have caused a failure: hashes of the player and of the proof that was sent.
+/// The possible causes of a failure: hashes of the player and of the proof.
 public struct Suspect: Sendable, Equatable {
     public let player: Int
     public let proof: Int

@@ -10,11 +10,11 @@ public protocol NoticeLedger: Sendable {
 public struct ReceivedNotice: Sendable {
     public let notice: StoreNotice
     public let source: PurchaseSource
-    /// Of the record that brought it. For the outbox only, where it came in another way.
+    /// The topic of the record that brought it. For the outbox only, where it came in another way.
     public let topic: String
     public let partition: Int32
     public let traceparent: String?
-    /// When it is decided.
+    /// The time of the decision.
     public let decidedAt: Timestamp
 
     public init(
@@ -33,7 +33,7 @@ public struct ReceivedNotice: Sendable {
 public struct AppliedNotices: Sendable, Equatable {
     /// One for each notice.
     public var effects: [AppliedNotice]
-    /// What subscriptions and requests yield, of all of them. Durable: the outbox has them.
+    /// The events about subscriptions and requests, of all notices. Durable: the outbox has them.
     public var events: [OutcomeEvent]
 
     public init(effects: [AppliedNotice] = [], events: [OutcomeEvent] = []) {
@@ -48,11 +48,11 @@ public enum AppliedNotice: Sendable, Equatable {
     case refused
 }
 
-/// What became of a notice.
+/// The result of a notice.
 public struct NoticeEffect: Sendable, Equatable {
-    /// For people: the metric's and the table's.
+    /// The name for people: the metric's and the table's.
     public var name: String
-    /// In the order in which they are to be published. Durable: the outbox has them.
+    /// The events in publishing order. Durable: the outbox has them.
     public var events: [OutcomeEvent]
 
     public init(name: String, events: [OutcomeEvent] = []) {

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// Of which app Apple's notification history is asked, and where.
+/// The app and environment of one of Apple's notification histories.
 public struct HistoryScope: Sendable, Hashable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
@@ -11,7 +11,7 @@ public struct HistoryScope: Sendable, Hashable {
     }
 }
 
-/// How far one history was taken, under a lease.
+/// The place up to which one history was taken, under a lease.
 public struct HistoryPlace: Sendable, Equatable {
     /// A notification during which the process died.
     public struct Culprit: Sendable, Equatable {
@@ -27,17 +27,17 @@ public struct HistoryPlace: Sendable, Equatable {
     public let scope: HistoryScope
     /// Everything that Apple tried to send before it is durable here; nil where nothing was asked for yet.
     public var takenUntil: Timestamp?
-    /// By the database's clock, when it was leased.
+    /// The time of the lease by the database's clock.
     public let now: Timestamp
-    /// What tells this lease from a later one.
+    /// The number that tells this lease from a later one.
     public var lease: Int64
-    /// Where a window is taken in part: its next page.
+    /// The next page of a window that is taken in part.
     public var page: HistoryPage?
     /// Leases since a page was last taken, this one included, without those that were ended: each may be a death.
     public var starts = 1
     /// The one during which the process died last, and how often it did.
     public var culprit: Culprit?
-    /// Those that killed the process, and are dead letters.
+    /// The notifications that killed the process, and are dead letters.
     public var setAside: Set<Digest256> = []
 
     public init(scope: HistoryScope, takenUntil: Timestamp?, now: Timestamp, lease: Int64) {
@@ -60,20 +60,20 @@ public struct HistoryPage: Sendable, Equatable {
     }
 }
 
-/// How far a place is to move.
+/// The step by which a place is to move.
 public enum HistoryStep: Sendable, Equatable {
-    /// To a further page of its window.
+    /// The place moves to a further page of its window.
     case page(HistoryPage)
-    /// Behind a window that ends then.
+    /// The place behind a window that ends then.
     case windowEnd(Timestamp)
 }
 
-/// What became of a place that was to move.
+/// The result of moving a place.
 public enum HistoryMove: Sendable, Equatable {
     case moved(HistoryPlace)
     /// The lease is over.
     case lost
-    /// It stays: the database has become another one, which may lack effects.
+    /// The place stays: the database has become another one, which may lack effects.
     case otherDatabase
 }
 
@@ -91,7 +91,7 @@ public protocol HistoryPlaces: Sendable {
     /// that is over.
     /// - Parameter name: nil while the notification only waits: a death of the process is not counted against it.
     func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
-    /// It is a dead letter, and not taken again.
+    /// Makes the notification a dead letter, which is not taken again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
     /// Ends the lease, where it is not over.
     func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws
@@ -100,8 +100,8 @@ public protocol HistoryPlaces: Sendable {
 extension HistoryPlace {
     /// Asked for again at each round: Apple lists some a while after it tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
-    /// Of one window. Where little comes a window is longer, so that a month in
-    /// which nothing happened is not asked for in a hundred questions.
+    /// The length of one window. Where little comes a window is longer, so that a month in which nothing happened is
+    /// not asked for in a hundred questions.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
     /// The clocks of a primary and of the replica that takes its place differ.
@@ -111,7 +111,7 @@ extension HistoryPlace {
     /// A day less than Apple keeps.
     static func longestDays(in environment: StoreEnvironment) -> Int64 { environment == .production ? 179 : 29 }
 
-    /// Where a round begins.
+    /// The beginning of a round.
     /// - Parameter days: how far back at first.
     public func start(days: Int) -> Timestamp {
         let longest = Self.longestDays(in: scope.environment)

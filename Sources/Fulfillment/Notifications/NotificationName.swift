@@ -1,7 +1,7 @@
 import Encodings
 
-/// What a notification of Apple's history is remembered by before anything is believed of it: its UUID, for Apple signs it
-/// anew at each question; of a body that has none, its bytes.
+/// The name by which receiptd remembers a notification of Apple's history before it believes anything of it: the UUID,
+/// because Apple signs it anew for each question; for a body without one, its bytes.
 public enum NotificationName {
     public static func digest(of body: [UInt8]) -> Digest256 {
         guard let payload = payload(of: body), let document = try? JSONParser.parse(payload),

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension GrantedPurchase {
-    /// What tells of a change in what is in force; its revision counts up. Nil where there is no player any more.
+    /// Makes the event of a change in force; the grant's revision counts up. Nil where there is no player any more.
     /// - Parameters:
     ///   - told: fills in what the grant of another system does not say.
     ///   - catalog: has the payload of what is reinstated.
@@ -37,7 +37,7 @@ extension OutcomeEvent {
         }
     }
 
-    /// It is reinstated.
+    /// Makes the event of a reinstatement.
     /// - Parameter payload: the catalog's; where it no longer has the product, what was granted is repeated.
     static func reinstated(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, payload: String?, at now: Timestamp
@@ -96,7 +96,7 @@ extension OutcomeEvent {
 extension GrantRevocations.Revocation {
     fileprivate var detail: String {
         guard reason == .refund, milliPercent < GrantRevocations.whole else { return reason.detail }
-        // At least two digits behind the point: 33333 is 33.33.
+        // The text has at least two digits behind the point: 33333 is 33.33.
         let hundredths = milliPercent % 1000 / 10
         return
             "Apple has refunded \(milliPercent / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) percent of the purchase."

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What Apple says of a refund: made or reversed.
+/// Apple's word about a refund: made or reversed.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// `at` is Apple's time of it; the reason is `.refund` or `.revoke`.
@@ -45,7 +45,7 @@ public struct RefundNotice: Sendable, Equatable {
     }
 }
 
-/// What a refund is of. An id of the sandbox says nothing of a purchase in Production.
+/// The transaction that a refund is of. An id of the sandbox says nothing of a purchase in Production.
 public struct RefundKey: Sendable, Hashable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID

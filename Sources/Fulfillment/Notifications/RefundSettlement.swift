@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What became of a notice.
+/// The result of a notice.
 public enum RefundEffect: Sendable, Equatable {
     /// The grant of this transaction changed, and this tells it.
     case published(OutcomeEvent)
@@ -34,7 +34,7 @@ extension RefundNotice {
         let counts = !isReversedUnderAnotherID(in: view) && enter(into: &state, after: last, told)
         if id != nil, refunded != nil { view.told[key, default: ToldRefunds()].refunds.append(signedAt) }
         guard counts else {
-            // What another id of the period says is known of this one too.
+            // The facts about another id of the period are known of this one too.
             if last != nil || state.revocation != nil { view.enter(state, of: keys) }
             return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
         }
@@ -46,14 +46,15 @@ extension RefundNotice {
             refunded.map { grant.revocations.revoke(byApple: $0) }
             ?? grant.revocations.reinstateByApple(leaving: state.revocation)
         let event = change.flatMap { grant.tell($0, told: transaction, at: now, catalog: catalog) }
-        // What Apple said is kept with the grant, also where an operator's revocation is what counts.
+        // The grant keeps Apple's refund, also if an operator's revocation is in force.
         view.grants[grant.transactionID] = grant
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// It changes nothing here, or is outdated, but words that cancel each other may have been told one by one in a state of the
-    /// database that is lost, and a newer word than the lost state had may have changed nothing here: what is in force is told again,
-    /// once. What another answer shows is no such word, for it is shown again and again.
+    /// Publishes the state in force once more if the notice changes nothing or is outdated: words that cancel each
+    /// other may have been published one by one in a lost state of the database, and a newer word than the lost state
+    /// had may have changed nothing here. A refund that another answer shows is no such word, because it is shown again
+    /// and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor
@@ -125,14 +126,14 @@ extension RefundView {
         guard notice.transaction.kind == .nonConsumable,
             let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
         else { return nil }
-        // What was bought again after the refund is another purchase.
+        // A later purchase is not the refunded one.
         if let time = notice.refunded?.at, let bought = grant.purchasedAt, bought > time { return nil }
         return grant
     }
 }
 
 extension LedgerView {
-    /// What Apple took back of it before it was granted, by a notification or with the purchase itself.
+    /// Apple's refund from before the grant, by a notification or with the purchase itself.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
         if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
@@ -171,8 +172,8 @@ extension LedgerView {
 }
 
 extension PendingDecision {
-    /// A part that Apple took back before is revoked at once. Where the database has lost a decision on it, its revocation may
-    /// have been told of too: it is told again that Apple reversed that.
+    /// A part that Apple took back before is revoked at once. Where the database has lost a decision on it, its
+    /// revocation may have been published too: it is told again that Apple reversed that.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
@@ -189,7 +190,7 @@ extension PendingDecision {
         return new
     }
 
-    /// What Apple's answers show as taken back.
+    /// The refunds that Apple's answers show.
     public var revocationsShown: [NotifiedTransaction] {
         guard case .each(let judged) = verdict else { return shown }
         return shown
@@ -200,7 +201,7 @@ extension PendingDecision {
             }
     }
 
-    /// Of these, revocations of what is granted and in force: they count as their notifications would.
+    /// The shown revocations of grants in force: they count as their notifications would.
     public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
         guard !view.grants.isEmpty else { return [] }
         return revocationsShown.compactMap { told in

@@ -2,15 +2,14 @@ import NamesAndTimes
 
 /// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
 public struct RefundView: Sendable {
-    /// What Apple said of each transaction. Those of one period say the same.
+    /// Apple's refunds, by transaction. Those of one period say the same.
     public var states: [RefundKey: RefundState]
-    /// When the notifications were signed that told of refunds and of reversals, but for reversals that changed nothing.
+    /// The signing times of notifications about refunds and reversals, but for reversals that changed nothing.
     public var told: [RefundKey: ToldRefunds] = [:]
     /// Notifications that were taken before.
     public var taken: Set<Identifier>
     public var grants: [StoreTransactionID: GrantedPurchase]
-    /// By original transaction the non-consumable that is granted under it, under whatever id; by period the transaction that
-    /// has it.
+    /// The granted non-consumable by original transaction, under whatever id; by period the transaction that has it.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
     /// A state of the database that is lost may have taken notifications that were signed by then. Nil: none is lost.
     public var lostBefore: Timestamp?
@@ -29,13 +28,13 @@ public struct RefundView: Sendable {
     }
 }
 
-/// What Apple last said of a transaction that it took back, part by part.
+/// Apple's last word about a refunded transaction, part by part.
 public struct RefundState: Sendable, Equatable {
-    /// Of the newest notice that counted.
+    /// The signing time of the newest notice that counted.
     public var signedAt: Timestamp
-    /// What is taken back, the larger totals later: the last is in force. Empty once all of it was reversed.
+    /// The refunded parts, the larger totals later: the last is in force. Empty once all of it was reversed.
     public private(set) var parts: [GrantRevocations.Revocation]
-    /// Of a period of a subscription, which may be told under several ids.
+    /// The period of a subscription, which may have several ids.
     public var period: StoreTransactionID?
 
     /// - Parameter parts: the larger totals later.
@@ -50,7 +49,7 @@ public struct RefundState: Sendable, Equatable {
     public var revokedAt: Timestamp? { revocation?.at }
     public var reason: Reason? { revocation?.reason }
 
-    /// What was taken back in all by then. One that tells the same total again only dates it anew.
+    /// Adds the refunded total of that time. One that tells the same total again only dates it anew.
     mutating func add(_ part: GrantRevocations.Revocation) {
         parts.removeAll { $0.milliPercent == part.milliPercent }
         let place = parts.firstIndex { $0.milliPercent > part.milliPercent } ?? parts.endIndex
@@ -72,7 +71,7 @@ public struct RefundState: Sendable, Equatable {
     }
 }
 
-/// When notifications about a transaction's refunds were signed.
+/// The signing times of notifications about a transaction's refunds.
 public struct ToldRefunds: Sendable, Equatable {
     public var refunds: [Timestamp]
     public var reversals: [Timestamp]

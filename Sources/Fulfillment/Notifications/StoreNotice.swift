@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What a notification comes to here: everything that one SQL transaction has to make durable.
+/// A notification's effects, which one SQL transaction has to make durable.
 public struct StoreNotice: Sendable, Equatable {
     /// Apple keeps its notifications for 180 days: what it may tell again is known until then.
     public static let rememberedDays: Int32 = 200
@@ -12,7 +12,7 @@ public struct StoreNotice: Sendable, Equatable {
     public let signedAt: Timestamp
     public let bundleID: BundleID?
     public let environment: StoreEnvironment?
-    /// What it is about; nil where it changes nothing.
+    /// The transaction of the notice; nil if it changes nothing.
     public private(set) var transactionID: StoreTransactionID?
     public var refund: RefundNotice?
     public var purchase: AnnouncedPurchase?
@@ -28,7 +28,7 @@ public struct StoreNotice: Sendable, Equatable {
         environment = notification.environment
     }
 
-    /// Of a refund and nothing else.
+    /// A notice of a refund and nothing else.
     public init(_ refund: RefundNotice, type: String, id: Identifier) {
         self.id = id
         self.type = type
@@ -40,10 +40,10 @@ public struct StoreNotice: Sendable, Equatable {
         self.refund = refund
     }
 
-    /// It changes nothing here: it is only counted.
+    /// Whether the notice changes nothing here, and is only counted.
     public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
 
-    /// Whose claims are locked before anything of it is entered, with the app that each is made for.
+    /// The originals whose claims are locked before anything of it is entered, with the app that each is made for.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
         if let refund {
@@ -64,7 +64,7 @@ public struct StoreNotice: Sendable, Equatable {
     }
 }
 
-/// What is to be done with a notification.
+/// The verdict on a notification.
 public enum NotificationVerdict: Sendable, Equatable {
     case taken(StoreNotice)
     /// A refund of a part that cannot be read: Apple is to tell it by name. Boxed, as few notifications come to it.

@@ -1,14 +1,14 @@
-/// What a type of notification does besides telling of a subscription. Source: `notificationType`, App Store Server
+/// The effect of a notification's type besides its news of a subscription. Source: `notificationType`, App Store Server
 /// Notifications 2.
 private enum NotificationKind {
-    /// It tells of a purchase that is to be delivered.
+    /// The notification announces a purchase that is to be delivered.
     case purchase
     case refund(Reason)
     /// A refund of seats of a subscription, which are no goods.
     case seats
     case reversal
     case refundRequest
-    /// It tells of a subscription's state where it has renewal info.
+    /// The notification gives a subscription's state if it has renewal info.
     case other
 
     init(_ notification: StoreNotification) {
@@ -41,7 +41,7 @@ private enum NotificationKind {
         }
     }
 
-    /// Its transaction need not be the subscription's newest.
+    /// Whether its transaction may be an older period than the subscription's newest.
     var isOfAnyPeriod: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true
@@ -52,8 +52,8 @@ private enum NotificationKind {
 
 extension StoreNotification {
     /// - Parameters:
-    ///   - catalog: decides only whether Apple's app id is the right one. What is told of an app that the catalog does not
-    ///     have is taken all the same: the transaction may be submitted once it does.
+    ///   - catalog: decides only whether Apple's app id is the right one. A notification of an app that the catalog
+    ///     does not have is taken all the same: the transaction may be submitted once it does.
     ///   - source: which way it came.
     public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
         let kind = NotificationKind(self)

@@ -15,13 +15,13 @@ public struct StoreNotification: Sendable, Equatable {
     /// Nil or 0 where Apple does not tell it, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment?
-    /// What the subscription is, where it is about one: Apple's `status`.
+    /// The subscription's state, if the notification is about one: Apple's `status`.
     public var state: SubscriptionState?
-    /// Why a player asks for a refund: Apple's `consumptionRequestReason`.
+    /// The player's reason for a refund: Apple's `consumptionRequestReason`.
     public var consumptionRequestReason: String?
-    /// What `signedTransactionInfo` holds.
+    /// The content of `signedTransactionInfo`.
     public var transaction: Transaction
-    /// What `signedRenewalInfo` holds.
+    /// The content of `signedRenewalInfo`.
     public var renewal: SignedPart<RenewalInfo>
 
     public init(
@@ -46,7 +46,7 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case none
     /// Apple did not sign it, or it is something else. Says why, and holds none of its content.
     case unusable(String)
-    /// It cannot be told whether Apple signed it.
+    /// Nobody can tell whether Apple signed it.
     case notProvable(String)
     /// Apple signed it, and what it is about cannot be read. Says which field.
     case unreadable(String)
@@ -74,7 +74,7 @@ public struct NotifiedTransaction: Sendable, Equatable {
         get { purchase.revocationType }
         set { purchase.revocationType = newValue }
     }
-    /// When Apple signed this transaction; nil where it did not say.
+    /// The time at which Apple signed this transaction; nil if Apple gave none.
     public var signedAt: Timestamp?
     public var subscriptionGroupID: String?
     /// The subscription that this one goes on from.
@@ -99,9 +99,9 @@ public protocol NotificationParser: Sendable {
 }
 
 public enum NotificationReading: Sendable, Equatable {
-    /// Not a notification, or not Apple's. Says why, and holds none of its content.
+    /// The data is no notification, or not Apple's. Says why, and holds none of its content.
     case unusable(String)
-    /// It cannot be told whether Apple signed it.
+    /// Nobody can tell whether Apple signed it.
     case notProvable(String)
     case read(StoreNotification)
 }

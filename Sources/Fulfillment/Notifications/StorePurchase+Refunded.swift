@@ -1,6 +1,6 @@
 extension StorePurchase {
-    /// What Apple says with the purchase itself. A period that is given up for another plan is not refunded. Of what part, or
-    /// whether at all, is never guessed: nil where that cannot be read.
+    /// The refund that Apple named with the purchase itself. A period that is given up for another plan is not
+    /// refunded. Of what part, or whether at all, is never guessed: nil where that cannot be read.
     public var refunded: GrantRevocations.Revocation? {
         guard let cancelledAt, !isUpgraded, !isUnreadable("isUpgraded", "is_upgraded") else { return nil }
         let isRevoked = revocationType.map { $0 == Self.familyRevocation } ?? isFamilyShared

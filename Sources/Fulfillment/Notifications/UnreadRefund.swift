@@ -3,12 +3,12 @@ import NamesAndTimes
 /// A refund that Apple signed, and of which it cannot be read how much was taken back. It is never taken for a refund of all, nor
 /// for none: Apple is asked for the transaction, and what is still unknown then is an operator's.
 public struct UnreadRefund: Sendable, Equatable {
-    /// Without the refund.
+    /// The notice without the refund.
     public let notice: StoreNotice
     public let reason: Reason
     public let transaction: NotifiedTransaction
 
-    /// What Apple is asked about.
+    /// The transaction to ask Apple about.
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
 
     /// Nil where it is still not known how much was taken back.
@@ -26,7 +26,7 @@ public struct UnreadRefund: Sendable, Equatable {
         return notice
     }
 
-    /// What it is then.
+    /// The dead letter if no answer helps.
     public var deadLetter: DeadLetter {
         DeadLetter(
             reason: .malformedMessage,

@@ -6,7 +6,7 @@ public struct ParkingSubmission: Sendable {
     public let position: RecordPosition
     /// SHA-256 of the decoded proof.
     public let proof: Digest256
-    /// Its signature is Apple's, and it is this app's: it is parked however many of the player's are.
+    /// The proof's signature is Apple's, and it is this app's: it is parked however many of the player's are.
     public let isProven: Bool
     public let traceparent: String?
     public let reason: ParkingReason
@@ -15,7 +15,7 @@ public struct ParkingSubmission: Sendable {
     public let history: WaitingHistory
     /// Seconds until the next try, from COMMIT.
     public let dueAfterSeconds: Double
-    /// What its player waits for, as far as a proven proof tells.
+    /// The purchases of a proven proof that the player waits for.
     public let undelivered: [UndeliveredPurchase]
 
     /// - Parameters:
@@ -42,7 +42,7 @@ public struct ParkingSubmission: Sendable {
 
 /// A leased parked submission: nobody else takes it before its lease is over.
 public struct LeasedSubmission: Sendable {
-    /// When the lease ends, in PostgreSQL's microseconds: what tells this lease from a later one.
+    /// The end of the lease, in PostgreSQL's microseconds: it tells this lease from a later one.
     public typealias Lease = Int64
 
     public let id: NameBasedUUID
@@ -55,7 +55,7 @@ public struct LeasedSubmission: Sendable {
     /// False where it came along only because its proof is another's: an answer that decides nothing leaves it as it was.
     public let isDue: Bool
     public let lease: Lease
-    /// The database was put back to an earlier state, and may have lost a decision on its record that was told.
+    /// The database was restored to an earlier state, and may have lost a decision on its record that was told.
     public let isDecidedAgain: Bool
 
     public init(
@@ -75,13 +75,13 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// As it may be shown.
+/// A set-aside submission as people may see it.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
-    /// Of workers, while only it was leased.
+    /// The deaths of workers while only it was leased.
     public let deaths: Int
-    /// It is due once more, `ParkingPolicy.lastTrySeconds` from now. False: an operator decides.
+    /// Whether it is due once more, `ParkingPolicy.lastTrySeconds` from now. False: an operator decides.
     public let isTriedAgain: Bool
 
     public init(submissionID: String, bundleID: String, deaths: Int, isTriedAgain: Bool) {
@@ -92,15 +92,16 @@ public struct SetAsideSubmission: Sendable, Equatable {
     }
 }
 
-/// What came of handing a submission over.
+/// The result of handing a submission over.
 public enum ParkingOutcome: Sendable, Equatable {
-    /// It waits durably.
+    /// The submission waits durably.
     case parked
-    /// It does not wait: its proof is not proven, and the player has as many such proofs parked as one may have.
+    /// The submission does not wait: its proof is not proven, and the player has as many such proofs parked as one may
+    /// have.
     case tooManyWaiting
 }
 
-/// Where submissions wait that Apple cannot answer yet. Shared by all replicas; times are the database's.
+/// The store of submissions that Apple cannot answer yet. Shared by all replicas; times are the database's.
 public protocol ParkedSubmissions: Sendable {
     /// Returns once the submission waits there durably; one that does already keeps its first row. Waits while the
     /// database is out of reach; throws only `LedgerClosed`.
@@ -118,14 +119,16 @@ public protocol ParkedSubmissions: Sendable {
 
     /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
     ///
-    /// Three deaths of its workers in isolation set it aside until its last try is due; one more leaves it to an operator. What
-    /// is parked as `crashed` has had the three.
+    /// Three deaths of its workers in isolation set it aside until its last try is due; one more leaves it to an
+    /// operator. A submission parked as `crashed` has had the three.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// What was leased in isolation only waits, or is about to: a death of the process from now on is not counted against it.
+    /// The isolated submission only waits from now on, or is about to: a death of the process no longer counts against
+    /// it.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
-    /// It goes on: a death of the process is counted against it again. Nothing happens where the lease is over.
+    /// Notes that the try goes on: a death of the process is counted against it again. Nothing happens where the lease
+    /// is over.
     func accuse(_ leased: LeasedSubmission) async throws
 
     /// Releases one that is still undecided, to be tried again later. Nothing happens where the lease is over.
@@ -137,7 +140,7 @@ public protocol ParkedSubmissions: Sendable {
     /// Releases one as if it had never been leased.
     func endLease(of leased: LeasedSubmission) async throws
 
-    /// Its answer is durable: it waits no longer. Nothing happens where the lease is over or the row is gone.
+    /// Deletes a submission whose answer is durable. Nothing happens where the lease is over or the row is gone.
     func delete(_ leased: LeasedSubmission) async throws
 
     /// Makes submissions due that wait for the end of Apple's trouble, at most `count` of these apps, or of all (nil). Each

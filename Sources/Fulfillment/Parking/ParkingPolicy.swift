@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// Where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
+/// Decides where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
-    /// Between two tries of a parked submission that Apple itself keeps failing, at most. Seconds.
+    /// The longest time between two tries of a parked submission that Apple itself keeps failing. Seconds.
     public static let longestSeconds = 6.0 * 3600
     /// And no more than so many times the longest delay in memory, which by default is just that.
     static let longestInMemory = 72.0
@@ -13,15 +13,15 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// Submissions of one player in memory.
     public static let placesOfPlayer = 32
     /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that
-    /// are proven are tried one after the other. Of batches written at the same moment each counts without the other.
+    /// are proven are tried one after the other. Batches written at the same moment each count without the other.
     public static let parkedOfPlayer = 20
     /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage
     /// in memory: it may fail for ever.
     public static let failuresOfItsOwn = 3
     /// The same where Apple answered nobody: then it was a probe so often, and nobody knows who else would be answered.
     public static let failuresInOutage = 8
-    /// Until what its workers died of in isolation is tried once more, in isolation again. Seconds: what killed innocent
-    /// workers, such as a short memory or an operator, is over by then.
+    /// The seconds until a submission that killed its workers in isolation is tried once more, in isolation again.
+    /// Seconds: what killed innocent workers, such as a short memory or an operator, is over by then.
     public static let lastTrySeconds = 3600.0
     /// No parked submission waits longer than this share of the time for which it has failed, or than memory keeps it: it
     /// finds the end of Apple's trouble in time.
@@ -41,9 +41,9 @@ public struct ParkingPolicy: Sendable, Equatable {
         case park(ParkingReason, dueAfterSeconds: Double)
     }
 
-    /// What else counts besides the submission.
+    /// The conditions that count besides the submission.
     public struct Circumstances: Sendable {
-        /// It came from PostgreSQL: it goes back there.
+        /// Whether it came from PostgreSQL: it goes back there.
         public var isParked: Bool
         /// Nobody gets an answer: what waits fills the window, Kafka keeps the rest, and that time parks nothing.
         public var isAppleOut: Bool

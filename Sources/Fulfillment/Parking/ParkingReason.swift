@@ -1,4 +1,4 @@
-/// Why a submission waits in PostgreSQL and not in memory.
+/// The reason why a submission waits in PostgreSQL and not in memory.
 public enum ParkingReason: String, Sendable, CaseIterable {
     /// Apple gave no answer for as long as it may be tried from memory.
     case appleTrouble = "apple_trouble"

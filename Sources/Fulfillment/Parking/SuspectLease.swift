@@ -1,9 +1,9 @@
-/// What came of looking for one whose workers died, or may have.
+/// The result of looking for a row whose workers died, or may have.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
-    /// To be tried while no other of its kind is leased.
+    /// The row is to be tried while no other of its kind is leased.
     case isolated(Leased)
-    /// It killed its workers: nothing looks into it for now, or until an operator wants it.
+    /// The row killed its workers: nothing looks into it for now, or until an operator wants it.
     case setAside(SetAside)
 }
 
@@ -12,7 +12,7 @@ public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let source: PurchaseSource
-    /// Of workers, while only it was leased.
+    /// The deaths of workers while only it was leased.
     public let deaths: Int
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, source: PurchaseSource, deaths: Int) {

@@ -1,15 +1,16 @@
 import NamesAndTimes
 
-/// What was tried for one submission so far. It outlives the process in the submission's parked row, but for what tells
-/// how long it may stay in memory.
+/// The tries of one submission so far. It outlives the process in the submission's parked row, but for what tells how
+/// long it may stay in memory.
 public struct WaitingHistory: Sendable, Equatable {
     /// Tries that ended in trouble or at a blockage.
     public private(set) var failures: Int
-    /// How often each answer that Apple may take back was given.
+    /// The number of times that Apple gave each answer that it may take back.
     public private(set) var doubts: [Reason: Int]
-    /// When the first try ended without a verdict, or it was parked before any; nil where all is still to come.
+    /// The time at which the first try ended without a verdict, or it was parked before any; nil if all is still to
+    /// come.
     public private(set) var firstFailureAt: Timestamp?
-    /// How often it came back from memory, or from a try of a parked one, to PostgreSQL.
+    /// The number of times that it came back from memory, or from a try of a parked one, to PostgreSQL.
     public private(set) var parkings: Int
     /// Waited in memory since the first try ended. An outage of Apple as a whole does not count.
     public private(set) var waitedSeconds = 0.0
@@ -17,7 +18,7 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var failuresOfItsOwn = 0
     /// Transactions that need no look-up any more: what a further question brought.
     public var lookedUp: Set<StoreTransactionID> = []
-    /// For people, the last ones: none of them counts for anything.
+    /// The last tries, for people: they decide nothing.
     public var tries: [AppleTry]
 
     public init(
@@ -42,7 +43,7 @@ public struct WaitingHistory: Sendable, Equatable {
         noteTaken(now: now)
     }
 
-    /// It waits from now on, tried or not.
+    /// Notes that it waits from now on, tried or not.
     public mutating func noteTaken(now: Timestamp) {
         if firstFailureAt == nil { firstFailureAt = now }
     }

@@ -14,7 +14,7 @@ extension PendingDecision {
         switch reason {
         case .malformedReceipt where !unreadable.isEmpty: return .namelessPurchase(unreadable)
         case .unreadableTransaction where !unreadable.isEmpty: return .unreadableFact(unreadable)
-        // Whoever comes here was read, and Apple was asked.
+        // The receipt was read, and Apple was asked.
         case .malformedReceipt: return .malformedAtApple
         case .unauthenticReceipt: return .unauthenticAtApple
         case .foreignApp: return .otherBundle
@@ -29,7 +29,7 @@ extension PendingDecision {
             let one = judged.last(where: { $0.purchase.transactionID == refused })
         else { return nil }
         let tokens = (submitted: submission.appAccountToken, told: one.purchase.appAccountToken)
-        // What the judge lets pass only `player-accounts` refuses.
+        // Only `player-accounts` refuses a token that the judge lets pass.
         if one.verdict != .reject(.bindingMismatch) { return .tokenOfOtherPlayer }
         let known = [tokens.submitted, tokens.told].compactMap(\.self)
         if tokenUse == .none, known.contains(where: { PlayerID($0) != submission.playerID }) {

@@ -1,4 +1,4 @@
-/// Why a proof is no proof: the causes of `malformed_receipt` that its text shows.
+/// The causes of `malformed_receipt` that a proof's text shows.
 extension Cause {
     public static let notBase64 = Cause(
         code: "not_base64",
@@ -59,7 +59,7 @@ extension Cause {
     }
 }
 
-/// Why a proof is not Apple's: causes of `unauthentic_receipt`.
+/// The causes of `unauthentic_receipt`.
 extension Cause {
     public static let xcode = Cause(
         code: "xcode_receipt",
@@ -77,7 +77,7 @@ extension Cause {
     }
 }
 
-/// Whose proof it is, and what Apple said of it.
+/// The causes about a proof's owner, and of Apple's words about it.
 extension Cause {
     static let otherBundle = Cause(
         code: "other_bundle_id",
@@ -95,7 +95,7 @@ extension Cause {
         code: "apple_cannot_authenticate", sentence: "Apple answered that it cannot authenticate the receipt (21003).")
 }
 
-/// How a proof was repaired: its event says so, and the game mends its client.
+/// The causes that name a repair: the event says so, and the game mends its client.
 extension Cause {
     static let repairedBlanks = Cause(
         code: "repaired_blanks",
@@ -111,7 +111,7 @@ extension Cause {
         code: "repaired_base64_twice",
         sentence: "The proof was base64 of base64 and was repaired: encode the receipt's bytes once.")
 
-    /// Why the tokens do not bind the purchase to the player: causes of `binding_mismatch`.
+    /// The causes of `binding_mismatch`: the tokens do not bind the purchase to the player.
     static let tokenMissing = Cause(
         code: "token_missing",
         sentence:

@@ -1,14 +1,14 @@
 import Encodings
 
-/// What a careless way from the device to the topic does to a proof, undone. Each is a guess: only a signature that proves
-/// what comes out makes it a proof.
+/// Undoes the damage that a proof takes on a careless way from the device to the topic. Each is a guess: only a
+/// signature that proves what comes out makes it a proof.
 public struct ProofRepair {
     public let cause: Cause
     public let proof: Submission.Proof
-    /// What came around the proof; nil where it was sent as it is.
+    /// The envelope around the proof; nil without one.
     public let envelope: UnityEnvelope?
 
-    /// What is tried, most likely first; empty where the text shows nothing of the kind. Each goes on from the one before.
+    /// The repairs to try, most likely first; empty if the text shows no damage. Each goes on from the one before.
     public static func candidates(for proof: Submission.Proof) -> [ProofRepair] {
         let text: String
         switch proof {

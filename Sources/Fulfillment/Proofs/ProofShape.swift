@@ -45,17 +45,17 @@ public struct ProofShape {
         }
     }
 
-    /// By its header, which is a JSON object in base64, and the point behind it.
+    /// Whether the header is a JSON object in base64, with a point behind it.
     private static func isJWS(_ text: String) -> Bool {
         text.utf8.starts(with: "ey".utf8) && text.utf8.contains(UInt8(ascii: "."))
     }
 
-    /// As JSON text, or that in base64.
+    /// Reads the envelope from JSON text, or from base64 of it.
     private static func envelope(in text: String) -> (envelope: UnityEnvelope, payload: String)? {
         let bytes: [UInt8]?
         switch text.utf8.first {
         case UInt8(ascii: "{"): bytes = Array(text.utf8)
-        // How `{` begins in base64.
+        // The byte is that with which `{` begins in base64.
         case UInt8(ascii: "e") where !text.utf8.contains(UInt8(ascii: ".")): bytes = Base64.decode(text.utf8)
         default: bytes = nil
         }
@@ -65,13 +65,13 @@ public struct ProofShape {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Of a JWS, whose alphabet has none: some mailers and columns wrap it.
+    /// A JWS without blanks, which its alphabet lacks: some mailers and columns wrap it.
     private static func withoutBlanks(_ text: String) -> String {
         guard text.utf8.contains(where: isBlank) else { return text }
         return String(decoding: text.utf8.filter { !isBlank($0) }, as: UTF8.self)
     }
 
-    /// Without blanks and one pair of quotes around it.
+    /// The text without blanks and one pair of quotes around it.
     private static func withoutFrame(_ text: String) -> String {
         func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
             var rest = bytes.drop(while: isBlank)

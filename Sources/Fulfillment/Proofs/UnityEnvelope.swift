@@ -1,7 +1,7 @@
 import Encodings
 import NamesAndTimes
 
-/// What Unity IAP hands to a game in place of a receipt: `Product.receipt`, an object with `Store`, `TransactionID` and
+/// The object that Unity IAP gives a game in place of a receipt: `Product.receipt` with `Store`, `TransactionID` and
 /// `Payload` (source: Unity's manual, "Purchase receipts").
 public struct UnityEnvelope: Sendable, Equatable {
     /// Nil where it names none.
@@ -10,7 +10,7 @@ public struct UnityEnvelope: Sendable, Equatable {
     public let transactionID: String?
 
     static let members = ["Store", "TransactionID", "Payload"]
-    /// As Unity names Apple's two.
+    /// Unity's names of Apple's two stores.
     private static let appleStores = ["appleappstore", "macappstore"]
 
     /// Nil where it may be the envelope of a proof that lists these purchases.

@@ -1,4 +1,4 @@
-/// What of Apple's word cannot be read here.
+/// The causes for data of Apple's that cannot be read here.
 extension Cause {
     private static let namelessCode = "nameless_purchase"
 

@@ -3,12 +3,12 @@ import NamesAndTimes
 /// The answer that Apple gets about a refund request now (docs/contract/catalog.md).
 public enum ConsumptionDecision: Sendable, Equatable {
     case answer(ConsumptionAnswer)
-    /// It is not certain yet that the inventory service has the grant.
+    /// The inventory service may not have the grant yet.
     case wait
     case end(ConsumptionResult)
 }
 
-/// How a refund request ended.
+/// The result of a refund request.
 public enum ConsumptionResult: String, Sendable, CaseIterable {
     case accepted
     /// Apple will never take the answer.
@@ -26,13 +26,13 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
 extension LeasedRefundRequest {
     /// - Parameter catalog: says whether, and what where the game said nothing.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
-        // What was looked at again for as long as Apple takes an answer was never there.
+        // A transaction that did not appear for as long as Apple takes an answer was never there.
         guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }
         guard let app = catalog.apps[request.bundleID], app.serverAPI != nil, let policy = app.announcements.consumption
         else {
             return .end(.notConfigured)
         }
-        // That the catalog has a policy says that the players agreed.
+        // The catalog's policy itself says that the players agreed.
         guard report?.isConsented ?? true else { return .end(.notConsented) }
         let isDelivered: Bool
         switch delivery {
@@ -44,7 +44,7 @@ extension LeasedRefundRequest {
         }
         let kind = request.kind ?? app.products[request.productID]?.kind
         let isAutoRenewable = kind == .autoRenewableSubscription
-        // Of what was not delivered nothing is used up. Apple takes no share of a subscription.
+        // Nothing of an undelivered purchase is used up. Apple takes no share of a subscription.
         let consumed = isAutoRenewable ? nil : isDelivered ? report?.consumedMilliPercent : 0
         var preference = report?.refundPreference ?? policy.refundPreference
         if preference == .decline, !isDelivered { preference = nil }

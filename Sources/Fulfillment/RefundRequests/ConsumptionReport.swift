@@ -1,7 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// What the game says of a transaction whose refund was, or may be, asked for. What it leaves out is the catalog's.
+/// The game's report of a transaction whose refund was, or may be, asked for. The catalog decides what the report
+/// leaves out.
 public struct ConsumptionReport: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -25,7 +26,7 @@ public struct ConsumptionReport: Sendable, Equatable {
 
     /// All that was bought is used up.
     static let wholeInMilliPercent: Int32 = 100_000
-    /// For how long one is kept that comes before Apple's question.
+    /// The days that a report waits for Apple's question.
     public static let keptDays: Int32 = 30
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, content: Content = Content()) {

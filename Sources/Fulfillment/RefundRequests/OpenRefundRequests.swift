@@ -10,7 +10,7 @@ public protocol OpenRefundRequests: Sendable {
     ///   - now: of such events.
     func leaseDueRequests(limit: Int, waitSeconds: Double, at now: Timestamp) async throws -> [LeasedRefundRequest]
 
-    /// It is over. Nothing happens where the lease is gone. Throws where the database is out of reach.
+    /// Ends a request. Nothing happens where the lease is gone. Throws where the database is out of reach.
     /// - Parameter answer: what Apple was told last, if anything.
     func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?) async throws
@@ -20,7 +20,7 @@ public protocol OpenRefundRequests: Sendable {
     /// - Parameter countsAsTry: false where there was nothing to try yet.
     func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws
 
-    /// As if it had never been leased. Throws where the database is out of reach.
+    /// Releases the row as if it had never been leased. Throws where the database is out of reach.
     func release(_ request: LeasedRefundRequest) async throws
 
     /// Makes durable what the game said, in its order, and lets requests that wait for it be due. Throws where the
@@ -50,7 +50,7 @@ public struct LeasedRefundRequest: Sendable, Equatable {
     public let delivery: Delivery
     /// Nil where the game has said nothing.
     public let report: ConsumptionReport.Content?
-    /// So far, with this one.
+    /// The number of tries so far, with this one.
     public let tries: Int
     /// Names the lease: when it is due again, in microseconds since 1970.
     public let lease: Int64

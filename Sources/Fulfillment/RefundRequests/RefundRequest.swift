@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// A player asks Apple for a refund, and Apple asks what became of the purchase (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {
-    /// How long Apple takes an answer, from `signedDate` on. Milliseconds: twelve hours.
+    /// The time that Apple takes an answer, from `signedDate` on. Milliseconds: twelve hours.
     public static let answerMilliseconds: Int64 = 12 * 3_600_000
 
     /// The notification's UUID.
@@ -12,7 +12,7 @@ public struct RefundRequest: Sendable, Equatable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
     public let productID: ProductID
-    /// What Apple signed of the product's type; nil where it did not.
+    /// The product's type that Apple signed; nil without one.
     public var kind: ProductKind?
     /// The id of the period that it is about, nil where it is about none: the period may be in the ledger under another id.
     public var period: StoreTransactionID?

@@ -2,11 +2,11 @@ import NamesAndTimes
 
 /// A purchase that Apple vouches for and that the player who paid did not get: a rule refused it, or its submission is parked.
 public struct UndeliveredPurchase: Sendable, Equatable {
-    /// Of a submission; a receipt may tell of hundreds.
+    /// The most purchases of a submission; a receipt may list hundreds.
     static let mostOfSubmission = 20
-    /// For so long they are kept: Apple asks about a refund within weeks.
+    /// The days that they are kept: Apple asks about a refund within weeks.
     public static let keptDays: Int32 = 180
-    /// In place of a reason, of one whose submission is parked.
+    /// Stands for a reason if the submission is parked.
     public static let parked = "parked"
 
     /// Reasons of rules that leave the player who paid without the purchase. Not those of what another player owns or
@@ -33,7 +33,7 @@ public struct UndeliveredPurchase: Sendable, Equatable {
         doubtedToken: AccountTokenKey? = nil
     ) {
         guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
-            // What every database takes, and Apple's are: a row that is refused would hold up the decision.
+            // Every database takes sound ids, and Apple's are sound: a refused row would hold up the decision.
             TransactionIDText.isSound(purchase.transactionID.text),
             TransactionIDText.isSound(purchase.originalTransactionID.text),
             purchase.productID.text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
@@ -58,11 +58,11 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     }
 }
 
-/// By what a refused purchase counts as its player's.
+/// The terms by which a refused purchase counts as its player's.
 public struct UndeliveredTerms: Sendable {
     /// A receipt, or a signature that is proven: a bare id proves no possession.
     public let provesPossession: Bool
-    /// What was bought before was delivered by another system, if at all.
+    /// The app's cutover: another system delivered earlier purchases, if at all.
     public let cutover: Timestamp?
 
     public init(provesPossession: Bool, cutover: Timestamp?) {
@@ -72,7 +72,7 @@ public struct UndeliveredTerms: Sendable {
 }
 
 extension PendingDecision {
-    /// What the rules refused of it, and its player paid for.
+    /// The purchases that the rules refused and the player paid for.
     public func undelivered(after settlement: Settlement) -> [UndeliveredPurchase] {
         guard let terms = undeliveredTerms, settlement.outcomes.contains(where: { $0.isOfUndelivered }) else {
             return []
@@ -112,8 +112,8 @@ extension PendingDecision {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
     }
 
-    /// Whether what is refused for its binding may be the player's: nothing that is known here names another. What the database
-    /// knows of the token is looked up with the row.
+    /// Whether what is refused for its binding may be the player's: nothing that is known here names another. The
+    /// database's facts about the token are looked up with the row.
     fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
         guard judged.verdict == .reject(.bindingMismatch) else { return false }
         guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }
@@ -134,7 +134,7 @@ extension HoldDecision {
 }
 
 extension ParkingSubmission {
-    /// What a proven proof tells of, but for what is another account's.
+    /// The purchases of a proven proof, except another account's.
     /// - Parameter cutover: what was bought before was delivered by another system, if at all.
     static func undelivered(
         _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission

@@ -1,4 +1,4 @@
-/// Which mistake or finding stands behind a reason: events repeat its code as `detail_code`, and its sentence as `detail`.
+/// The mistake or finding behind a reason: events repeat its code as `detail_code`, and its sentence as `detail`.
 ///
 /// Codes are lower-case words with underscores and never change their meaning; the contract page lists each. A sentence says
 /// what the thing looks like, what was expected and what to change. It holds nothing of a submission, so no secret.

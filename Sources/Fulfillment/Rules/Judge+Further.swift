@@ -1,11 +1,11 @@
 import NamesAndTimes
 
-/// What a receipt does not tell, and the App Store Server API does.
+/// Judges by facts that a receipt lacks and the App Store Server API has.
 extension Judge {
     /// A younger purchase is granted without a look: a refund takes Apple longer. An hour.
     static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// So long before or after the receipt was made a purchase was bought that counts as if it were in the receipt. The
-    /// client may have kept the one or the other for a while. An hour.
+    /// The longest time between the receipt and a purchase that counts as if it were in the receipt. The client may
+    /// have kept the one or the other for a while. An hour.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
     /// Nil where nothing can be asked: then no purchase of the product counts but those in the receipt.
@@ -19,14 +19,14 @@ extension Judge {
                 bought: Self.earlyFinish(of: createdAt)))
     }
 
-    /// When a purchase was bought that counts as if it were in a receipt of that time.
+    /// Returns the purchase times that count as if they were in a receipt of that time.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
-    /// Those of an account's purchases that count as if they were in the receipt. The bounds keep an old receipt from
-    /// claiming what its account bought earlier, or buys later.
+    /// Returns those of an account's purchases that count as if they were in the receipt. The bounds keep an old
+    /// receipt from claiming what its account bought earlier, or buys later.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -65,8 +65,8 @@ extension GenuineReceipt {
             || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }
     }
 
-    /// With what Apple told of single transactions in place of what the receipt says of them, and with purchases that
-    /// count as if they were in it.
+    /// Completes the receipt with Apple's view of single transactions, and with purchases that count as if they were in
+    /// it.
     func completed(by further: FurtherAnswers, adding others: [StorePurchase]) -> GenuineReceipt {
         guard !others.isEmpty || !further.lookedUp.isEmpty else { return self }
         var completed = GenuineReceipt(

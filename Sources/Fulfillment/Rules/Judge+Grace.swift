@@ -5,7 +5,8 @@ extension Judge {
     /// Apple's longest grace period, and some: what ended before has none.
     static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
 
-    /// When access by a period ends: its own end, or the end of the grace period that follows it, where one is known.
+    /// Returns the end of access by a period: its own end, or the end of the grace period that follows it, if one is
+    /// known.
     func accessEnd(
         of purchase: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> Timestamp? {
@@ -21,11 +22,11 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// What has to be asked before a period is refused as over; nil where it is known, or nobody can tell.
+    /// The question to ask before a period is refused as over; nil if the answer is known, or nobody can tell.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {
-        // Without the API the ledger may know it, of notifications.
+        // The ledger may know it from notifications, without the API.
         guard app.serverAPI != nil || app.followsRenewals else { return nil }
         let open = judged.first { one in
             guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// What Apple has signed is never refused for an answer that says nothing of it. Apple is asked for it by name; where nobody
-/// can tell, it waits.
+/// Never refuses a purchase that Apple has signed because an answer leaves it out. Apple is asked for it by name; where
+/// nobody can tell, it waits.
 extension Judge {
     enum SignedWord {
         /// Apple's answer, with what it had left out.
@@ -20,7 +20,7 @@ extension Judge {
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
         if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
-            // What it lists cannot be read here.
+            // The listed purchases cannot be read here.
             return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
         }
         let unasked = leftOut.map(\.transactionID).filter { further.named[$0] == nil }
@@ -53,7 +53,7 @@ extension Judge {
             bundleID: submission.bundleID, environment: environment, purchases: [], createdAt: signed.signedAt)
     }
 
-    /// Of what Apple signed: all of it where the answer has no purchase, and else those of the submitted product where the
+    /// Returns the signed purchases: all if the answer has no purchase, else those of the submitted product if the
     /// answer has none of that.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
         guard let signed, case .receipt = submission.proof else { return [] }

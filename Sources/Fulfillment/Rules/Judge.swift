@@ -3,7 +3,7 @@ import NamesAndTimes
 /// Applies the rules that Apple's answer, or a proof that is enough by itself, and the catalog decide.
 /// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments, the same judgement.
 public struct Judge: Sendable {
-    /// How often Apple is asked before an answer that it may change is believed.
+    /// The number of times that Apple is asked before an answer that it may change is believed.
     public static let triesInDoubt = 3
     /// The same for a transaction that neither environment knows: a fresh one may be unknown for a day.
     public static let triesForUnknownTransaction = 8
@@ -14,16 +14,16 @@ public struct Judge: Sendable {
     let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
-    /// What the proof says of itself, where Apple signed it; nil where it is not proven, or nothing in it can be read.
+    /// The content of a proven proof; nil if it is not proven, or nothing in it can be read.
     let signed: ProofContent?
     /// Apple called it genuine before, so that it was held.
     let wasGenuine: Bool
-    /// What an operator has let pass: no hold is made for these.
+    /// The reasons that an operator waived: they make no hold.
     public let waived: Set<Reason>
     /// Nil where it was submitted.
     public let announced: AnnouncedTerms?
-    /// A grant of it may have been told of, and be lost: that it was refunded, or given up for another plan, is no verdict by itself
-    /// then.
+    /// A grant of it may have been published, and be lost: that it was refunded, or given up for another plan, is no
+    /// verdict by itself then.
     let isDecidedAgain: Bool
 
     /// - Parameters:
@@ -160,7 +160,7 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    /// What may have become of a purchase after it was granted.
+    /// The reasons that a purchase may have got after it was granted.
     private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
 
     private func isWaived(_ reason: Reason) -> Bool {

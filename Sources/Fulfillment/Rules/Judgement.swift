@@ -1,4 +1,4 @@
-/// What the rules make of Apple's answer, before it is settled against the ledger.
+/// The result of the rules for Apple's answer, before it is settled against the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
     /// Apple may change the answer: ask again, then believe it.
@@ -9,7 +9,7 @@ public enum Judgement: Sendable, Equatable {
     case blocked(AppleAnswer.Blockage)
 }
 
-/// What the rules decided, which no rule takes back. What the ledger knows of a purchase still comes before it.
+/// The decision of the rules, which no rule takes back. The ledger's facts about a purchase still come before it.
 public enum Verdict: Sendable, Equatable {
     /// The submission as a whole, with every purchase that Apple told.
     case whole(Reason, [StorePurchase])
@@ -23,7 +23,7 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
-    /// How many `purchases` are, which makes no copies of them.
+    /// The number of `purchases`, which makes no copies of them.
     public var purchaseCount: Int {
         switch self {
         case .whole(_, let purchases): purchases.count
@@ -46,12 +46,12 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let dailyLimit: Int?
     public var origin = Origin.receipt
 
-    /// Where Apple listed a purchase.
+    /// The place where Apple listed a purchase.
     public enum Origin: Sendable {
         case receipt
-        /// In `latest_receipt_info` only: what the account of a receipt with subscriptions bought since.
+        /// The purchase is in `latest_receipt_info` only: the account of a receipt with subscriptions bought it since.
         case latest
-        /// In the account's history, which was asked because the receipt lacks the product.
+        /// The purchase is in the account's history, which was asked because the receipt lacks the product.
         case history
     }
 

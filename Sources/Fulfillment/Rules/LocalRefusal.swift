@@ -9,7 +9,7 @@ public struct LocalRefusal: Sendable, Equatable {
     public let reason: String
     public let detailCode: String
     public let detail: String
-    /// When the event occurred, by RFC 3339.
+    /// The time of the event, by RFC 3339.
     public let occurredAt: String
 
     public init(

@@ -7,11 +7,11 @@ public final class ParsedProof: Sendable, Equatable {
     public let digest: Digest256
     public let material: Material
     public let signature: Signature
-    /// What it says of itself; nil where it says nothing that can be read, as a bare transaction id.
+    /// The proof's own content; nil if it has none that can be read, as a bare transaction id.
     public let content: ProofContent?
-    /// Why its signature is forged; nil where it is not, or where nothing more is known.
+    /// The reason why its signature is forged; nil if it is not, or nothing more is known.
     public let forgery: Cause?
-    /// What had to be done to its text; nil where it was sent as it is.
+    /// The repair of its text; nil if it was sent intact.
     public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
@@ -48,27 +48,28 @@ public final class ParsedProof: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// For an older JWS Apple is asked, where the app has credentials: it does not show a later refund. An hour.
+    /// The age from which Apple is asked about a JWS, if the app has credentials: an older JWS does not show a later
+    /// refund. An hour.
     public static let freshMilliseconds: Int64 = 3_600_000
-    /// Of a proven receipt that is looked up in the ledger by its purchases.
+    /// The most purchases of a proven receipt that is looked up in the ledger by them.
     public static let maximumRecalledPurchases = 500
 
-    /// What the proof is enough for by itself: judged as if Apple had said it. Nil where Apple has to be asked.
+    /// The evidence of a proof that is enough by itself: judged as if Apple had given it. Nil where Apple has to be
+    /// asked.
     public func sufficientEvidence(for app: AppPolicy, now: Timestamp) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
         switch material {
         case .receipt: return app.verification == .local ? evidence : nil
         case .signedTransaction:
             guard app.serverAPI != nil else { return evidence }
-            // What cannot be read of it Apple may tell by name.
+            // Apple may name an unreadable fact.
             guard evidence.isReadable else { return nil }
             return app.verification == .local || isFresh(now) ? evidence : nil
         case .transactionID: return nil
         }
     }
 
-    /// What Apple is asked where the proof is not enough by itself. Nil where that takes credentials that the app
-    /// lacks.
+    /// The question to Apple if the proof is not enough by itself. Nil where that takes credentials that the app lacks.
     public func question(for app: AppPolicy) -> VerificationRequest.Subject? {
         switch material {
         case .receipt(let text): return .receipt(text, sharedSecretSetting: app.sharedSecretSetting)
@@ -79,8 +80,8 @@ extension ParsedProof {
         }
     }
 
-    /// What follows without Apple where the ledger has all of its purchases. Nil where Apple may know of more: new
-    /// periods of a subscription appear behind the same bytes.
+    /// The evidence that decides without Apple if the ledger has all of its purchases. Nil where Apple may know of
+    /// more: new periods of a subscription appear behind the same bytes.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
             (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)
@@ -104,7 +105,7 @@ extension ParsedProof {
         }
     }
 
-    /// In base64; nil where it is none.
+    /// The receipt in base64; nil if it is none.
     public var receipt: String? {
         if case .receipt(let text) = material { text } else { nil }
     }
@@ -114,7 +115,7 @@ extension ParsedProof {
         signature == .proven && content?.bundleID == bundleID
     }
 
-    /// What a proven proof tells by itself; nil where it does not tell enough.
+    /// The evidence in a proven proof; nil if it lacks something.
     public var evidence: GenuineReceipt? {
         guard signature == .proven, var receipt = content?.asReceipt else { return nil }
         if case .receipt = material { receipt.createdAt = content?.signedAt }

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What a receipt or a signed transaction says of itself: worth as much as its signature.
+/// The content of a receipt or a signed transaction: worth as much as its signature.
 public struct ProofContent: Sendable, Equatable {
     /// Nil where it names none.
     public var bundleID: BundleID?
@@ -12,7 +12,7 @@ public struct ProofContent: Sendable, Equatable {
     /// False where something in it is beyond our reading: Apple can tell what it is.
     public var isComplete: Bool
     public var holdsAutoRenewable: Bool
-    /// When Apple signed it.
+    /// The time at which Apple signed it.
     public var signedAt: Timestamp?
 
     public init(
@@ -28,8 +28,9 @@ public struct ProofContent: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// As Apple would tell it; nil where it does not tell enough. Without a known environment nothing is granted: a
-    /// sandbox purchase costs nothing. Of purchases that cannot be read nothing is, so that either environment will do.
+    /// The content in the form of Apple's answer; nil if it lacks something. Without a known environment nothing is
+    /// granted: a sandbox purchase costs nothing. Of purchases that cannot be read nothing is, so that either
+    /// environment will do.
     public var asReceipt: GenuineReceipt? {
         let known = environment ?? (isNothingReadable ? .production : nil)
         guard isComplete, let bundleID, let environment = known else { return nil }

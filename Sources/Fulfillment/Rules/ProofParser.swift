@@ -12,7 +12,7 @@ public protocol ProofParser: Sendable {
 }
 
 public enum ProofReading: Sendable, Equatable {
-    /// Not what it is said to be: `malformed_receipt`.
+    /// The text is not of the kind that its field says: `malformed_receipt`.
     case unreadable(Cause)
     /// Content is nil where the signature is forged and nothing else can be read. The cause says why it is forged.
     case read(ProofContent?, ParsedProof.Signature, cause: Cause? = nil)
@@ -25,7 +25,7 @@ public enum ProofReading: Sendable, Equatable {
 public struct DecodedProof: Sendable {
     public let digest: Digest256
     public let material: ParsedProof.Material
-    /// Of a receipt; empty for the others.
+    /// The bytes of a receipt; empty for other proofs.
     private let bytes: [UInt8]
 
     /// Nil where a receipt is not base64.
@@ -47,13 +47,13 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// As one of which only Apple can tell what it is. Nil unless it has the form of a receipt: PKCS #7 or a property list.
+    /// The proof as one that only Apple can judge. Nil unless it has the form of a receipt: PKCS #7 or a property list.
     func doubted(_ content: ProofContent? = nil) -> ParsedProof? {
         guard case .receipt = material, hasReceiptForm else { return nil }
         return ParsedProof(digest: digest, material: material, signature: .notProvable, content: content)
     }
 
-    /// By its first octets: an ASN.1 sequence, or one of the forms of a property list.
+    /// Whether the first octets are an ASN.1 sequence, or one of the forms of a property list.
     private var hasReceiptForm: Bool { Self.hasReceiptForm(bytes) }
 
     static func hasReceiptForm(_ bytes: [UInt8]) -> Bool {
@@ -84,7 +84,7 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// It is none of the proofs that are known.
+    /// The text is none of the known proofs.
     public struct Malformed: Error {
         public let cause: Cause
     }
@@ -95,14 +95,14 @@ extension Base64 {
     /// goes on to Apple. That is `text` itself, at less cost, where it is that already.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
         func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-            // Without an early exit, so that many bytes are looked at in one step.
+            // The loop has no early exit, so that many bytes are looked at in one step.
             var other: UInt8 = 0
             for byte in bytes {
                 other |=
                     (byte <= 0x20 ? 1 : 0) | (byte == UInt8(ascii: "-") ? 1 : 0) | (byte == UInt8(ascii: "_") ? 1 : 0)
             }
             guard bytes.count == (decoded.count + 2) / 3 * 4, other == 0 else { return false }
-            // Of a group that is not full, some last bits decode to nothing: there are several ways to write them.
+            // Some last bits of a group that is not full decode to nothing: there are several ways to write them.
             let rest = decoded.count % 3
             return rest == 0 || bytes.suffix(4).elementsEqual(encode(Array(decoded.suffix(rest))).utf8)
         }

@@ -2,14 +2,14 @@ import NamesAndTimes
 
 /// One rule that the catalog and Apple's answer decide for a purchase.
 struct PurchaseRule: Sendable {
-    /// What a rule looks at.
+    /// The facts that a rule reads.
     struct Facts {
         let judge: Judge
         let purchase: StorePurchase
         /// Nil where the catalog does not have it.
         let product: Product?
         let receipt: GenuineReceipt
-        /// Of a subscription's period, with its grace period where one is known.
+        /// The end of a subscription's period, with its grace period if one is known.
         let accessEnd: Timestamp?
 
         var app: AppPolicy { judge.app }
@@ -19,7 +19,7 @@ struct PurchaseRule: Sendable {
         case reject
         /// Unless an operator has waived the reason.
         case hold
-        /// Whatever an operator waives: it may end only by another answer of Apple's.
+        /// The hold stays whatever an operator waives: only another answer of Apple's may end it.
         case holdAlways
     }
 
@@ -48,7 +48,7 @@ struct PurchaseRule: Sendable {
         PurchaseRule(reason: reason, effect: .holdAlways, fails: fails)
     }
 
-    /// In the contract's order: the first that fails is the verdict.
+    /// The rules in the contract's order: the first that fails is the verdict.
     static let all: [PurchaseRule] = [
         .reject(.bindingMismatch) { $0.isBoundElsewhere },
         .reject(.upgraded) { $0.purchase.isUpgraded },
@@ -84,7 +84,7 @@ extension PurchaseRule.Facts {
         return type.kind != product.kind
     }
 
-    /// What cannot be read is not absent.
+    /// An unreadable token is not absent.
     fileprivate var lacksRequiredToken: Bool {
         app.accountToken == .require && purchase.appAccountToken == nil
             && !purchase.isUnreadable("appAccountToken", "app_account_token")
@@ -99,7 +99,7 @@ extension PurchaseRule.Facts {
         product.map { $0.isRetired && $0.onRetired == action } ?? false
     }
 
-    /// What Apple says of the currency counts before what the client says; a currency that neither names is admitted.
+    /// Apple's currency counts before the client's; if neither names one, the purchase passes.
     fileprivate var isInAnotherCurrency: Bool {
         guard let currency = purchase.currency ?? judge.submission.currency, let admitted = app.currencies else {
             return false

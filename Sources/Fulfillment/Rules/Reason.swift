@@ -1,4 +1,4 @@
-/// Why something was rejected, held or revoked: the codes of docs/contract/reasons.md.
+/// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md.
 public enum Reason: String, Sendable, CaseIterable {
     case malformedSubmission = "malformed_submission"
     case unknownApp = "unknown_app"

@@ -4,9 +4,9 @@ import NamesAndTimes
 /// record's time that is missing, lies ahead, or is before what the record carries cannot be true. Then the time counts at
 /// which the submission was taken.
 public struct RecordTime: Sendable, Equatable {
-    /// As the record has it; nil where it has none, or where that lies ahead.
+    /// The record's timestamp; nil if it has none, or one in the future.
     private let told: Timestamp?
-    /// When the submission was first taken: while nothing was kept of it, that is now.
+    /// The time at which the submission was first taken: while nothing was kept of it, that is now.
     private let taken: Timestamp
     private let now: Timestamp
 
@@ -19,18 +19,18 @@ public struct RecordTime: Sendable, Equatable {
         self.now = now
     }
 
-    /// By which a purchase is judged.
+    /// Returns the time by which a purchase is judged.
     /// - Parameter carriedAt: no record that carries the purchase can be older.
     public func judging(since carriedAt: Timestamp) -> Timestamp {
         [told, taken].compactMap(\.self).first { $0 >= carriedAt } ?? now
     }
 
-    /// By which it is judged that Apple told of by itself: then the time is Apple's.
+    /// The time by which an announced purchase is judged: it is Apple's.
     var ofNotice: Timestamp { told ?? now }
 }
 
 extension Judge {
-    /// By which a purchase of `receipt` is judged.
+    /// Returns the time by which a purchase of `receipt` is judged.
     ///
     /// The receipt was made behind all that it holds, so that its newest purchase tells of the record's time too. What Apple
     /// tells beside that was perhaps bought later, and says nothing of it.

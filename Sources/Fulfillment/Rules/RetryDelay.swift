@@ -1,10 +1,10 @@
 import NamesAndTimes
 
-/// When an undecided submission is asked for again: exponential with full jitter.
+/// The delay before an undecided submission is asked for again: exponential with full jitter.
 public struct RetryDelay: Sendable, Equatable {
     public var initialSeconds: Double
     public var maximumSeconds: Double
-    /// Over which Apple is asked `Judge.triesInDoubt` times for an answer that it may change.
+    /// The seconds over which Apple is asked `Judge.triesInDoubt` times for an answer that it may change.
     public var doubtSeconds: Double
 
     public init(initialSeconds: Double = 0.5, maximumSeconds: Double = 300, doubtSeconds: Double = 600) {
@@ -37,7 +37,7 @@ public struct RetryDelay: Sendable, Equatable {
     /// Seconds before a doubtful answer is asked for again: the tries are spread evenly over `doubtSeconds`.
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
 
-    /// Over which a transaction that neither environment knows is asked for, in seconds.
+    /// The seconds over which a transaction that neither environment knows is asked for.
     static let unknownTransactionSeconds = 86_400.0
 
     /// Seconds before a transaction that neither environment knows is asked for again. Each wait is four times the one

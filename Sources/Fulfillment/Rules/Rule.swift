@@ -3,21 +3,23 @@
 /// `Screening`, `Judge` and the settlement check in this order, and `receiptd inspect` tells by it which rules a
 /// decision passed. RuleOrderTests compares all of them with one another and with the contract.
 public enum Rule {
-    /// Of the submission as a whole, before anyone is asked: `Screening`.
+    /// The rules of the submission as a whole, before anyone is asked: `Screening`.
     public static let local: [Reason] = [
         .unknownApp, .malformedReceipt, .foreignApp, .unauthenticReceipt, .sandboxNotAllowed,
     ]
 
-    /// Of the submission as a whole: the local ones, the limit of what waits, then Apple's answer (`Judge`).
+    /// The rules of the submission as a whole: the local ones, the limit of parked proofs, then Apple's answer
+    /// (`Judge`).
     public static let ofSubmission: [Reason] =
         local + [
             .tooManyWaiting, .accountNotFound, .transactionNotFound, .noPurchase, .productMismatch, .refusedByApple,
         ]
 
-    /// Of each transaction, by what the ledger knows of it.
+    /// The rules of each transaction that the ledger's rows decide.
     public static let ofOwnership: [Reason] = [.ownershipDisputed, .ownedByOtherPlayer, .alreadyGranted]
 
-    /// Of each transaction: its ownership, the judge's rules (an operator's revocation comes right after Apple's), then the ledger's count.
+    /// The rules of each transaction: its ownership, the judge's rules (an operator's revocation comes right after
+    /// Apple's), then the ledger's count.
     public static let ofTransaction: [Reason] =
         ofOwnership + PurchaseRule.reasons.flatMap { $0 == .cancelled ? [$0, .revokedByOperator] : [$0] } + [
             .dailyLimit

@@ -1,11 +1,11 @@
 import NamesAndTimes
 
-/// What can be said of a submission before anyone is asked: the contract's local reasons, in their order.
+/// The decision on a submission before anyone is asked: the contract's local reasons, in their order.
 public enum Screening: Sendable, Equatable {
     /// Decided here and now. It costs no request and touches no table.
     /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
     case rejected(Refusal, proof: Digest256?)
-    /// For the ledger to settle: by the proof where that is enough by itself, else by what Apple says of it.
+    /// The submission goes on to the ledger: by the proof if that is enough by itself, else by Apple's answer.
     case admitted(ParsedProof)
     /// The proof needs credentials that the app does not have: it waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
@@ -79,8 +79,8 @@ public enum Screening: Sendable, Equatable {
         throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
     }
 
-    /// What the proof says against itself counts whatever its signature is worth: no sender gains by a lie about the
-    /// app or the sandbox. What it says in its own favour is never looked at here.
+    /// A proof that names another app or the sandbox is refused whatever its signature is worth: no sender gains by
+    /// lying about these. Its words in its own favour never count here.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
@@ -114,8 +114,8 @@ extension AppPolicy {
         foreignness(of: told, toldAppleID, in: environment) != nil
     }
 
-    /// By what is told of the app it is another one's; nil where it is this one's. What is not told is not another's;
-    /// Apple's number of the app counts in Production only, and where it is not 0.
+    /// By what is told of the app it is another one's; nil where it is this one's. An absent value is not another's;
+    /// Apple's number of the app counts in Production only, and if it is not 0.
     private func foreignness(
         of told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?
     ) -> Cause? {

@@ -13,12 +13,12 @@ public struct DeadLetter: Sendable, Equatable {
     public let reason: Reason
     /// One sentence for people. Never holds the record's content.
     public let detail: String
-    /// What its answer says; its sentence holds none of the record's content.
+    /// The cause in its answer; its sentence holds none of the record's content.
     public let cause: Cause
-    /// Who can be told, where player and submission could be read and no signature is wrong.
+    /// The sender to answer, if player and submission could be read and no signature is wrong.
     public let sender: Sender?
 
-    /// Where it replaces several records: the offset of the last one.
+    /// The offset of the last record, if the letter replaces several.
     public let lastOffset: Int64?
 
     /// - Parameter code: of the cause; nil where nothing more is known than the reason.

@@ -2,7 +2,7 @@ import Encodings
 
 /// A member of a submission's object that means nothing, and whose name is almost that of one that does.
 public struct MisspeltMember: Sendable, Equatable {
-    /// As it was sent: letters, digits, blanks, points, dashes and underscores only.
+    /// The name as it was sent, if it has letters, digits, blanks, points, dashes and underscores only.
     public let name: String
     /// The member that it is near.
     public let known: String
@@ -10,7 +10,7 @@ public struct MisspeltMember: Sendable, Equatable {
     /// Names longer than this are near nothing.
     private static let maximumLength = 40
 
-    /// In the order of the object, at most one for each known name; empty where `value` is no JSON object.
+    /// Returns them in the order of the object, at most one for each known name; empty if `value` is no JSON object.
     /// - Parameter value: a record's value.
     public static func all(in value: [UInt8]) -> [MisspeltMember] {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else { return [] }
@@ -30,7 +30,7 @@ public struct MisspeltMember: Sendable, Equatable {
         SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
         uniquingKeysWith: { first, _ in first })
 
-    /// In lower case without what joins words. Nil where the name has other characters.
+    /// The name in lower case, without joining characters. Nil where the name has other characters.
     private static func bare(_ name: String) -> String? {
         guard name.utf8.count <= maximumLength else { return nil }
         var bare: [UInt8] = []

@@ -28,7 +28,7 @@ public enum RecordForm: Sendable, CaseIterable {
         (.submission, ["submission_id", "receipt_data", "signed_transaction"]),
     ]
 
-    /// With an article, and the setting that names its topic.
+    /// The name with an article, and the setting that names its topic.
     private var words: (name: String, setting: String) {
         switch self {
         case .submission: ("a submission", "KAFKA_SUBMISSIONS_TOPIC")

@@ -8,7 +8,7 @@ import Encodings
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
-    /// What a topic holds, as `v2` names it whatever the topic is called.
+    /// The kind of a topic's records, as `v2` names it whatever the topic is called.
     public enum Kind: String, Sendable, CaseIterable {
         case submissions = "receipt-submissions"
         case accounts = "player-accounts"
@@ -69,7 +69,7 @@ public struct RecordSignature: Sendable {
         return accepted
     }
 
-    /// What a sender puts into the header: under the first secret. Nil where there is none.
+    /// The header that a sender writes, under the first secret. Nil where there is none.
     /// - Parameter key: the record's; nil counts as empty.
     public func header(ofKey key: [UInt8]?, value: [UInt8]) -> [UInt8]? {
         guard let secret = keys.first else { return nil }

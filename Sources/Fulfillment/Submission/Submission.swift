@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What a game server asks: verify this proof for this player.
+/// A game server's request to verify a proof for a player.
 ///
 /// A class, though it never changes: it is handed on by everything that a submission passes, and a copy of a struct of ten
 /// texts costs ten reference counts each time.
@@ -9,15 +9,15 @@ public final class Submission: Sendable, Equatable {
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let proof: Proof
-    /// What came around the proof; nil where it was sent as it is.
+    /// The envelope around the proof; nil without one.
     public let envelope: UnityEnvelope?
-    /// What the client says it bought: compared, never trusted.
+    /// The product that the client names: compared, never trusted.
     public let productID: ProductID?
     public let orderID: String?
     /// Lower case, as UUIDs compare.
     public let appAccountToken: String?
     public let deviceID: Identifier?
-    /// What the client says it paid in: used only where Apple does not say.
+    /// The currency that the client names: used only if Apple names none.
     public let currency: String?
     public let submittedAt: Timestamp?
 
@@ -48,7 +48,7 @@ public final class Submission: Sendable, Equatable {
             && left.currency == right.currency && left.submittedAt == right.submittedAt
     }
 
-    /// In base64 as sent; nil where it has none.
+    /// The receipt in base64 as sent; nil without one.
     public var receipt: String? {
         if case .receipt(let text) = proof { text } else { nil }
     }

@@ -65,7 +65,7 @@ public struct SubmissionDecoder: Sendable {
         }
     }
 
-    /// Where something is missing: the members that were perhaps meant.
+    /// Names the members that were perhaps meant, if something is missing.
     private static func hint(for fault: SubmissionFields.Fault, in value: [UInt8]) -> String {
         guard fault.code == "field_missing" || fault.code == "proof_missing" else { return "" }
         return MisspeltMember.all(in: value).map { "; \"\($0.name)\": did you mean \($0.known)?" }.joined()

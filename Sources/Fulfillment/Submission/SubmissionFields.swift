@@ -11,7 +11,7 @@ struct SubmissionFields {
 
     /// A dozen at most: looking through them costs less than hashing their names.
     private var values: [(name: Name, value: JSONValue)] = []
-    /// Which of two values would count is a guess, and a guess is a hole.
+    /// The fields that came twice: a guess about which value counts would be a hole.
     private var repeated: Set<Name> = []
 
     enum Name: String, CaseIterable {
@@ -29,7 +29,7 @@ struct SubmissionFields {
         case submittedAt = "submitted_at"
     }
 
-    /// What is not among them means nothing.
+    /// Other names mean nothing.
     static let names = JSONNames(Name.allCases.map(\.rawValue) + UnityEnvelope.members)
     private static let nameCount = Name.allCases.count
 
@@ -44,7 +44,7 @@ struct SubmissionFields {
 
     private subscript(name: Name) -> JSONValue? { values.first { $0.name == name }?.value }
 
-    /// Who sent it, where that can be read whatever else is wrong.
+    /// The sender, if it can be read whatever else is wrong.
     var sender: DeadLetter.Sender? {
         guard let submissionID = readable(.submissionID, name), let playerID = readable(.playerID, name)
         else { return nil }
@@ -112,7 +112,7 @@ struct SubmissionFields {
     }
 
     private func holdsNUL(_ text: String) -> Bool {
-        // Without an early exit, so that many bytes of a receipt are looked at in one step.
+        // The loop has no early exit, so that many bytes of a receipt are looked at in one step.
         text.utf8.withContiguousStorageIfAvailable { bytes in
             var least = UInt8.max
             for byte in bytes { least = min(least, byte) }

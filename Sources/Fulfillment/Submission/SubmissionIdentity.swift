@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 extension Submission {
-    /// What a submission is known by: bundle, player, `submission_id` and the decoded proof together. An id that a game
+    /// The identity of a submission: bundle, player, `submission_id` and the decoded proof together. An id that a game
     /// server uses again with another proof names another submission.
     public func identity(proof: Digest256) -> NameBasedUUID {
         NameBasedUUID(
@@ -10,7 +10,7 @@ extension Submission {
 }
 
 extension DeadLetter.Sender {
-    /// As far as a record that is no submission can be known.
+    /// The identity of a record that is no submission, as far as it can be known.
     public var identity: NameBasedUUID {
         NameBasedUUID("dead letter", bundleID?.text ?? "", playerID.text, submissionID.text)
     }

@@ -1,9 +1,11 @@
 /// Work on something that may have killed processes before. A death of this process counts against it only while it
-/// computes: parses, proves, judges or settles. Whoever waits for an answer says so first.
+/// computes: parses, proves, judges or settles. A task that waits for an answer says so first.
 public protocol SuspectedWork: Sendable {
-    /// It computes from now on. Returns once whoever comes next would count a death against it, or once its task is cancelled.
+    /// Notes that the record computes from now on. Returns once whoever comes next would count a death against it, or
+    /// once its task is cancelled.
     func works() async
-    /// It only waits from now on. Returns once whoever comes next would not count a death, or once its task is cancelled.
+    /// Notes that the record only waits from now on. Returns once whoever comes next would not count a death, or once
+    /// its task is cancelled.
     func waits() async
 }
 

@@ -16,17 +16,17 @@ public protocol FollowedSubscriptions: Sendable {
     /// Puts it off without an answer. Nothing where the lease is over.
     func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws
 
-    /// As if it had not been leased. Nothing where the lease is over.
+    /// Ends the lease as if there had been none. Nothing where the lease is over.
     func endLease(of leased: LeasedSubscription) async throws
 
-    /// Those of the originals that are known.
+    /// Returns those of the originals that are known.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 }
 
 /// A subscription that is due, under a lease.
 public struct LeasedSubscription: Sendable, Equatable {
     public let subscription: Subscription
-    /// In base64, where one is kept.
+    /// The receipt in base64, if one is kept.
     public let receipt: String?
     /// Tells this lease from any other of the row.
     public let lease: Int64
@@ -41,7 +41,7 @@ public struct LeasedSubscription: Sendable, Equatable {
     public var bundleID: BundleID { subscription.bundleID }
 }
 
-/// What came of asking Apple about a subscription.
+/// The result of asking Apple about a subscription.
 public struct SubscriptionCheck: Sendable {
     public let leased: LeasedSubscription
     public let findings: SubscriptionFindings
@@ -53,7 +53,7 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// Of the very subscription that was asked about: what Apple does not tell of it says that it knows nothing newer.
+    /// Whether Apple described the very subscription that was asked about: otherwise Apple knows nothing newer.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription
         return findings.facts.contains {

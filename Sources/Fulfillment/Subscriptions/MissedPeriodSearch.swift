@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// When Apple's history is looked through for periods that nobody told of, once a newer one was told.
+/// The occasion to search Apple's history for unreported periods, once a newer one was reported.
 public enum MissedPeriodSearch: Sendable {
     case never
-    /// Where the missed one may still run: what is over is no goods.
+    /// Only a missed period that may still run is searched: an ended one is no goods.
     case whileItRuns
     case always
 }

@@ -7,7 +7,7 @@ extension OutcomeEvent {
         NameBasedUUID("subscription event", Kind.subscriptionChanged.rawValue, original.text, String(revision))
     }
 
-    /// What a subscription has become.
+    /// The event of a subscription's change.
     public static func subscriptionChanged(_ subscription: Subscription, at now: Timestamp) -> OutcomeEvent {
         let kind = Kind.subscriptionChanged
         let original = subscription.originalTransactionID

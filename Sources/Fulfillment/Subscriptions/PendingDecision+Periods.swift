@@ -1,9 +1,9 @@
 extension PendingDecision {
     /// Whether the period that a fact of its evidence tells of needs no question to Apple: it is granted, waits for an
-    /// operator, or is no goods. What is refused to the submission's player may be paid by the owner.
+    /// operator, or is no goods. A period that is refused to the submission's player may be paid by the owner.
     /// - Parameter outcomes: of its purchases.
     public func bringsPeriod(of fact: SubscriptionFact, by outcomes: [TransactionOutcome]) -> Bool {
-        // It was entered when Apple told it.
+        // The period was entered with Apple's announcement.
         if announced != nil { return true }
         let transactions = Set(verdict.purchases.lazy.filter { fact.isOfPeriod(of: $0) }.map(\.transactionID))
         return outcomes.contains { outcome in

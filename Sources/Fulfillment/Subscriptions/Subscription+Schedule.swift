@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// When Apple is asked about subscriptions.
+/// The times of questions to Apple about subscriptions.
 public struct CheckSchedule: Sendable, Equatable {
     /// After a period's end, or the end of its grace, in milliseconds: Apple's own notification usually comes first.
     var afterEnd: Int64
     /// The first distance between two checks after that; each further one is twice as long.
     var firstDistance: Int64
     var longestDistance: Int64
-    /// How long after a period's end Apple is asked at most.
+    /// The longest time after a period's end that Apple is asked.
     var longest: Int64
     /// A period that begins so near to the end of the one before leaves room for none between them.
     var punctuality: Int64
@@ -67,7 +67,8 @@ extension Subscription {
         }
     }
 
-    /// When Apple is to be asked for missed periods: at once, and where a check could not, at growing distances.
+    /// Returns the time of the next question about missed periods: at once, and after a check that could not ask, at
+    /// growing distances.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)
@@ -77,7 +78,7 @@ extension Subscription {
     }
 
     private func nextCheck(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
-        // What only a transaction told of its own period says nothing of what came after it.
+        // A transaction that describes its own period only does not show a later one.
         if state.isOver, isCheck || told.stateAt != nil { return nil }
         guard let end = expiresAt else { return nil }
         let schedule = CheckSchedule.of(environment)

@@ -3,8 +3,8 @@ import NamesAndTimes
 /// A subscription of a player's as Apple last told it, and when Apple is to be asked about it.
 ///
 /// Whatever order Apple's facts come in, and however often, they end in the same subscription: a fact of a later period
-/// counts before one of an earlier period, and within a period what was told later counts. What is told of the renewal is
-/// by its own time.
+/// counts before one of an earlier period, and within a period what was told later counts. A fact about the renewal
+/// counts by its own time.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -18,9 +18,9 @@ public struct Subscription: Sendable, Equatable {
     public private(set) var graceExpiresAt: Timestamp?
     public private(set) var willRenew: Bool?
     public private(set) var renewalProductID: ProductID?
-    /// Counts what is published of it; 1 is the first. Leaps where the database was put back to an earlier state.
+    /// Counts what is published of it; 1 is the first. Leaps where the database was restored to an earlier state.
     public private(set) var revision: Int32
-    /// When Apple told each part.
+    /// The times at which Apple gave each part.
     public private(set) var told: Told
     public var check: Check
 
@@ -42,16 +42,16 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// When Apple is asked next.
+    /// The time of the next question to Apple.
     public struct Check: Sendable, Equatable {
         /// Nil: not before something tells of the subscription.
         public var dueAt: Timestamp?
         /// Checks since it last changed.
         public var tries: Int32
-        /// From when on Apple's history is to be looked through for periods that were missed, until it was read to its
-        /// end. Nil: none were.
+        /// The time from which Apple's history is to be searched for missed periods, until it was read to its end. Nil:
+        /// none were.
         public var historySince: Timestamp?
-        /// When the last period began before one that something told of which grants nothing: Apple is asked for the
+        /// The beginning of the last period before one that was reported and grants nothing: Apple is asked for the
         /// periods since. Nil once it was.
         public var periodsSince: Timestamp?
 
@@ -65,7 +65,7 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// As it was stored.
+    /// Makes the subscription from its stored form.
     public init(stored fact: SubscriptionFact, player: PlayerID, revision: Int32, told: Told, check: Check) {
         originalTransactionID = fact.originalTransactionID
         bundleID = fact.bundleID
@@ -85,7 +85,7 @@ public struct Subscription: Sendable, Equatable {
 
     /// The first that is told of it.
     /// - Parameters:
-    ///   - revision: above those that may have been told of it in a state of the database that is lost.
+    ///   - revision: above those that may have been published of it in a lost state of the database.
     ///   - bringsPeriod: whoever tells it has granted the period, or will.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
@@ -98,11 +98,11 @@ public struct Subscription: Sendable, Equatable {
         if !bringsPeriod { check.periodsSince = told.periodBeganAt }
     }
 
-    /// What a fact did to it.
+    /// The effect of a fact on it.
     public enum Hearing: Sendable, Equatable {
         /// Something newer is known, or the very same.
         case known
-        /// Told again, as it was.
+        /// The fact repeats the known state.
         case confirmed
         /// Something that is published changed: this is the next revision.
         case changed
@@ -183,7 +183,7 @@ public struct Subscription: Sendable, Equatable {
             && renewalProductID == other.renewalProductID
     }
 
-    /// What is told of the state, by what decides between two of them.
+    /// A state that a fact offers, with the values that decide between two of them.
     private struct Offered {
         let periodBeganAt: Timestamp
         let toldAt: Timestamp?
@@ -222,7 +222,7 @@ public struct Subscription: Sendable, Equatable {
 }
 
 extension SubscriptionFact {
-    /// As it was told.
+    /// The state as a fact gave it.
     public init(_ known: Subscription, toldAt: Timestamp) {
         self.init(
             originalTransactionID: known.originalTransactionID, bundleID: known.bundleID,
@@ -235,7 +235,7 @@ extension SubscriptionFact {
 }
 
 extension SubscriptionState {
-    /// In `allCases`: of two that Apple told at one time the later one here counts.
+    /// The state's place in `allCases`: of two that Apple gave at one time the later one here counts.
     fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
     /// Nothing more is to come of it by itself.

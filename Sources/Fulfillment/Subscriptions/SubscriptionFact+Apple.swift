@@ -1,7 +1,7 @@
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// What a transaction says, with what else Apple told along with it. Nil where it is no period of an auto-renewable
+    /// The facts of a transaction, with Apple's further facts beside it. Nil where it is no period of an auto-renewable
     /// subscription, or one that the player gave up for another plan.
     /// - Parameters:
     ///   - renewal: of the same subscription, signed with it.
@@ -39,11 +39,11 @@ extension SubscriptionFact {
     ) {
         let state = status ?? Self.state(type: type, subtype: subtype)
         self.init(transaction, renewal: renewal, state: state, toldAt: signedAt)
-        // It tells of the whole subscription, as of when it was signed.
+        // The fact is of the whole subscription, as of its signing time.
         isOfPeriodOnly = false
     }
 
-    /// What a type says by itself; nil: the times do.
+    /// The state that a type implies by itself; nil: the times decide.
     private static func state(type: String, subtype: String?) -> SubscriptionState? {
         switch (type, subtype) {
         case ("EXPIRED", _): .expired
@@ -69,7 +69,7 @@ extension SubscriptionFact {
         renewalProductID = renewal?.renewalProductID
     }
 
-    /// By the times that Apple told, as of when it told them.
+    /// The state by Apple's times, as of when Apple gave them.
     private static func state(
         of purchase: StorePurchase, _ renewal: RenewalInfo?, at toldAt: Timestamp
     ) -> SubscriptionState {

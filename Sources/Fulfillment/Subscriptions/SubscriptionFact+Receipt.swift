@@ -2,11 +2,11 @@ import Encodings
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// What an answer says of each subscription that it holds: its newest period, and the renewal information where
-    /// Apple sent any. Sorted by original transaction.
+    /// The facts of each subscription in an answer: its newest period, and the renewal information where Apple sent
+    /// any. Sorted by original transaction.
     /// - Parameter now: when it was answered, where Apple's answer does not say.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
-        // Which period is the newest is not known where one cannot be read.
+        // The newest period is unknown if one cannot be read.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
         let periods = receipt.purchases.filter {
             $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
@@ -14,7 +14,7 @@ extension SubscriptionFact {
         }
         guard !periods.isEmpty else { return [] }
         let toldAt = receipt.answeredAt ?? now
-        // In purchase order: the last one is the newest.
+        // The periods are in purchase order: the last one is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
@@ -29,20 +29,21 @@ extension SubscriptionFact {
 }
 
 extension AppPolicy {
-    /// What Apple signed counts before the catalog.
+    /// Apple's signed type counts before the catalog.
     public func kind(of purchase: StorePurchase) -> ProductKind? {
         if let type = purchase.type { return type.kind }
         return products[purchase.productID]?.kind
     }
 }
 
-/// What a decision's evidence tells of subscriptions, where its app follows them.
+/// The facts about subscriptions in a decision's evidence, if its app follows them.
 public struct ToldSubscriptions: Sendable, Equatable {
-    /// Of base64, in a receipt that is kept.
+    /// The longest base64 of a receipt that is kept.
     static let maximumReceiptBytes = 512 << 10
-    /// How long a receipt is kept once its subscription is over.
+    /// The days that a receipt is kept once its subscription is over.
     public static let receiptDays: Int32 = 60
-    /// How long what Apple told of a subscription without an owner is kept, from its period's begin: longer than a year.
+    /// The days that Apple's facts about a subscription without an owner are kept, from its period's begin: longer than
+    /// a year.
     public static let unownedDays: Int32 = 400
 
     public var facts: [SubscriptionFact] = []

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// What a subscription is, as Apple told it.
+/// The state of a subscription in Apple's words.
 public enum SubscriptionState: String, Sendable, CaseIterable {
     case active
     case gracePeriod = "grace_period"
@@ -21,7 +21,7 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     }
 }
 
-/// What one answer of Apple's, or one thing that Apple signed, says of a subscription.
+/// The facts about a subscription in one answer of Apple's, or in one thing that Apple signed.
 public struct SubscriptionFact: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -31,14 +31,14 @@ public struct SubscriptionFact: Sendable, Equatable {
     public var state: SubscriptionState
     public var expiresAt: Timestamp?
     public var graceExpiresAt: Timestamp?
-    /// Nil where it is not told: what was known stays.
+    /// Nil where it is not told: the known value stays.
     public var willRenew: Bool?
-    /// Nil where it is not told: what was known stays.
+    /// Nil where it is not told: the known value stays.
     public var renewalProductID: ProductID?
-    /// When Apple signed or answered it: what is older never undoes what is newer.
+    /// The time at which Apple signed or answered it: an older fact never undoes a newer one.
     public var toldAt: Timestamp
-    /// When the period began that `state`, `productID` and the times are of. Nil where it is not told: the one that is
-    /// known.
+    /// The beginning of the period that `state`, `productID` and the times are of. Nil where it is not told: the one
+    /// that is known.
     public var periodBeganAt: Timestamp?
     /// A transaction tells only of its own period: anything that tells of the subscription counts before it.
     public var isOfPeriodOnly = false

@@ -1,23 +1,23 @@
 import NamesAndTimes
 
-/// What Apple's answers about subscriptions come to.
+/// The findings in Apple's answers about subscriptions.
 public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
     /// Paid periods that may not be granted yet.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// What else Apple shows as taken back, older periods and other purchases: it counts where it was granted.
+    /// The further refunds in Apple's answers, of older periods and other purchases: they count for granted ones.
     public private(set) var shown: [NotifiedTransaction] = []
     /// Periods that Apple took back.
     public private(set) var revoked: [NotifiedTransaction] = []
     /// The newest receipt, decoded: for the next question.
     public private(set) var receipt: [UInt8]?
-    /// From when on Apple's history is to be looked through for periods that were missed. Nil: none were.
+    /// The time from which Apple's history is to be searched for missed periods. Nil: none were.
     public private(set) var missedSince: Timestamp?
-    /// How far Apple's history has been read.
+    /// The end of the part of Apple's history that has been read.
     public private(set) var readUntil = ReadUntil.nowhere
 
     public enum ReadUntil: Sendable, Equatable {
-        /// Not at all, or not all of any time.
+        /// The history was read not at all, or not all of any time.
         case nowhere
         /// All that was bought before.
         case time(Timestamp)
@@ -27,7 +27,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
     /// Nothing was told.
     public init() {}
 
-    /// Of Get All Subscription Statuses.
+    /// The findings in Get All Subscription Statuses.
     /// - Parameter known: the subscription that it was asked about.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
@@ -43,7 +43,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
                 missedSince = since
             }
             guard known.mayMiss(before: began) else { continue }
-            // What a change of the plan put an end to is over.
+            // A period that a change of plan ended is over.
             let isGap = known.expiresAt.map { $0 < began } ?? false
             if isGap || app.missedPeriodSearch == .always {
                 missedSince = known.check.periodsSince ?? known.told.periodBeganAt
@@ -51,7 +51,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Of verifyReceipt.
+    /// The findings in verifyReceipt's answer.
     public init(_ answer: GenuineReceipt, of known: Subscription, under app: AppPolicy, now: Timestamp) {
         guard !app.isForeign(answer.bundleID, answer.appAppleID, in: answer.environment) else { return }
         let told = ToldSubscriptions(answer, submitted: nil, under: app, now: now)
@@ -76,7 +76,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// What Apple's history has of the periods in between.
+    /// Adds the periods in between from Apple's history.
     /// - Parameter readUntil: how far it was read.
     public mutating func add(
         history: [NotifiedTransaction], readUntil: ReadUntil, of known: Subscription, under app: AppPolicy,

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// What Apple told of a subscription of which nothing is granted yet: its owner's begins with it.
+/// Apple's facts about a subscription of which nothing is granted yet: its owner's row begins with them.
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 
-    /// By the rules of one that has an owner. Its player, its revision and its check say nothing.
+    /// The subscription follows the rules of one that has an owner. Its player, its revision and its check say nothing.
     public private(set) var subscription: Subscription
 
-    /// As it was stored.
+    /// Makes it from its stored form.
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
     /// Nil where the fact says no more than the grant of its period will.

@@ -2,10 +2,10 @@ import NamesAndTimes
 
 /// One try for an answer of Apple's, as people look it up later. It holds no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {
-    /// Of one submission's tries, the last ones.
+    /// The most of one submission's last tries.
     public static let maximumKept = 8
 
-    /// When it ended.
+    /// The time at which it ended.
     public let at: Timestamp
     /// Nil where no request was sent for it: the answer was that to another submission's request with the same proof,
     /// or something in front of Apple (a limit, a missing secret) kept it back.
@@ -15,7 +15,7 @@ public struct AppleTry: Sendable, Equatable {
     public let result: String
     /// Apple's own, else that of HTTP; nil where there was none.
     public let status: Int64?
-    /// From the request's start to its end.
+    /// The milliseconds from the request's start to its end.
     public let milliseconds: Int64
 
     public init(

@@ -1,4 +1,4 @@
-/// How a submission came to its decision: kept beside the decision, for people.
+/// A submission's way to its decision: kept beside the decision, for people.
 public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple was asked.
@@ -16,7 +16,7 @@ public struct DecisionTrace: Sendable, Equatable {
     public let source: Source
     /// Oldest first.
     public let tries: [AppleTry]
-    /// Who refused it, where an operator did.
+    /// The operator who refused it, if one did.
     public let operatorName: String?
 
     public init(signature: ParsedProof.Signature, source: Source, tries: [AppleTry]) {

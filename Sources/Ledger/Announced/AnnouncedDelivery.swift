@@ -14,7 +14,7 @@ struct AnnouncedDelivery: Sendable {
     let catalog: Catalog
     let now: Timestamp
 
-    /// Of those that are still leased and open, after COMMIT.
+    /// Delivers those that are still leased and open, after COMMIT.
     func run(in session: PostgresSession) throws -> [AnnouncedOutcome] {
         try session.transaction { session in
             let claims = try lockClaims(in: session)
@@ -106,7 +106,8 @@ struct AnnouncedDelivery: Sendable {
                 continue
             }
             owners[index].isLetIn = rows.bool(row, isLetIn) ?? false
-            // What goes on from another subscription is its owner's, who may have come to be known after it was told.
+            // A purchase that continues another subscription is its owner's, who may have become known after the
+            // announcement.
             owners[index].owner = owners[index].owner ?? rows.text(row, previous).map { Identifier($0) }
             owners[index].told = rows.text(row, player).map { Identifier($0) }
             owners[index].grantsSince = rows.timestamp(row, since)
@@ -128,7 +129,7 @@ struct AnnouncedDelivery: Sendable {
         return (batch.slots.map { settled.settlements[$0] }, settled.subscriptions)
     }
 
-    /// Without renewals whose owner has just come to be known: those are due again.
+    /// Leaves out renewals whose owner has just become known: those are due again.
     private func withoutOwned(
         _ outcomes: [AnnouncedOutcome], by settlements: [Settlement]
     ) -> [AnnouncedOutcome] {

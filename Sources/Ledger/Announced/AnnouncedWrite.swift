@@ -3,12 +3,12 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Purchases that Apple told of, on their way into the database.
+/// Announced purchases, on their way into the database.
 enum AnnouncedWrite {
     private static let entering = LedgerSQL.statement(PackageResources.insert_announced_purchases_sql)
 
-    /// In the SQL transaction of whoever tells of them; the claims of their originals are locked. One that is known keeps
-    /// how it was first told.
+    /// Enters purchases in the SQL transaction of their announcement; the claims of their originals are locked. One
+    /// that is known keeps how it was first told.
     static func enter(_ purchases: [AnnouncedPurchase], in session: PostgresSession) throws {
         // The same may be told twice in one batch: the first counts.
         let told = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }

@@ -5,7 +5,7 @@ import Postgres
 /// Purchases as `lease_due_announced_purchases` and `lease_suspect_announced_purchase` return them.
 struct LeasedAnnouncements: Sendable {
     var leased: [LeasedAnnouncement] = []
-    /// What is kept of them cannot be read, which nothing mends.
+    /// The leased rows that cannot be read, which nothing repairs.
     var unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Since when each app's missed purchases are delivered: from the import of the first catalog that said so.
+/// The time since which each app's missed purchases are delivered: from the import of the first catalog that said so.
 enum MissedPurchaseGrants {
     private static let keeping = LedgerSQL.statement(PackageResources.insert_missed_purchase_grants_sql)
 

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Purchases that Apple told of, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks
-/// order what is decided.
+/// Announced purchases, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks order
+/// what is decided.
 public final class PostgresAnnouncements: AnnouncedPurchases {
     /// The shortest lease. A worker that is slower has lost the lease, and its delivery with it.
     public static let leaseSeconds = 20.0
@@ -11,14 +11,14 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private static let deliverySeconds = 10.0
     /// Six of them are shorter than the ten minutes by which a lease of a clock that was ahead is known.
     private static let longestLeaseSeconds = 90.0
-    /// For which what Apple signed is kept: so long its history tells it, too.
+    /// The days that Apple's signed data is kept: as long as Apple's history has it, too.
     private static let evidenceDays: Int32 = 180
     /// Unclaimed purchases of unknown apps that are kept: Apple signs those of every app alike, and whoever can post
     /// notifications could fill the table with them.
     public static let maximumOfUnknownApps = 100_000
-    /// Of workers, while they had one in isolation: then it is set aside.
+    /// The deaths of workers in isolation after which the purchase is set aside.
     static let deathsOfPoison: Int32 = 3
-    /// Until one is tried again that met a row which no look had found, or that fails for no reason that is known.
+    /// The seconds until one is tried again that met a row which no look had found, or that fails for no known reason.
     private static let retrySeconds = 60.0
     /// Nothing is written to be due later than this.
     private static let farthestDueSeconds = 600.0
@@ -92,7 +92,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Those that cannot be read are left unclaimed.
+    /// Returns leased ones; unreadable ones are left unclaimed.
     private static func leased(
         _ rows: PostgresRows, under catalog: Catalog, in session: PostgresSession
     ) throws -> [LeasedAnnouncement] {
@@ -124,7 +124,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Of what is older than Apple tells it: ids and dates stay. Returns how many.
+    /// Forgets data that is older than Apple's history: ids and dates stay. Returns how many.
     static func forgetEvidence(in pool: PostgresPool) async throws -> Int {
         var forgotten = 0
         while true {
@@ -174,7 +174,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
                 failure = error
             }
         }
-        // What fails for all of them is no single one's doing.
+        // A failure of all of them is no single one's fault.
         if outcomes.isEmpty, let failure { throw failure }
         return outcomes
     }
@@ -187,8 +187,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Nothing where its lease is over, or where it was claimed meanwhile. What fails for no reason that is known is put
-    /// off, and its error is thrown on.
+    /// Nothing where its lease is over, or where it was claimed meanwhile. A failure without a known reason puts its
+    /// purchase off, and its error is thrown on.
     func setAside(
         _ one: LeasedAnnouncement, for error: any Error, under catalog: Catalog
     ) async throws -> [AnnouncedOutcome] {
@@ -216,7 +216,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 }
 
 extension SetAsidePurchase {
-    /// What a `lease_suspect_…` statement returns; nil where it leased one, or found none.
+    /// The answer of a `lease_suspect_…` statement; nil if it leased one, or found none.
     init?(_ rows: PostgresRows, deaths: StaticString) throws(PostgresError) {
         let (isIsolated, transaction) = (try rows.column("is_alone"), try rows.column("transaction_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column(deaths))
@@ -231,7 +231,7 @@ extension SetAsidePurchase {
     }
 }
 
-/// What is written of the purchases themselves.
+/// Writes the rows of announced purchases.
 enum UpdateAnnounced {
     struct Row: Sendable {
         let transaction: StoreTransactionID

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Whose account tokens are, in PostgreSQL.
+/// The owners of account tokens, in PostgreSQL.
 public struct PostgresPlayerAccounts: PlayerAccounts {
     private static let entering = LedgerSQL.statement(PackageResources.upsert_player_accounts_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_announced_of_tokens_sql)
@@ -55,7 +55,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
                     .textArray(newest.map { $0.account.player?.text }), .int4Array(newest.map(\.partition)),
                     .int8Array(newest.map(\.offset)), .timestamps(newest.map(\.timestamp)),
                 ])
-            // Those that were forgotten too: whom it is nobody's now may be told otherwise by the catalog.
+            // Forgotten tokens are read too: the catalog may name another owner of one that is nobody's now.
             let told = try session.execute(locking, tokens)
             let transaction = try told.column("transaction_id")
             if told.count > 0 {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Which unclaimed purchases an operator means. Nil means any.
+/// Selects the unclaimed purchases that an operator means. Nil means any.
 public struct UnclaimedFilter: Sendable, Equatable {
     public var bundleID: String?
     public var reason: UnclaimedReason?
@@ -17,7 +17,7 @@ public struct UnclaimedFilter: Sendable, Equatable {
         self.transactionID = transactionID
     }
 
-    /// As a change of it is entered.
+    /// The subject of the entry in `console_changes`.
     public var subject: String { transactionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
 
     fileprivate var parameters: [PostgresParameter] {
@@ -25,7 +25,7 @@ public struct UnclaimedFilter: Sendable, Equatable {
     }
 }
 
-/// A purchase that Apple told of and that is nobody's, as an operator sees it.
+/// An announced purchase that is nobody's, as an operator sees it.
 public struct UnclaimedSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
@@ -39,9 +39,9 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let expiresAt: Timestamp?
     public let toldAt: Timestamp
     public let reason: String
-    /// It has an account token that is still known.
+    /// Whether it has an account token that is still known.
     public let hasToken: Bool
-    /// Of whom the token was learnt: a hint, no proof.
+    /// The player that the token was learnt as: a hint, no proof.
     public let learntOf: String?
     /// Enough is kept to look at it again.
     public let isRetriable: Bool
@@ -51,7 +51,7 @@ public struct UnclaimedSummary: Sendable, Equatable {
 public struct UnclaimedAdministration: Sendable {
     public struct Count: Sendable, Equatable {
         public let all: Int
-        /// Of which enough is kept to look at them again.
+        /// The number that has enough data for another look.
         public let retriable: Int
         /// The same for the same retriable ones only, as good as certainly.
         public let digest: String
@@ -113,7 +113,7 @@ extension UnclaimedSummary {
         case purchasedAt, expiresAt, storedAt, reason, hasToken, playerID, isRetriable
     }
 
-    /// Of `list_unclaimed`.
+    /// The rows of `list_unclaimed`.
     fileprivate static func all(_ rows: PostgresRows) throws(PostgresError) -> [UnclaimedSummary] {
         let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { row in

@@ -1,10 +1,10 @@
 import NamesAndTimes
 import Postgres
 
-/// Who changed what with the console, or with a command whose change is kept nowhere else. Every function throws a
-/// `PostgresError`.
+/// The changes with their operators, by the console or by commands whose changes are kept nowhere else. Every function
+/// throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
-    /// What commands enter: the console's own word where the console makes the same change.
+    /// The changes that commands enter: the console's own word if the console makes the same change.
     public enum Command: String, Sendable {
         case retry
         case rejectParked = "reject-parked"
@@ -19,7 +19,7 @@ public struct ConsoleChanges: Sendable {
         /// An id, or the filter.
         public let subject: String
         public let note: String?
-        /// How many the operator was shown.
+        /// The number that the operator was shown.
         public let shown: Int
         public let beganAt: Timestamp
         /// Nil where the console has not come to its end, or died on the way.
@@ -82,7 +82,7 @@ public struct ConsoleChanges: Sendable {
         ).made
     }
 
-    /// What is changed, where no id names it: for people and for the entry.
+    /// The subject of a change without an id, for people and for the entry.
     public static func subject(bundleID: String?, reason: String?) -> String {
         let parts = [bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }].compactMap(\.self)
         return parts.isEmpty ? "all" : parts.joined(separator: ", ")

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Of which apps and for which reasons or states there are rows, for the filters of a list.
+/// The apps, reasons and states that have rows, for the filters of a list.
 public struct ListedKinds: Sendable {
     public enum Table: Sendable {
         case holds, parked, unclaimed, refunds, subscriptions

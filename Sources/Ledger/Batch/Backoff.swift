@@ -1,4 +1,5 @@
-/// How long the database is not tried after a failure: 0.1 s, then twice that each time up to 2 s, half of it by chance.
+/// The time that the database is not tried after a failure: 0.1 s, then twice that each time up to 2 s, half of it by
+/// chance.
 struct Backoff {
     private static let shortest = 0.1
     private static let longest = 2.0

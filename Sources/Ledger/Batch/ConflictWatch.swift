@@ -4,7 +4,7 @@ import Synchronization
 /// cost. Without it a row that is there already fails the batch, which is then written again. Such rows come in numbers, as while a
 /// player sends one submission again and again: so the batches behind one that failed say it too.
 final class ConflictWatch: Sendable {
-    /// How many of them, the one that is written again among them.
+    /// The number of batches, the one that is written again among them.
     static let batches = 256
 
     private let left = Atomic(0)

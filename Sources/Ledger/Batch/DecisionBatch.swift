@@ -18,20 +18,20 @@ struct DecisionBatch: Sendable {
 
     let decisions: [PendingDecision]
     let keys: [OutcomeKey]
-    /// For each decision given, its index in `decisions`: a record can be in flight twice.
+    /// The index in `decisions` of each given decision: a record can be in flight twice.
     let slots: [Int]
     /// Claims that the rules would make, one for each original transaction and period, by the first that would.
     let claims: [ClaimRow]
     /// Original transactions of every purchase, and of the subscriptions that they go on from; and periods.
     let originals: [StoreTransactionID]
-    /// What purchases go on from.
+    /// The subscriptions that purchases continue.
     let following: Set<FindClaimApps.Following>
     let purchases: [Purchase]
     /// Whether Apple shows any of them as taken back.
     let showsRevocations: Bool
-    /// Of subscriptions.
+    /// The purchases that are periods of subscriptions.
     let periods: Set<PeriodPurchase>
-    /// What has a daily limit.
+    /// The counts of products with a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
     /// Submissions that are refused as a whole: what they won before is theirs still.
@@ -74,12 +74,12 @@ struct DecisionBatch: Sendable {
                 purchases += decision.verdict.purchases.lazy.map { Purchase($0) }
                 continue
             }
-            // By their places: a purchase that is taken out is copied with all that it refers to.
+            // The places of purchases: a purchase that is taken out is copied with all that it refers to.
             for index in judged.indices {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
                 purchases.append(purchase)
-                // What has no readable name is told, and claims nothing.
+                // A purchase without a readable name is listed, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
                 if let previous = judged[index].purchase.previousOriginalTransactionID {

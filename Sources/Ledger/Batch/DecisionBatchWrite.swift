@@ -14,7 +14,7 @@ struct DecisionBatchWrite: Sendable {
         case everything
     }
 
-    /// Why the transaction was rolled back although nothing failed.
+    /// The reason why the transaction was rolled back although nothing failed.
     enum Undone: Error {
         case unknownGrant
         case decidedBefore
@@ -29,35 +29,35 @@ struct DecisionBatchWrite: Sendable {
     let lookUp: LookUp
     let acknowledged: [NameBasedUUID]
     let writer: Int32
-    /// How long it may wait for a lock; nil: as its session may.
+    /// The time that it may wait for a lock; nil: as its session may.
     var lockMilliseconds: Int?
     /// Whether grants and outcomes in one statement are inserted with `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
-    /// What is in force after COMMIT.
+    /// The facts in force after COMMIT.
     struct Written: Sendable {
         /// Each decision's, in publishing order, by `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
         /// The app of each token that has just turned out to be a constant of the client's.
         let constantTokens: [BundleID]
-        /// What is held from now on because of what was learnt of its token.
+        /// The holds of this batch that are because of a learnt token.
         let disputedTokens: [DisputedToken]
-        /// Of the database that committed it.
+        /// The history of the database that committed it.
         let history: DatabaseHistory?
     }
 
-    /// What a batch decides, written but for its answers.
+    /// A batch's decisions, written except for its answers.
     struct Settled {
-        /// By `batch.decisions`.
+        /// The settlements in the order of `batch.decisions`.
         let settlements: [Settlement]
         let view: LedgerView
         let constantTokens: [BundleID]
         /// Revocations of grants in force that Apple's answers show, by `batch.decisions`.
         let shown: [[RefundNotice]]
-        /// What subscriptions have become, by the decision that told it. In the outbox.
+        /// The changes of subscriptions, by the decision that caused them. In the outbox.
         let subscriptions: [Int: [OutcomeEvent]]
-        /// What is left to be written with the outcomes; nil: nothing.
+        /// The rows to be written with the outcomes; nil: none.
         let unwritten: PurchaseRows?
     }
 
@@ -157,7 +157,7 @@ struct DecisionBatchWrite: Sendable {
             wanted.insert(purchase.transactionID)
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
-        // Whoever takes a period back claims it, be it before the grant.
+        // A refund of a period claims it too, even before the grant.
         let claimedPeriods = Set(batch.purchases.compactMap(\.period)).filter {
             lookUp == .everything || !fresh.contains($0)
         }
@@ -200,7 +200,7 @@ struct DecisionBatchWrite: Sendable {
         try ChangeClaims.run(update: changed, delete: unused, in: session)
     }
 
-    /// What Apple's answers show to be taken back of grants in force counts as a notification would.
+    /// A refund of a grant in force in Apple's answers counts as a notification would.
     /// - Parameters:
     ///   - shown: by decision.
     ///   - events: each decision's, in publishing order.

@@ -1,10 +1,10 @@
 import Postgres
 
-/// Why a transaction failed, as far as two failures are told apart.
+/// The cause of a failed transaction, as far as two failures differ.
 enum FailureCause: Equatable {
     /// Grants were there that could not be found.
     case unknownGrant
-    /// Its records were decided before, but the answers are not to be had.
+    /// The batch's records were decided before, but the answers cannot be had.
     case decidedBefore
     case refused(sqlState: String?, PostgresError.Kind)
 
@@ -34,7 +34,7 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// For the operator who finds it set aside.
+    /// The error for the operator who finds it set aside.
     var asError: PostgresError {
         switch self {
         case .unknownGrant:

@@ -1,25 +1,26 @@
 import Foundation
 
-/// How long a writer waits behind a batch, so that the next one is larger: a transaction costs the database as much as
-/// dozens of its rows. It follows the rate at which work comes, and with little to do there is no wait.
+/// The time that a writer waits behind a batch, so that the next one is larger: a transaction costs the database as
+/// much as dozens of its rows. It follows the rate at which work comes, and with little to do there is no wait.
 struct Gathering {
-    /// Over which the rate is taken, in seconds: a burst counts soon, and a pause soon ends it.
+    /// The seconds over which the rate is taken: a burst counts soon, and a pause soon ends it.
     private static let memory = 0.5
 
-    /// For each submission of a batch of dozens. They come so where work waits for its turn anyway, and twice the batch is a sixth
-    /// less for the database.
+    /// The wait for each submission of a batch of dozens. They come so where work waits for its turn anyway, and twice
+    /// the batch is a sixth less for the database.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
-    /// So many more are worth the wait behind a small batch: each of them would wait as long as they take to come.
+    /// The number of further decisions that are worth the wait behind a small batch: each of them would wait as long as
+    /// they take to come.
     private static let enough = 4.0
 
     /// A batch of this size is of dozens, or nearly.
     let busyGroup: Int
-    /// Behind such a batch at least.
+    /// The delay behind such a batch at least.
     let busyDelay: Duration
-    /// Behind any.
+    /// The delay behind any batch.
     let longestDelay: Duration
-    /// Of the wait behind a small batch, where a submission waits elsewhere too.
+    /// The part of the wait behind a small batch, if a submission waits elsewhere too.
     let share: Double
     private var perSecond = 0.0
     private var last: ContinuousClock.Instant?
@@ -43,7 +44,7 @@ struct Gathering {
         perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
         if count >= busyGroup { return min(longestDelay, max(busyDelay, Self.busyDelayPerSubmission * count)) }
         let delay = min(longestDelay, bound ?? longestDelay, .seconds(Self.enough / perSecond)) * share
-        // Not worth it where nobody is likely to come.
+        // The wait is not worth it if nobody is likely to come.
         return perSecond * delay.inSeconds >= 1 ? delay : .zero
     }
 }

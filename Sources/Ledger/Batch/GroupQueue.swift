@@ -26,12 +26,12 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
 
     private struct State {
         var waiting: [Entry] = []
-        /// Who waits to answer, and how many requests it takes to call each.
+        /// The tasks that wait to answer, and how many requests it takes to call each.
         var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
         /// The watch, while there is nothing that nobody came for.
         var watch: CheckedContinuation<Void, Never>?
         var isClosed = false
-        /// Since when something has waited that nobody came for; nil where nothing waits.
+        /// The time since which an entry has waited that nobody came for; nil if nothing waits.
         var unattendedSince: ContinuousClock.Instant?
 
         func isOverdue(after patience: Duration) -> Bool {
@@ -79,7 +79,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// What is ready now, without waiting; nil where nothing is.
+    /// Takes the ready entries, without waiting; nil if there are none.
     func take(maximum: Int, bytes: Int) -> [Entry]? {
         let group = state.withLock { Self.take(&$0, maximum, bytes) }
         return group.isEmpty ? nil : group

@@ -1,6 +1,6 @@
-/// A writer's entries on their way into transactions, in groups. A group that keeps failing in the same way is halved until
-/// what causes it is by itself, and the others go on meanwhile. What fails by itself while others are committed is at
-/// fault; what fails while nothing is committed is left as it is.
+/// A writer's entries on their way into transactions, in groups. A group that keeps failing in the same way is halved
+/// until what causes it is by itself, and the others go on meanwhile. An entry that fails by itself while others are
+/// committed is at fault; one that fails while nothing is committed is left as it is.
 struct Isolation<Entry> {
     typealias Instant = ContinuousClock.Instant
 
@@ -23,7 +23,7 @@ struct Isolation<Entry> {
     }
 
     enum Advice: Equatable {
-        /// It comes again behind the others.
+        /// The group comes again behind the others.
         case goOn
         /// One entry, which fails for itself. It was taken out.
         case setAside
@@ -33,16 +33,16 @@ struct Isolation<Entry> {
     static var failuresBeforeHalving: Int { 3 }
     /// Failures of one by itself, with commits of others before each, that prove that the fault is its own.
     static var failuresOfCulprit: Int { 3 }
-    /// Between two tries of a group, doubling from the first to the last. Seconds.
+    /// The delay between two tries of a group, doubling from the first to the last. Seconds.
     static var shortestDelay: Double { 0.1 }
     static var longestDelay: Double { 2 }
-    /// Of one that fails by itself: each try may cost the others a time-out.
+    /// The longest delay of an entry that fails by itself: each try may cost the others a time-out.
     static var longestDelayOfOne: Double { 30 }
     /// Other groups that a part may be overtaken by before it has its turn, however fast they come.
     static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
-    /// Since a part last had its turn.
+    /// The number of others since a part last had its turn.
     private var othersSincePart = 0
 
     init(_ entries: [Entry]) {
@@ -65,13 +65,13 @@ struct Isolation<Entry> {
         return group
     }
 
-    /// When the next may be tried.
+    /// The time from which the next may be tried.
     var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
 
     /// Before all others.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
-    /// To be tried again at once, as it is.
+    /// Schedules the group at once, unchanged.
     mutating func reschedule(_ group: Group, keeping entries: [Entry]) {
         guard !entries.isEmpty else { return }
         var group = group

@@ -4,7 +4,7 @@ import Postgres
 /// The rows of a batch's purchases, each kind in the order of its table's key.
 struct PurchaseRows {
     let grants: [GrantRow]
-    /// Of what was granted before.
+    /// The finishes of transactions that were granted before.
     let finishes: [FinishRow]
     let holds: [HoldRow]
 
@@ -12,7 +12,7 @@ struct PurchaseRows {
     ///   - settlements: by decision.
     ///   - newClaims: originals that nobody had claimed before this transaction.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement], newClaims: Set<StoreTransactionID>) {
-        // By their places: to move a row about copies all that it refers to.
+        // The places of grants: to move a row about copies all that it refers to.
         var grants: [(decision: Int, grant: Int)] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []

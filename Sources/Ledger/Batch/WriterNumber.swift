@@ -1,4 +1,4 @@
-/// By what a writer's rows of `partition_progress` are known, so that no two writers wait for each other's.
+/// The number of a writer's rows of `partition_progress`, so that no two writers wait for each other's.
 ///
 /// One that left a session behind takes another number: its rows may be locked for as long as that session hangs.
 struct WriterNumber {

@@ -10,7 +10,8 @@ public struct PostgresAppleBudget: AppleBudget {
     static let reachSeconds = 1.0
     /// Nobody is obeyed for longer, whatever a clock says. Seconds.
     static let longestHoldSeconds = 3600.0
-    /// On top of the reach and a lease: what lies further ahead was written before the clock was set back. Seconds.
+    /// The seconds on top of the reach and a lease: a time further ahead was written before the clock was set back.
+    /// Seconds.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)

@@ -2,7 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple told of with a player's token, and is another player's by now: it stays to be delivered, without the token.
+/// An announced purchase with a player's token that is another player's by now: it stays to be delivered, without the
+/// token.
 struct AnnouncedErasure: Sendable {
     private static let locking = LedgerSQL.statement(PackageResources.lock_passed_on_announced_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_announced_evidence_sql)
@@ -16,7 +17,7 @@ struct AnnouncedErasure: Sendable {
         guard rows.count > 0 else { return }
         let (transaction, evidence) = (try rows.column("transaction_id"), try rows.column("evidence"))
         let all = 0..<rows.count
-        // What cannot be read is not kept either: nothing could be delivered by it.
+        // Unreadable evidence is not kept either: nothing could be delivered by it.
         let changed = all.map { row in
             rows.bytes(row, evidence).flatMap(GenuineReceipt.init(stored:)).map(Self.withoutToken).map(\.storedBytes)
         }

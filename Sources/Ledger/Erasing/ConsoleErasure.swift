@@ -2,12 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What operators changed of a player's with the console: who did what stays, without notes, which may name the player, and
-/// without ids that a game server made up for the player.
+/// An erased player's changes in the console: who did what stays, without notes, which may name the player, and without
+/// ids that a game server made up for the player.
 enum ConsoleErasure {
     private static let erasing = LedgerSQL.statement(PackageResources.erase_console_changes_sql)
 
-    /// In the SQL transaction that replaces these ids, for nothing finds the player by them afterwards.
+    /// Runs in the SQL transaction that replaces these ids, because nothing finds the player by them afterwards.
     static func run(
         _ pseudonym: PlayerID, submissions: [String?], transactions: [String?], in session: PostgresSession
     ) throws {

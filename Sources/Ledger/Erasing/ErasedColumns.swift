@@ -21,7 +21,7 @@ enum ErasedColumns {
         "refusals.player_id": .pseudonym,
         "hold_decisions.player_id": .pseudonym,
         "grant_decisions.player_id": .pseudonym, "grant_decisions.note": .cleared,
-        // Where it is the id of a submission, or the player's; transactions and filters stay.
+        // The subject is replaced where it is a submission's or the player's id; transactions and filters stay.
         "console_changes.subject": .pseudonym, "console_changes.note": .cleared,
         "outcomes.player_id": .pseudonym, "outcomes.answer": .rewritten, "outcomes.\(TraceSteps.column)": .cleared,
         "outcomes.proof": .cleared, "outcomes.content": .others,

@@ -5,16 +5,16 @@ import Postgres
 /// Puts a pseudonym in a player's place, table by table, page by page, beside workers that go on. Killed anywhere, the same
 /// again goes on from there, under the same pseudonym. Every function throws a `PostgresError`.
 public struct PlayerErasure: Sendable {
-    /// What must end before.
+    /// The rows that must end before an erasure.
     public struct Waiting: Sendable, Equatable {
         public let held: Int
         public let parked: Int
-        /// What Apple told of, and may be delivered by the player's id. The erasure refuses it.
+        /// The announced purchases that may be delivered by the player's id. The erasure refuses it.
         public var announced = 0
         /// Events on their way to the broker.
         public let unpublished: Int
 
-        /// What the erasure does not end by itself.
+        /// Whether nothing remains that the erasure does not end by itself.
         public var isNothing: Bool { held == 0 && parked == 0 && unpublished == 0 }
     }
 
@@ -136,11 +136,11 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        // What leaves the default one meanwhile goes apart, where it is found then.
+        // Rows that leave the default partition meanwhile go apart, where they are found then.
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }
 
-    /// What is added at the end meanwhile is not looked at.
+    /// Rows that are added at the end meanwhile are not read.
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {

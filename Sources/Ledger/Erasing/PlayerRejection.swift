@@ -17,7 +17,7 @@ public struct PlayerRejection: Sendable {
         self.pool = pool
     }
 
-    /// What cannot be ended stays; `PlayerErasure.waiting` tells. Throws a `PostgresError`.
+    /// Rejects the player's waiting rows. Some may stay; `PlayerErasure.waiting` counts them. Throws a `PostgresError`.
     public func run(by operatorName: String, at now: Timestamp) async throws {
         try await rejectHolds(operatorName, now)
         try await ParkedRejection(pool: pool, by: operatorName).run(of: player)

@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple is to be told of, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
+/// The deliveries to report to Apple, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresFinishes: OwedFinishes {
-    /// How long a lease is, doubling from the first to the last, so that a row which kills its worker comes later each time.
-    /// Seconds.
+    /// The length of a lease, doubling from the first to the last, so that a row which kills its worker comes later
+    /// each time. Seconds.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
     /// Rows that one look puts off at most, whose events are not acknowledged.

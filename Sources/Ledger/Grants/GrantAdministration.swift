@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What was granted, for an operator. Every function throws a `PostgresError`.
+/// The grants, for an operator. Every function throws a `PostgresError`.
 public struct GrantAdministration: Sendable {
     /// A grant as an operator sees it before a word about it.
     public struct Summary: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct GrantAdministration: Sendable {
         public let bundleID: String
         public let productID: String
         public let quantity: Int
-        /// Since when anything of it is taken back, by whomever.
+        /// The time since which anything of it is revoked, by whomever.
         public let revokedAt: Timestamp?
         public let operatorRevokedAt: Timestamp?
     }

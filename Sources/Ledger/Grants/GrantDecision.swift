@@ -1,12 +1,12 @@
 import Fulfillment
 import NamesAndTimes
 
-/// What an operator says of a grant.
+/// An operator's decision about a grant.
 public struct GrantDecision: Sendable {
     public enum Word: String, Sendable {
-        /// It is taken back from the player.
+        /// The operator takes the grant back from the player.
         case revoke
-        /// That word is taken back.
+        /// The operator takes that decision back.
         case reinstate
     }
 
@@ -27,7 +27,7 @@ public struct GrantDecision: Sendable {
         self.decidedAt = decidedAt
     }
 
-    /// What became of it.
+    /// The result of the decision.
     public enum Ending: Sendable, Equatable {
         case published(OutcomeEvent)
         /// Remembered; what the player has is the same as before, for Apple's refund is in force.

@@ -5,7 +5,7 @@ import Postgres
 /// An operator's decision about one grant in one SQL transaction, in the order that refunds keep too: its claim is locked,
 /// then its row, and what follows from both that are in force is written.
 struct GrantDecisionWrite: Sendable {
-    /// In place of a submission's topic: its events are no partition's, and any replica takes them from the outbox.
+    /// Stands for a submission's topic: its events are no partition's, and any replica takes them from the outbox.
     private static let source = "receiptd-grants"
 
     private static let lockingGrants = LedgerSQL.statement(PackageResources.lock_grants_sql)

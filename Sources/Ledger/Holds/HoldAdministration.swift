@@ -12,7 +12,7 @@ public struct HoldAdministration: Sendable {
         public let digest: String
     }
 
-    /// What became of those that were to be refused.
+    /// The result of rejecting holds.
     public struct Refused: Sendable, Equatable, CustomStringConvertible {
         public var rejected = 0
         /// Ended by somebody else meanwhile.
@@ -137,7 +137,7 @@ public struct HoldAdministration: Sendable {
             guard let newest else { return refused }
             last = newest
             refused.unreadable += taken.unreadable.count
-            // As many at a time as the pool has sessions: each waits for the disk by itself.
+            // The pool's sessions work side by side: each waits for the disk by itself.
             try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
                 for hold in taken.leased {
                     let write = HoldWrite(

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Which held transactions an operator means. Nil means any.
+/// Selects the held transactions that an operator means. Nil means any.
 public struct HoldFilter: Sendable, Equatable {
     public var transactionID: StoreTransactionID?
     public var bundleID: String?
@@ -24,7 +24,7 @@ public struct HoldFilter: Sendable, Equatable {
 
     var parameters: [PostgresParameter] { [.text(transactionID?.text)] + ofMany }
 
-    /// Without the transaction.
+    /// The parameters without the transaction.
     var ofMany: [PostgresParameter] {
         [.text(bundleID), .text(reason?.rawValue), .text(playerID), .text(productID), .timestamptz(until)]
     }

@@ -12,7 +12,7 @@ public struct HoldSummary: Sendable, Equatable {
     public let quantity: Int
     public let environment: String
     public let reason: String
-    /// Reasons that operators have let pass.
+    /// Reasons that operators have waived.
     public let waived: [String]
     public let submissionID: String
     public let purchasedAt: Timestamp
@@ -21,17 +21,17 @@ public struct HoldSummary: Sendable, Equatable {
     public let releasedAt: Timestamp?
     public let note: String?
     public let catalogVersion: Int64
-    /// Without a verdict, since the last decision.
+    /// The number of tries without a verdict since the last decision.
     public let tries: Int
-    /// Of the whole quantity, in thousandths of the currency's unit. Nil where Apple did not tell it, and where it was held before
-    /// Apple was asked.
+    /// The price of the whole quantity, in thousandths of the currency's unit. Nil where Apple did not tell it, and
+    /// where it was held before Apple was asked.
     public let priceMilliunits: Int64?
     /// ISO 4217.
     public let currency: String?
 }
 
 extension HoldSummary {
-    /// Of `list_holds`.
+    /// The rows of `list_holds`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [HoldSummary] {
         let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { HoldSummary(rows, $0, columns) }

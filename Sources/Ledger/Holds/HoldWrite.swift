@@ -8,11 +8,11 @@ struct HoldWrite: Sendable {
     enum Ending: Sendable {
         case published(OutcomeEvent)
         case held
-        /// Its lease is over, or it has ended: nothing was changed.
+        /// The lease is over, or the hold has ended: nothing was changed.
         case gone
     }
 
-    /// Why the transaction was rolled back although nothing failed: a row came between that the look had not found.
+    /// The transaction was rolled back although nothing failed: a row came between that the look had not found.
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
@@ -25,7 +25,7 @@ struct HoldWrite: Sendable {
     private static let reopening = LedgerSQL.statement(PackageResources.reopen_announced_purchase_sql)
 
     let decision: HoldDecision
-    /// Who refuses it, nil where the rules decide. An operator needs no lease.
+    /// The operator who refuses it, nil if the rules decide. An operator needs no lease.
     let operatorName: String?
 
     private var hold: LeasedHold { decision.hold }
@@ -56,7 +56,7 @@ struct HoldWrite: Sendable {
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
                 if let revocation = grant.revocation {
-                    // From the outbox: it comes behind the grant.
+                    // The event goes by the outbox: it comes behind the grant.
                     try RevokeGrants.run([revocation.grant], in: session)
                     if let event = revocation.event { try publish(event, in: session) }
                 }
@@ -107,8 +107,8 @@ struct HoldWrite: Sendable {
         }
     }
 
-    /// Of the hold, as it was held and as it is told, of the subscription that it goes on from, and of what Apple shows as
-    /// taken back; and their periods.
+    /// The originals of the hold, as stored and as Apple reports it, of the subscription that it continues, and of the
+    /// refunds that Apple shows; and their periods.
     private var originals: Set<StoreTransactionID> {
         let shown = decision.decision.revocationsShown
         let own = [
@@ -137,7 +137,7 @@ struct HoldWrite: Sendable {
         return claims
     }
 
-    /// What it was held by is free for others, unless it was granted meanwhile.
+    /// Frees the period that the hold claimed for others, unless it was granted meanwhile.
     private func freePeriod(
         of claims: [StoreTransactionID: LedgerView.Claim], in view: LedgerView, _ session: PostgresSession
     ) throws {
@@ -150,12 +150,12 @@ struct HoldWrite: Sendable {
         try ChangeClaims.run(update: freed, delete: [], in: session)
     }
 
-    /// Of the original that it was held under: for others, unless something else of the player lies under it.
+    /// Frees the original that the hold claimed for others, unless another row of the player needs the claim.
     private func freeClaim(in session: PostgresSession) throws {
         try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
-    /// What Apple's answer shows to be taken back of grants in force counts as a notification would. From the outbox.
+    /// A refund of a grant in force in Apple's answer counts as a notification would. From the outbox.
     private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
         let refunds = decision.decision.revocationsShown(in: view).map { notice in
             TakenRefund(
@@ -208,7 +208,7 @@ struct HoldWrite: Sendable {
                 view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
             }
         }
-        // Behind the days, as a batch has it: both lock.
+        // The tokens come behind the days, as in a batch: both lock.
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
     }
 

@@ -4,7 +4,7 @@ import Postgres
 
 /// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.
 struct LeasedHolds: Sendable {
-    /// Its submission cannot be read, which nothing mends.
+    /// A hold whose submission cannot be read, which nothing repairs.
     struct Unreadable: Sendable {
         let transaction: StoreTransactionID
         let player: PlayerID

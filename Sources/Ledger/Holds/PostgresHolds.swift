@@ -5,9 +5,9 @@ import Postgres
 /// Held transactions in PostgreSQL, for the workers. Every function throws a `PostgresError`, `settle` also where a
 /// grant of another writer came between: then the lease ends, and it is tried again.
 public struct PostgresHolds: HeldPurchases {
-    /// How long a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
+    /// The time that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
     public static let leaseSeconds = 60.0
-    /// Of workers, while they had one in isolation: then it is set aside.
+    /// The deaths of workers in isolation after which the hold is set aside.
     static let deathsOfPoison: Int32 = 3
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_holds_sql)
@@ -23,7 +23,7 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: of the operator's settings, in seconds. What is due later still is due now.
+    /// - Parameter longestDelay: of the operator's settings, in seconds. A hold that is due later still is due now.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {
@@ -74,7 +74,7 @@ public struct PostgresHolds: HeldPurchases {
         try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: statement, [player] + more)
     }
 
-    /// Those that cannot be read are set aside.
+    /// Returns leased ones; unreadable ones are set aside.
     private static func leased(
         _ rows: PostgresRows, _ catalogVersion: Int64, in session: PostgresSession
     ) throws -> [LeasedHold] {

@@ -4,12 +4,12 @@ import Postgres
 
 /// Holds that stay, under the catalog that was looked at.
 enum UpdateHolds {
-    /// What `note` says where Apple's new answer does not have the transaction.
+    /// The `note` if Apple's new answer lacks the transaction.
     static let notTold = "Apple's answer no longer has it"
-    /// What `note` says where nothing can be asked for it.
+    /// The `note` if receiptd cannot ask about the hold.
     static let unreadable = "its submission cannot be read"
 
-    /// What `note` says where Apple was asked again and the same cannot be read.
+    /// The `note` if Apple was asked again and the same fields cannot be read.
     static func note(unreadable fields: [String]) -> String? {
         fields.isEmpty ? nil : "what cannot be read of it: \(fields.joined(separator: ", "))"
     }
@@ -41,7 +41,8 @@ enum UpdateHolds {
             ])
     }
 
-    /// Those that cannot be read, where they are leased still: only an operator's refusal would end them, and that cannot be told either.
+    /// Sets aside those that cannot be read, if they are leased still: only an operator's refusal would end them, and
+    /// it could not be published either.
     static func setAside(
         _ holds: [LeasedHolds.Unreadable], catalogVersion: Int64,
         in session: PostgresSession

@@ -4,14 +4,14 @@ import Postgres
 
 /// A purchase that an earlier system delivered.
 public struct ImportedGrant: Sendable, Equatable {
-    /// Of the file, from 1.
+    /// The line of the file, from 1.
     public var line: Int
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let productID: ProductID
-    /// At least 1.
+    /// The quantity, at least 1.
     public let quantity: Int32
     public let environment: StoreEnvironment
     public let purchasedAt: Timestamp?
@@ -98,7 +98,7 @@ public struct GrantImport: Sendable {
                     defer { chunk = nil }
                     return chunk
                 }
-                // Not prepared: their table is another one each time.
+                // The script is not prepared: its table is another one each time.
                 try session.run(script: Self.claiming)
                 let entered = try session.count("entered", of: Self.granting)
                 let conflicts = try session.execute(Self.comparing)

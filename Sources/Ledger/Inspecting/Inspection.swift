@@ -44,10 +44,10 @@ public struct Inspection: Sendable {
     private static let maximumNames = 10
 
     public let sections: [Section]
-    /// Where the id is an order's or an event's: the submissions and transactions that it belongs to, and that are told.
+    /// The submissions and transactions that an order's or an event's id belongs to, and that are shown.
     public let names: [String]
 
-    /// Of the kinds whose rows a page does not hold, how many there are.
+    /// The full number of rows of each kind that does not fit into a page.
     private let totals: [String: Int]
     /// There may be more decided submissions than the page holds.
     private let hasMoreOutcomes: Bool
@@ -65,7 +65,7 @@ public struct Inspection: Sendable {
         return Array(Set(named).sorted().prefix(Self.maximumNames))
     }
 
-    /// How many rows of a kind there are, on this page and on others.
+    /// Returns the number of rows of a kind, on this page and on others.
     public func total(_ name: String) -> Int {
         let shown = sections.first { $0.name == name }?.rows.count ?? 0
         return max(totals[name] ?? 0, shown)
@@ -76,7 +76,7 @@ public struct Inspection: Sendable {
         hasMoreOutcomes || totals.values.contains { $0 > shown }
     }
 
-    /// It took longer than it may.
+    /// The search took longer than it may.
     public struct TooLong: Error {}
 
     /// A search through many days takes longer than a statement usually may.
@@ -95,7 +95,7 @@ public struct Inspection: Sendable {
         _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
         in pool: PostgresPool
     ) async throws -> Inspection {
-        // What cannot be stored is not known.
+        // An id that cannot be stored is unknown.
         guard !id.utf8.contains(0) else { return Inspection(sections: []) }
         return try await pool.run { session in
             try session.transaction { session in
@@ -115,7 +115,7 @@ public struct Inspection: Sendable {
         }
     }
 
-    /// What an order or an event belongs to.
+    /// Finds the names that an order or an event belongs to.
     private static func names(of id: String, days: Int32, in session: InspectionReader) throws -> [String] {
         var found: Set<String> = []
         func add(_ rows: PostgresRows) throws {

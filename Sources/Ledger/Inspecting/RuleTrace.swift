@@ -1,8 +1,8 @@
 import Encodings
 import Fulfillment
 
-/// Which rules a decision passed and at which one it ended. They are checked in `Rule.order`, and the first that fails
-/// is the answer: so the reason tells of all of them.
+/// Lists the rules that a decision passed and the one at which it ended. They are checked in `Rule.order`, and the
+/// first that fails is the answer: so the reason tells of all of them.
 enum RuleTrace {
     private static let whole = Rule.ofSubmission
     private static let each = Rule.ofTransaction

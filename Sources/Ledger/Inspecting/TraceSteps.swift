@@ -2,9 +2,9 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// What happened to submissions, step by step, put together from what is kept beside their outcomes and parked rows.
+/// The history of submissions, step by step, from the traces of their outcomes and parked rows.
 struct TraceSteps {
-    /// Of `outcomes`: an earlier version named it.
+    /// The column of `outcomes`: an earlier version named it.
     static let column = "story"
 
     /// Each row of `inspect_events.sql`, by its transaction.

@@ -6,11 +6,11 @@ enum FindParked {
 
     struct Waiting {
         var ids: Set<NameBasedUUID> = []
-        /// Where they wait; nil where none does.
+        /// The history of the database in which they wait; nil if none does.
         var history: DatabaseHistory?
     }
 
-    /// Those of `ids` that wait.
+    /// Returns those of `ids` that wait.
     static func run(_ ids: [NameBasedUUID], in session: PostgresSession) throws -> Waiting {
         guard !ids.isEmpty else { return Waiting() }
         let rows = try session.execute(statement, [.uuids(ids)])

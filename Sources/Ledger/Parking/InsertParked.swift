@@ -13,14 +13,14 @@ enum InsertParked {
     /// A player's further rows are spread by how many there are, up to so many.
     static let countedRows = 200
 
-    /// With what their players wait for.
+    /// Inserts them with the purchases that their players wait for.
     /// - Parameter room: bytes that may still be parked of what is not proven.
     static func run(
         _ rows: [ParkingSubmission], room: Int64, with undelivered: UndeliveredRows, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {
         if undelivered.isEmpty { return try run(rows, room: room, in: session) }
         return try session.transaction { session in
-            // In the order of a batch, which deletes what was parked at its end.
+            // The order is a batch's, which deletes parked rows at its end.
             try undelivered.write(in: session)
             return try run(rows, room: room, in: session)
         }

@@ -4,9 +4,9 @@ import Postgres
 
 /// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
 enum InsertRefused {
-    /// How much of the record's own words is shown. The whole of it is in the submission's bytes.
+    /// The part of the record's own words that is shown. The whole of it is in the submission's bytes.
     private enum Form {
-        /// As people read it, but for control characters.
+        /// The identifier can be read, but for control characters.
         case readable
         /// Bytes that every encoding has and times that every database takes.
         case plain

@@ -70,7 +70,7 @@ enum LeaseParked {
         }
     }
 
-    /// Those that cannot be read are set aside.
+    /// Returns leased ones; unreadable ones are set aside.
     private static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
         let columns = try rows.columns(ParkedColumn.self)

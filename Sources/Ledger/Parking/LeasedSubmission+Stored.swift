@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Of the `lease_…_parked` statements.
+/// The columns of the `lease_…_parked` statements.
 enum ParkedColumn: String, CaseIterable {
     case id, sourceTopic, sourcePartition, sourceOffset, sourceTimestamp, content, proof, traceparent
     case submission, reason, failures, doubts, firstFailureAt, parkings, tries, isDue, leasedUntil

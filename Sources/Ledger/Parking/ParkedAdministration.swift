@@ -11,7 +11,7 @@ public struct ParkedAdministration: Sendable {
         public let digest: String
     }
 
-    /// What a lease for an operator found.
+    /// The result of an operator's lease.
     public struct Leased: Sendable {
         public let submissions: [LeasedSubmission]
         /// The database refused their data, and so it would their answer.
@@ -70,7 +70,7 @@ public struct ParkedAdministration: Sendable {
         return due
     }
 
-    /// Those that nobody works on, oldest first.
+    /// Returns those that nobody works on, oldest first.
     private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
         try await pool.run { session in
             let limit = PostgresParameter.int8(limit.map(Int64.init))

@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Which parked submissions an operator means. Nil means any.
+/// Selects the parked submissions that an operator means. Nil means any.
 public struct ParkedFilter: Sendable, Equatable {
-    /// As it is shown and stored: several players may have chosen the same.
+    /// The id as it is shown and stored: several players may have chosen the same.
     public var submissionID: String?
     public var bundleID: String?
     public var reason: ParkingReason?
@@ -18,12 +18,12 @@ public struct ParkedFilter: Sendable, Equatable {
         self.reason = reason
     }
 
-    /// As a change of it is entered.
+    /// The subject of the entry in `console_changes`.
     public var subject: String { submissionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
 
     var parameters: [PostgresParameter] { [.text(submissionID)] + ofMany }
 
-    /// Without the submission.
+    /// The parameters without the submission.
     var ofMany: [PostgresParameter] {
         [.text(bundleID), .text(reason?.rawValue), .text(playerID), .timestamptz(until)]
     }

@@ -2,7 +2,7 @@ import Fulfillment
 import Postgres
 
 /// Changes many parked rows, a page of ids at a time, each in a transaction of its own: half a million fit into no
-/// statement's time. What is done stays done; the same again does the rest.
+/// statement's time. Finished pages stay done; the same again does the rest.
 enum ParkedPages {
     /// Rows that one statement looks at.
     static let size: Int64 = 2_000

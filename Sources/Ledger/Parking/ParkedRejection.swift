@@ -6,7 +6,7 @@ import Postgres
 public struct ParkedRejection: Sendable {
     /// Leased and decided at a time.
     private static let batch = 100
-    /// How long to wait for submissions that a worker has leased. Most are back, or answered, within a second.
+    /// The time to wait for submissions that a worker has leased. Most are back, or answered, within a second.
     private static let waitSeconds = 15.0
 
     let pool: PostgresPool
@@ -56,7 +56,8 @@ public struct ParkedRejection: Sendable {
         }
     }
 
-    /// All of a player's that no worker has at this moment. What the database refuses stays. Throws a `PostgresError`.
+    /// All of a player's that no worker has at this moment. Rows that the database refuses stay. Throws a
+    /// `PostgresError`.
     public func run(of player: PlayerID) async throws {
         let ledger = PostgresLedger(pool: pool)
         do {

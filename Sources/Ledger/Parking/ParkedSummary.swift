@@ -25,7 +25,7 @@ public struct ParkedSummary: Sendable, Equatable {
 }
 
 extension ParkedSummary {
-    /// Of `list_parked`.
+    /// The rows of `list_parked`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [ParkedSummary] {
         let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { ParkedSummary(rows, $0, columns) }

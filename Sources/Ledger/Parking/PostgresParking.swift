@@ -8,14 +8,14 @@ import Synchronization
 ///
 /// Close it before its pool: what is on its way is held until then.
 public final class PostgresParking: ParkedSubmissions {
-    /// How long a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that. Longer
-    /// than Apple may take in two environments.
+    /// The time that a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that.
+    /// Longer than Apple may take in two environments.
     public static let leaseSeconds = 60.0
-    /// Of workers, while they had one submission in isolation: then it is set aside. insert_parked has the number too.
+    /// The deaths of workers in isolation after which the submission is set aside. insert_parked has the number too.
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
-    /// Over which an app's submissions are tried again once its credentials work.
+    /// The seconds over which an app's submissions are tried again once its credentials work.
     private static let retrySpreadSeconds = 10.0
 
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)
@@ -39,7 +39,7 @@ public final class PostgresParking: ParkedSubmissions {
 
     /// Starts at once, and connects when there is work.
     /// - Parameters:
-    ///   - longestDelay: of the operator's settings, in seconds. What is due later still is due now.
+    ///   - longestDelay: of the operator's settings, in seconds. A submission that is due later still is due now.
     ///   - mostUnprovenBytes: that are parked in the whole fleet of proofs that are not proven.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,

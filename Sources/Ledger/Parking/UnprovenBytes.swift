@@ -1,4 +1,4 @@
-/// How many bytes are parked of proofs that are not proven, in the whole fleet, as far as one replica knows.
+/// The bytes of parked unproven proofs in the whole fleet, as far as one replica knows.
 ///
 /// The database is asked now and then and not each time: more often, the less room is left. So each replica may add a small
 /// part of the room that the others do not know of yet, and whatever went wrong with a count is mended by the next one.
@@ -7,7 +7,7 @@ struct UnprovenBytes: Sendable {
     static let longestSeconds = 5.0
     /// And not taken again sooner, in seconds.
     static let shortestSeconds = 0.5
-    /// What one replica may add to a count: this share of the room that it left.
+    /// The share of the remaining room that one replica may add to a count.
     static let shareOfRoom: Int64 = 16
 
     let limit: Int64

@@ -48,7 +48,7 @@ extension GenuineReceipt {
 
 extension StorePurchase {
     fileprivate init?(stored json: JSONValue) {
-        // Also what an earlier release stored passes the one door for ids.
+        // Ids that an earlier release stored pass the same check.
         guard let id = json["id"]?.string.flatMap(TransactionIDText.read),
             let original = (json["original"]?.string).map(TransactionIDText.read) ?? id,
             let product = json["product"]?.string,

@@ -13,17 +13,17 @@ public struct ReportDay: Sendable, Hashable, Comparable {
     public static func < (left: ReportDay, right: ReportDay) -> Bool { left.text < right.text }
 }
 
-/// What was granted and taken back of one product on one day, in units; of those whose price is known, in one currency.
+/// The granted and revoked units of one product on one day; those with a known price, in one currency.
 public struct GrantedUnits: Sendable, Equatable {
     public let productID: String
     public let day: ReportDay
-    /// By the day of purchase.
+    /// The units by the day of purchase.
     public let granted: Int64
-    /// By the day of the revocation: so Apple reports refunds.
+    /// The units by the day of the revocation: so Apple reports refunds.
     public let revoked: Int64
     /// ISO 4217; nil for those whose price Apple did not tell.
     public let currency: String?
-    /// What was granted costs, less what was taken back, in thousandths of the currency's unit: an indication.
+    /// The price of granted less revoked units, in thousandths of the currency's unit: an indication.
     public let milliunits: Int64
 
     public init(
@@ -50,8 +50,8 @@ public struct GrantedUnits: Sendable, Equatable {
         }
     }
 
-    /// Of production only, from the first day to the last, both included. Reads all grants of that time: minutes, for a
-    /// large ledger. Throws a `PostgresError`.
+    /// Returns the units of production, from the first day to the last, both included. Reads all grants of that time:
+    /// minutes, for a large ledger. Throws a `PostgresError`.
     public static func of(
         _ days: ClosedRange<ReportDay>, timeZone: String, bundleID: String?, in pool: PostgresPool
     ) async throws -> [GrantedUnits] {

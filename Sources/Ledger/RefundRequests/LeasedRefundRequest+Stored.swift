@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Of `lease_due_refund_requests`.
+/// The columns of `lease_due_refund_requests`.
 struct RefundRequestColumns {
-    /// What Apple asks.
+    /// Apple's question.
     enum Requested: String, CaseIterable {
         case notificationID, transactionID, originalTransactionID, bundleID, productID, environment, kind, periodID
         case reason, signedAt
@@ -24,7 +24,7 @@ struct RefundRequestColumns {
 }
 
 extension OwnedRefundRequest {
-    /// Of `update_unowned_refund_requests`: those that have an owner now.
+    /// The rows of `update_unowned_refund_requests`: requests that have an owner now.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [OwnedRefundRequest] {
         let (columns, player) = (try rows.columns(RefundRequestColumns.Requested.self), try rows.column("player_id"))
         return (0..<rows.count).compactMap { row in

@@ -4,8 +4,8 @@ import Postgres
 
 /// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {
-    /// How long a lease is, doubling from the first to the last, so that a row which kills its worker comes later each time.
-    /// Seconds.
+    /// The length of a lease, doubling from the first to the last, so that a row which kills its worker comes later
+    /// each time. Seconds.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 1800.0
 
@@ -48,7 +48,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         }
     }
 
-    /// Of the grants, those whose events are not acknowledged.
+    /// The grants whose events are not acknowledged.
     private func owed(
         _ rows: PostgresRows, _ columns: RefundRequestColumns, in session: PostgresSession
     ) throws -> Set<NameBasedUUID> {
@@ -84,7 +84,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
-    /// Where one of the reports is refused for its data, each has a transaction of its own.
+    /// Enters reports; if one is refused for its data, each gets a transaction of its own.
     public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
         guard !reports.isEmpty else { return Durable([], in: nil) }
         do {

@@ -4,15 +4,15 @@ import Postgres
 
 /// Requests for refunds, on their way into the database.
 enum RefundRequestWrite {
-    /// In place of a record's topic: requests also come from Apple's notification history.
+    /// Stands for a record's topic: requests also come from Apple's notification history.
     static let sourceTopic = "app-store-notifications"
 
     private static let entering = LedgerSQL.statement(PackageResources.insert_refund_requests_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_request_events_sql)
 
-    /// In the SQL transaction of the notification that tells of them; the claims of their originals are locked. Enters into
-    /// the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger. The others are
-    /// looked at again.
+    /// Enters requests in the SQL transaction of their notification; the claims of their originals are locked. Enters
+    /// into the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger. The
+    /// others are looked at again.
     static func enter(
         _ requests: [RefundRequest], at now: Timestamp, catalog: Catalog, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
@@ -36,7 +36,7 @@ enum RefundRequestWrite {
     static func publish(
         _ requests: [OwnedRefundRequest], at now: Timestamp, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        // What an erased player asks for is told to nobody.
+        // An erased player's requests yield no event.
         let events = requests.filter { !$0.player.isPseudonym }
             .map { OutcomeEvent.refundRequested($0.request, by: $0.player, at: now) }
         guard !events.isEmpty else { return [] }

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple is told did not reach its player, where nothing else in the ledger tells of it.
+/// The purchases that Apple is told did not reach their player, if the ledger has no other row of them.
 struct UndeliveredRows: Sendable {
     struct Row: Sendable {
         let purchase: UndeliveredPurchase
@@ -15,10 +15,10 @@ struct UndeliveredRows: Sendable {
     private static let deleting = LedgerSQL.statement(PackageResources.delete_undelivered_sql)
 
     let rows: [Row]
-    /// Of submissions that were parked, with their players.
+    /// The purchases of parked submissions, with their players.
     private let waited: [(transaction: StoreTransactionID, player: PlayerID)]
 
-    /// What a batch refuses.
+    /// Collects a batch's refused purchases.
     /// - Parameter settlements: by decision.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement]) {
         var rows: [Row] = []
@@ -35,7 +35,7 @@ struct UndeliveredRows: Sendable {
         self.waited = waited
     }
 
-    /// What a batch parks.
+    /// Collects a batch's parked purchases.
     init(_ parked: [ParkingSubmission]) {
         rows = parked.flatMap { one in
             one.undelivered.map { purchase in

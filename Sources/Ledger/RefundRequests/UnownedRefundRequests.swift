@@ -4,7 +4,7 @@ import Postgres
 
 /// Refund requests that came before their transactions were in the ledger.
 enum UnownedRefundRequests {
-    /// Between two looks at one. Seconds.
+    /// The seconds between two looks at one. Seconds.
     static let lookSeconds = 60.0
     /// Looked at in one SQL transaction.
     private static let most: Int64 = 100
@@ -25,7 +25,7 @@ enum UnownedRefundRequests {
                 [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
             })
         try session.transaction { session in
-            // As where a request comes: whoever grants, or erases a player, is done before or begins after.
+            // A grant or an erasure is finished before, or begins after: the claims are locked as for a new request.
             _ = try LockClaims.run(originals.sorted(), in: session)
             let rows = try session.execute(
                 updating,

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Of `lock_grants`.
+/// The columns of `lock_grants`.
 struct GrantColumns {
     let transaction, original, player, bundle, product, quantity, environment: PostgresColumn
     let purchasedAt, expiresAt, submission, revision, event, isNonConsumable: PostgresColumn
@@ -31,8 +31,7 @@ struct GrantColumns {
 }
 
 extension GrantRevocations {
-    /// Whoever knows nothing of the columns beside `revoked_at` (another system, a version before 6) says with it what
-    /// Apple said.
+    /// A system that knows only `revoked_at` (another one, or a version before 6) writes Apple's refunds there.
     init(_ rows: PostgresRows, _ row: Int, _ columns: GrantColumns) {
         guard let revokedAt = rows.timestamp(row, columns.revokedAt) else {
             self.init()

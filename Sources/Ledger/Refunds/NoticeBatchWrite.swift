@@ -10,11 +10,11 @@ struct NoticeBatchWrite: Sendable {
     let received: [ReceivedNotice]
     let catalog: Catalog
 
-    /// What is in force after COMMIT.
+    /// The facts in force after COMMIT.
     struct Written: Sendable {
         /// One for each of `received`.
         let effects: [NoticeEffect]
-        /// What subscriptions and requests yield. The outbox has them.
+        /// The events about subscriptions and requests. The outbox has them.
         let events: [OutcomeEvent]
         let history: DatabaseHistory?
     }
@@ -50,8 +50,8 @@ struct NoticeBatchWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Those that were not taken before, each once, by their place. Under the claims' locks: who takes the same one at the
-    /// same time waits for us.
+    /// Returns the places of those that were not taken before, each once. Under the claims' locks: who takes the same
+    /// one at the same time waits for us.
     private func fresh(in session: PostgresSession) throws -> [Int] {
         let rows = try session.execute(Self.findingTaken, [.identifiers(Set(received.map(\.notice.id)).sorted())])
         let notice = try rows.column("notification_id")

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// That notifications were taken, so that none counts twice.
+/// Rows that say that notifications were taken, so that none counts twice.
 struct NoticeRows {
     private static let statement = LedgerSQL.statement(PackageResources.insert_notifications_sql)
 

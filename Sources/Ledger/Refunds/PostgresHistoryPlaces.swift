@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// How far Apple's notification histories were taken, in PostgreSQL: all replicas share it.
+/// The places up to which Apple's notification histories were taken, in PostgreSQL: all replicas share them.
 public struct PostgresHistoryPlaces: HistoryPlaces {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_notification_history_sql)
     private static let moving = LedgerSQL.statement(PackageResources.update_notification_history_sql)

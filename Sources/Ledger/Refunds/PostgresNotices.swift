@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// What Apple tells by itself, in PostgreSQL. Any number of replicas at once: the claims' locks order them.
+/// Apple's announcements in PostgreSQL. Any number of replicas at once: the claims' locks order them.
 public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
 

@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Postgres
 
-/// Which refunds an operator means. Nil means any.
+/// Selects the refunds that an operator means. Nil means any.
 public struct RefundFilter: Sendable, Equatable {
     public enum State: String, Sendable, CaseIterable {
         case refunded
@@ -25,7 +25,7 @@ public struct RefundFilter: Sendable, Equatable {
     }
 }
 
-/// What Apple took back, or gave again, as an operator sees it.
+/// Apple's refund or reversal, as an operator sees it.
 public struct RefundSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
@@ -42,7 +42,7 @@ public struct RefundSummary: Sendable, Equatable {
     public let playerID: String?
     public let quantity: Int?
     public let revokedUnits: Int?
-    /// Whatever Apple says.
+    /// Whether an operator revoked it, whatever Apple says.
     public let isRevokedByOperator: Bool
 }
 

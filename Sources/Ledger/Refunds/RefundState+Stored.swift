@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 
 extension RefundState {
-    /// Of `find_refund_states`.
+    /// The columns of `find_refund_states`.
     struct Columns {
         let signedAt, revokedAt, reason, share, parts, period: PostgresColumn
 
@@ -53,7 +53,7 @@ extension RefundState {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// What was taken back in part is a refund: whatever else is, is the whole.
+    /// A part that was taken back is a refund: anything else is the whole.
     private static func earlierParts(_ text: String) -> [GrantRevocations.Revocation] {
         guard let pairs = try? JSONParser.parse(Array(text.utf8)).value.array else { return [] }
         return pairs.compactMap { pair in

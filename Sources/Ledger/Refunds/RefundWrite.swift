@@ -5,9 +5,9 @@ import Postgres
 /// A refund on its way into the database, with what its event needs to be published.
 struct TakenRefund: Sendable {
     let notice: RefundNotice
-    /// When it is decided.
+    /// The time of the decision.
     let at: Timestamp
-    /// Of the record that told of it.
+    /// The topic of the record that brought it.
     let topic: String
     let partition: Int32
     let traceparent: String?
@@ -32,9 +32,9 @@ struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
     private static let lockingGrants = LedgerSQL.statement(PackageResources.lock_grants_sql)
 
-    /// In the order of settling. None was taken before.
+    /// The refunds in the order of settling. None was taken before.
     let refunds: [TakenRefund]
-    /// Of their originals, locked.
+    /// The locked claims of their originals.
     let claims: [StoreTransactionID: LedgerView.Claim]
     /// Has the payload of what is reinstated.
     let catalog: Catalog
@@ -100,7 +100,7 @@ struct RefundWrite: Sendable {
         }
     }
 
-    /// Of microseconds since 1970.
+    /// The times from texts of microseconds since 1970.
     private static func times(_ told: [String?]?) -> [Timestamp] {
         (told ?? []).compactMap { $0.flatMap { Int64($0) } }.map { Timestamp(milliseconds: $0 / 1000) }
     }

@@ -1,7 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// What the revisions of grants and subscriptions go above: a state of the database that is lost may have told of some.
+/// The floor of new revisions of grants and subscriptions: a lost state of the database may have published higher ones
+/// than the tables have.
 enum RevisionFloor {
     private static let statement = LedgerSQL.statement(PackageResources.find_revision_floor_sql)
 

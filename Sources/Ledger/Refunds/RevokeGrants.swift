@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// What is in force of grants, as it has become.
+/// Writes the state in force of grants.
 enum RevokeGrants {
     private static let statement = LedgerSQL.statement(PackageResources.revoke_grants_sql)
 

@@ -13,7 +13,7 @@ struct BlockRange: Sendable {
         end = .text("(\(blocks.upperBound),0)")
     }
 
-    /// How many blocks a table has now; none where it is gone.
+    /// Returns the number of blocks that a table has now; none if it is gone.
     static func count(of table: String, in session: PostgresSession) throws -> Int64 {
         let rows = try session.execute(measuring, [.text(table)])
         return rows.int8(0, try rows.column("blocks")) ?? 0

@@ -10,7 +10,7 @@ public enum DatabaseEncoding {
     private static let statement = PostgresStatement(
         "SELECT current_database()::text AS name, getdatabaseencoding()::text AS encoding")
 
-    /// Why the database cannot be used; nil where it can.
+    /// Returns the reason why the database cannot be used; nil if it can.
     public static func fault(in session: PostgresSession) throws -> String? {
         let rows = try session.execute(statement)
         let name = rows.text(0, try rows.column("name")) ?? ""

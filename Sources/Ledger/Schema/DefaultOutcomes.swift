@@ -14,7 +14,7 @@ enum DefaultOutcomes {
     private static let finding = LedgerSQL.statement(PackageResources.find_default_outcomes_sql)
     private static let moving = LedgerSQL.statement(PackageResources.move_default_outcomes_sql)
 
-    /// How many were moved. Throws a `PostgresError`; slices before it stay moved.
+    /// Returns the number of moved rows. Throws a `PostgresError`; slices before it stay moved.
     /// - Parameter limit: of rows, more or less.
     static func move(in pool: PostgresPool, limit: Int = movedInALook) async throws -> Int {
         var moved = 0
@@ -23,7 +23,7 @@ enum DefaultOutcomes {
             let places = try await pool.run { try find(most, in: $0) }
             let before = moved
             for slice in slices(of: places) { moved += try await pool.run { try move(slice, in: $0) } }
-            // None moved: somebody else did it.
+            // If no row moved, somebody else did it.
             if places.count < foundAtATime || moved == before { break }
         }
         return moved
@@ -42,7 +42,7 @@ enum DefaultOutcomes {
             }
             if places.count < foundAtATime || moved == before { break }
         }
-        // Of the table's owner only, and not behind another one.
+        // VACUUM needs the rights of the table's owner, and skips a table that somebody has locked.
         if moved > 0 { try session.run(script: "VACUUM (SKIP_LOCKED) outcomes_default") }
     }
 

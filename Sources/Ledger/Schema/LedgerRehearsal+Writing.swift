@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What no plan tells: a trigger, a rule or a constraint of somebody else's may refuse each row. So a worker's rows are
-/// written, under ids that are nobody's, by the code that writes a worker's.
+/// Writes rows as a worker does: a trigger, a rule or a constraint of somebody else's may refuse each row, which no
+/// plan shows. So a worker's rows are written, under ids that are nobody's, by the code that writes a worker's.
 extension LedgerRehearsal {
     private static let topic = "receiptd check"
     /// Twenty digits: none of Apple's has as many.
@@ -12,7 +12,7 @@ extension LedgerRehearsal {
     private static let bundle: BundleID = "receiptd.check"
     private static let player: PlayerID = "receiptd check"
 
-    /// To be rolled back.
+    /// A write that is rolled back.
     struct Writing {
         let work: String
         let run: (PostgresSession) throws -> Void

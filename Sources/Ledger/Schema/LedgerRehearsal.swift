@@ -8,7 +8,7 @@ import Postgres
 /// waits.
 public enum LedgerRehearsal {
     public struct Fault: Sendable, Equatable {
-        /// What the statement is for.
+        /// The purpose of the statement.
         public let work: String
         public let sqlState: String
         public let message: String
@@ -37,7 +37,7 @@ public enum LedgerRehearsal {
                         if !faults.contains(named) { faults.append(named) }
                     }
                 }
-                // Where a right is missing that is told.
+                // A missing right is reported first.
                 if faults.isEmpty { faults = try rehearseWriting(in: session) }
                 throw RolledBack()
             }
@@ -87,20 +87,20 @@ public enum LedgerRehearsal {
                 guard error.kind != .connection else { throw error }
                 try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
             }
-            // That null is no value for it says nothing of the database.
+            // A refused null says nothing about the database.
             return error.kind == .data ? nil : error
         }
     }
 
     /// The highest `$n`.
     static func parameters(in sql: String) -> Int {
-        // What a comment says of parameters is no more than there are.
+        // A comment in the SQL names no more parameters than there are.
         sql.matches(of: /\$([0-9]+)/).compactMap { Int($0.output.1) }.max() ?? 0
     }
 }
 
 extension String {
-    /// Without the semicolon and white space at the end.
+    /// The text without the semicolon and white space at the end.
     fileprivate var trimmingTail: String {
         String(reversed().drop { $0 == ";" || $0.isWhitespace }.reversed())
     }

@@ -8,7 +8,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     public let role: String
     /// One of those it has locked. Nil where it is waited for because it reads.
     public let table: String?
-    /// Since its transaction began. Nil where this role may not be told.
+    /// The seconds since its transaction began. Nil where this role may not be told.
     public let seconds: Double?
 
     public var description: String {
@@ -48,7 +48,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension [LockHolder] {
-    /// For a log line or an operator.
+    /// The session in words for a log line or an operator.
     public var inWords: String {
         isEmpty ? "somebody who has gone since" : map(\.description).joined(separator: "; ")
     }

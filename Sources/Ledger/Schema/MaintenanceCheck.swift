@@ -5,7 +5,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
     case able
     /// Somebody holds the tables at the moment, so that it could not be tried.
     case busy([LockHolder])
-    /// What is missing, in PostgreSQL's words. Records of days without a partition go to the default one meanwhile.
+    /// PostgreSQL refuses something, in its own words. Records of days without a partition go to the default one
+    /// meanwhile.
     case refused(String)
 
     private struct RolledBack: Error {

@@ -4,10 +4,10 @@ import Postgres
 /// Brings a database to this program's schema while workers decide: what takes long is done beside them, and what takes
 /// exclusive locks waits for none of them.
 ///
-/// Whoever waits for an exclusive lock holds up all who come after. So none is asked for while an old transaction is in the
-/// way, and each is given up after a moment and asked for again later.
+/// A session that waits for an exclusive lock holds up all later ones. So none is asked for while an old transaction is
+/// in the way, and each is given up after a moment and asked for again later.
 struct Migration {
-    /// What an operator is told meanwhile.
+    /// News for the operator meanwhile.
     enum News: Sendable, Equatable {
         case buildingIndex(String)
         /// Nothing is held up. It goes on once they are gone.
@@ -20,9 +20,9 @@ struct Migration {
     static let lockTimeout = "200ms"
     /// PostgreSQL ends an autovacuum that somebody waits for, but only after `deadlock_timeout`, a second by default.
     static let lockTimeoutAgainstAutovacuum = "1500ms"
-    /// Of so many tries one waits for that long.
+    /// One of so many tries waits for that long.
     static let triesPerLongOne = 5
-    /// Between two tries. Seconds.
+    /// The pause between two tries. Seconds.
     static let pauseSeconds = 1.0
     /// Tables with more in them get their new indexes beside the writers, before the transaction.
     static let largeTable: Int64 = 8 << 20
@@ -31,9 +31,9 @@ struct Migration {
     private static let remembering = PostgresStatement("UPDATE schema_version SET version = $1, applied_at = now()")
 
     let session: PostgresSession
-    /// In the order of their versions, the newest last.
+    /// The files in the order of their versions, the newest last.
     let files: [SchemaMigrationFile]
-    /// How long to wait for those in the way. Seconds.
+    /// The time to wait for sessions in the way. Seconds.
     let patience: Double
     let tell: (News) -> Void
 
@@ -154,7 +154,7 @@ struct Migration {
                     do {
                         try session.run(script: index.concurrently)
                     } catch let error as PostgresError where error.sqlState == "42703" {
-                        // Of a column that the script adds first.
+                        // The index is of a column that the script adds first.
                     }
                 }
             }

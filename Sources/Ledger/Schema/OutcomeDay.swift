@@ -5,14 +5,14 @@ import NamesAndTimes
 struct OutcomeDay: Hashable, Comparable {
     let sinceEpoch: Int32
 
-    /// In place of days that have no partition of their own: 1 January of the year 1.
+    /// The day for all days that have no partition of their own: 1 January of the year 1.
     static let apart = OutcomeDay(sinceEpoch: -719_162)
     /// Days before and after today that have a partition of their own, as far as the outcomes are kept so long. A backup
     /// that reads for days must not keep tomorrow from having one, and a topic's old records need theirs.
     static let daysBehind: Int32 = 30
     static let daysAhead: Int32 = 7
 
-    /// Where the outcome of a record is kept.
+    /// Chooses the partition of a record's outcome.
     /// - Parameters:
     ///   - day: the record's.
     ///   - today: when it is decided. Other days, the absurd ones too, have no partition.

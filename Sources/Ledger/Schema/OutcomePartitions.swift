@@ -12,12 +12,12 @@ enum OutcomePartitions {
     static let making = PostgresStatement("SELECT make_outcomes_day($1::date) AS result")
     private static let dropping = PostgresStatement("SELECT drop_outcomes_day($1::date) AS is_dropped")
 
-    /// What became of one day.
+    /// The result for one day.
     enum Step: Equatable {
         case done
         /// Nothing to do, or another replica is at it.
         case nothing
-        /// It stays in the default partition: there are rows of it already, or too much of others to look through.
+        /// The day stays in the default partition: there are rows of it already, or too many of others to look through.
         case staysInDefault
         case blocked([LockHolder])
     }
@@ -62,7 +62,7 @@ enum OutcomePartitions {
         }
     }
 
-    /// For `migrate`: makes what is missing, as far as nobody is in the way, before any row goes in.
+    /// Makes missing partitions for `migrate`, as far as nobody is in the way, before any row goes in.
     static func makeMissing(in session: PostgresSession) throws {
         let (now, days) = try list(in: session)
         for day in wanted(at: [now], kept: OutcomeDay.daysBehind).subtracting(days).sorted() {
@@ -70,7 +70,8 @@ enum OutcomePartitions {
         }
     }
 
-    /// Not even tried where it would wait: writers and look-ups queue behind whoever waits for an exclusive lock.
+    /// Leaves out a change that would wait: writers and look-ups queue behind a session that waits for an exclusive
+    /// lock.
     private static func changing(
         _ tables: [String], in session: PostgresSession, _ body: (PostgresSession) throws -> Step
     ) throws -> Step {

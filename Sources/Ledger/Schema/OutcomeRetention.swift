@@ -12,9 +12,9 @@ public struct OutcomeRetention: Sendable {
     static let foundAtATime = 50_000
     /// Days dropped in one look at most: a clock that is wrong for a moment must not forget a month.
     static let droppedAtATime = 2
-    /// Between the worker's clock and PostgreSQL's, before neither is believed. Seconds.
+    /// The difference of the worker's clock and PostgreSQL's from which neither is believed. Seconds.
     static let clockTolerance = 86_400.0
-    /// Between two turns, of whichever replica. Seconds.
+    /// The seconds between two turns, of whichever replica. Seconds.
     public static let turnSeconds = 45.0
 
     /// Rows that were forgotten.
@@ -43,7 +43,7 @@ public struct OutcomeRetention: Sendable {
         /// Days that cannot be made yet: rows of them lie in the default partition, or much else does.
         public var skipped: [String] = []
         public var dropped: [String] = []
-        /// Who was in the way. What is missing is made next time.
+        /// The sessions in the way. A missing partition is made next time.
         public var blockers: [LockHolder]?
         /// PostgreSQL's clock less ours, where they disagree by more than `clockTolerance`: nothing was forgotten.
         public var clockDifference: Double?
@@ -82,7 +82,7 @@ public struct OutcomeRetention: Sendable {
             report.clockDifference = difference
             return report
         }
-        // What is old by both.
+        // A day is old only by both clocks.
         let today = min(now.daysSinceEpoch, theirs.daysSinceEpoch)
         let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
         try await drop(old.prefix(Self.droppedAtATime), &report)

@@ -32,7 +32,8 @@ struct Pruning: Sendable {
             "DELETE FROM \(table) WHERE ctid = ANY ($2::text[]::tid[]) AND \(column) < \(limit)")
     }
 
-    /// How many are gone. Each statement is a transaction of its own, and the session is returned to the pool between two.
+    /// Returns the number of deleted rows. Each statement is a transaction of its own, and the session is returned to
+    /// the pool between two.
     /// - Parameter day: since the epoch; what is of that day stays.
     func run(before day: Int32, in pool: PostgresPool) async throws -> Int {
         let limit = PostgresParameter.date(daysSinceUnixEpoch: day)
@@ -51,7 +52,7 @@ struct Pruning: Sendable {
                 deleted += try await pool.run { try $0.execute(deleting, [limit, .textArray(some)]).affectedRows }
             }
             pruned += deleted
-            // None deleted: somebody else did it.
+            // If no row was deleted, somebody else did it.
             if places.count < OutcomeRetention.foundAtATime || deleted == 0 { return pruned }
         }
     }

@@ -11,7 +11,7 @@ public enum Schema {
     /// The version that `schema.sql` writes: the last migration's number.
     public static let currentVersion = migrations.last?.version ?? 0
 
-    /// How long `migrate` waits for those who hold the tables. Seconds.
+    /// The time that `migrate` waits for sessions that hold the tables. Seconds.
     public static let patience = 600.0
 
     /// `schema.sql`.

@@ -1,4 +1,4 @@
-/// What `schema.sql`, or a file of `migrations/`, defines, read out of its text.
+/// The definitions of `schema.sql`, or of a file of `migrations/`, read out of its text.
 struct SchemaScript: Sendable {
     struct Index: Sendable, Equatable {
         let name: String
@@ -11,7 +11,7 @@ struct SchemaScript: Sendable {
         }
     }
 
-    /// In the order in which the script makes them.
+    /// The tables in the order in which the script makes them.
     let tables: [String]
     let indexes: [Index]
 

@@ -7,14 +7,14 @@ struct SightingPruning: Sendable {
     static let shares: Int32 = 8
     /// Blocks that one statement reads: 1 MiB, some 9,000 sightings.
     static let blocksAtATime: Int64 = 128
-    /// Between two turns, of whichever replica: half a day, so that one falls on each day.
+    /// The seconds between two turns, of whichever replica: half a day, so that one falls on each day.
     static let turnSeconds = 43_200.0
 
     private static let deleting = LedgerSQL.statement(PackageResources.delete_old_sightings_sql)
 
     let pool: PostgresPool
 
-    /// How many are gone. Each statement is a transaction of its own.
+    /// Returns the number of deleted rows. Each statement is a transaction of its own.
     /// - Parameters:
     ///   - day: since the epoch; what is of that day stays.
     ///   - today: since the epoch; says which share is read.
@@ -31,7 +31,7 @@ struct SightingPruning: Sendable {
         return deleted
     }
 
-    /// Which blocks of so many are read on a day.
+    /// Returns the blocks of so many that are read on a day.
     static func share(of blocks: Int64, today: Int32) -> Range<Int64> {
         let share = Int64(today % shares)
         return blocks * share / Int64(shares)..<blocks * (share + 1) / Int64(shares)

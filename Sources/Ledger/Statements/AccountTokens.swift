@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What was learnt of account tokens, read under their locks and written with the batch that learns.
+/// The learnt account tokens, read under their locks and written with the batch that learns.
 enum AccountTokens {
     private static let finding = LedgerSQL.statement(PackageResources.find_account_tokens_sql)
     private static let locking = LedgerSQL.statement(PackageResources.lock_account_tokens_sql)
@@ -13,9 +13,10 @@ enum AccountTokens {
 
     typealias Facts = [AccountTokenKey: AccountTokenFacts]
 
-    /// What is known of all that the decisions mention. Where something may be learnt, the token's row is locked, behind
-    /// the claims: of two replicas that meet a token for the first time the second sees what the first has learnt. What
-    /// cannot change any more (a token that a player sent before, by accounts that are known, or a constant) is not locked.
+    /// Finds the tokens that the decisions mention. Where something may be learnt, the token's row is locked, behind
+    /// the claims: of two replicas that meet a token for the first time the second sees what the first has learnt. A
+    /// token that cannot change any more (one that a player sent before, by accounts that are known, or a constant) is
+    /// not locked.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }

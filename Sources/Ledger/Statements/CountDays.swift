@@ -9,11 +9,11 @@ enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)
 
-    /// Behind the claims' locks and before any other.
+    /// Counts behind the claims' locks and before any other.
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
         guard !counts.isEmpty else { return [:] }
         let given = Array(counts)
-        // In one order for everybody, which is that of the locks and not of what they lock.
+        // The locks are taken in one order by everybody: their own, and not that of the locked days.
         try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
         let rows = try session.execute(
             counting,

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What other subscriptions go on from, and in which app.
+/// Finds the subscriptions that others continue, and their apps.
 enum FindClaimApps {
     private static let statement = LedgerSQL.statement(PackageResources.find_claim_apps_sql)
 

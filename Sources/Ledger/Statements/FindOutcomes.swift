@@ -9,7 +9,7 @@ enum FindOutcomes {
         var events: [Int: [OutcomeEvent]] = [:]
         /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
         var withoutGrants: Set<Int> = []
-        /// Of the database that has them; nil where there are none.
+        /// The history of the database that has them; nil without outcomes.
         var history: DatabaseHistory?
     }
 

@@ -15,8 +15,8 @@ struct FindRisk {
     }
 
     private let given: [Wanted]
-    /// As far as the batch's highest threshold, and no further: on some devices, such as one whose id is the same in every
-    /// client, there are millions of players.
+    /// The highest threshold of the batch, which bounds the count: some devices, such as one whose id is the same in
+    /// every client, have millions of players.
     private let counted: Int64
 
     init(for decisions: [PendingDecision]) {

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What submissions won that are refused as a whole now. By their players' grants: an index by submission would cost every
-/// grant, and few are refused so.
+/// Finds the grants of submissions that are refused as a whole now. By their players' grants: an index by submission
+/// would cost every grant, and few are refused so.
 enum FindWonGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
 

@@ -13,7 +13,7 @@ struct ClaimRow: Sendable, Equatable {
 enum InsertClaims {
     private static let statement = LedgerSQL.statement(PackageResources.insert_claims_sql)
 
-    /// Those that were free. `claims` are sorted by original transaction.
+    /// Returns the claims that were free. `claims` are sorted by original transaction.
     static func run(_ claims: [ClaimRow], in session: PostgresSession) throws -> Set<StoreTransactionID> {
         guard let call = call(claims) else { return [] }
         return try fresh(session.execute(call.statement, call.parameters), of: claims)

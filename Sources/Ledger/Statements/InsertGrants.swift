@@ -9,13 +9,13 @@ struct GrantRow {
     /// of this one.
     var hasNewClaim = false
 
-    /// Whether something may have been told of it before, or of what goes on from it.
+    /// Whether something may have been published of it before, or of what goes on from it.
     fileprivate var mayBeAwaited: Bool {
         !hasNewClaim || grant.kind != .consumable && grant.kind != .nonConsumable || grant.purchase.expiresAt != nil
     }
 }
 
-/// Of what Apple is to be told that it is delivered.
+/// A delivery to report to Apple.
 struct FinishRow {
     let finish: Settlement.Finish
     let bundleID: BundleID
@@ -44,7 +44,7 @@ struct FinishRow {
 enum InsertGrants {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_sql)
 
-    /// How many were granted now. `rows` are sorted by transaction.
+    /// Returns the number of newly granted ones. `rows` are sorted by transaction.
     /// - Parameter others: granted before. Apple is to be told of those, too, that they are delivered.
     static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty || !others.isEmpty else { return 0 }
@@ -83,7 +83,7 @@ enum InsertGrants {
         ]
     }
 
-    /// What decides nothing: null where Apple does not tell it.
+    /// The columns that decide nothing: null if Apple gave no value.
     private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
         let told = rows.map(\.grant.purchase.told)
         return [

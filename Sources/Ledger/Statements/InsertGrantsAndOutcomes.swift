@@ -8,7 +8,8 @@ enum InsertGrantsAndOutcomes {
     private static let lookingForConflicts = LedgerSQL.statement(
         PackageResources.insert_missing_grants_and_outcomes_sql)
 
-    /// How many were granted now, how many records had no outcome yet, and where.
+    /// Returns the number of newly granted ones, the number of records without an outcome so far, and the database's
+    /// history.
     /// - Parameter looks: with `ON CONFLICT DO NOTHING`. Without it a row that is there already throws `Undone.conflict`.
     static func run(
         _ purchases: PurchaseRows, _ outcomes: InsertOutcomes, writer: Int32, looks: Bool, in session: PostgresSession

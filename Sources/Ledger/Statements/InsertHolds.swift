@@ -11,7 +11,7 @@ enum InsertHolds {
     private static let statement = LedgerSQL.statement(PackageResources.insert_holds_sql)
     private static let submissions = LedgerSQL.statement(PackageResources.insert_held_submissions_sql)
 
-    /// How many are held now. `rows` are sorted by transaction and player.
+    /// Returns the number of newly held ones. `rows` are sorted by transaction and player.
     static func run(_ rows: [HoldRow], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty else { return 0 }
         try insertSubmissions(of: rows, in: session)
@@ -57,7 +57,7 @@ enum InsertHolds {
 }
 
 extension Settlement.NewHold {
-    /// What Apple said of this transaction and no other.
+    /// Apple's facts about this transaction and no other.
     fileprivate func evidence(of decision: PendingDecision) -> GenuineReceipt {
         GenuineReceipt(
             bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase])

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What a record is known by in the table of outcomes.
+/// The key of a record in the table of outcomes.
 struct OutcomeKey: Hashable, Comparable {
     let day: Int32
     let partition: Int32
@@ -37,11 +37,11 @@ struct OutcomeKey: Hashable, Comparable {
 struct OutcomeRow {
     let key: OutcomeKey
     let decision: PendingDecision
-    /// In publishing order.
+    /// The transactions in publishing order.
     let granted: [StoreTransactionID]
     let answer: [UInt8]?
 
-    /// Whose partition it goes to.
+    /// The day of its partition.
     var day: OutcomeDay { OutcomeDay(of: key.day, decidedOn: decision.decidedAt.daysSinceEpoch) }
 }
 
@@ -78,7 +78,7 @@ struct InsertOutcomes {
     var progress: [ProgressRow] = []
     var acknowledged: [NameBasedUUID] = []
 
-    /// How many records had no outcome yet, and where.
+    /// Returns the number of records without an outcome so far, and the database's history.
     func run(
         writer: Int32, in session: PostgresSession
     ) throws -> (count: Int, history: DatabaseHistory?) {

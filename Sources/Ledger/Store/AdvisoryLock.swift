@@ -1,6 +1,7 @@
 import Postgres
 
-/// What only one replica at a time does. Held until COMMIT or ROLLBACK, so that it also works behind a pooler.
+/// A lock for work that only one replica at a time does. Held until COMMIT or ROLLBACK, so that it also works behind a
+/// pooler.
 enum AdvisoryLock: Int64 {
     // Any numbers do that nobody else in the database takes: "rcpt" in ASCII, then a count.
     case schema = 0x7263_7074_0001

@@ -51,7 +51,7 @@ public struct CatalogStore: Sendable {
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
                 let version = try Self.enter(document, digest: digest, in: session)
-                // With the import: a catalog that is replaced before any worker saw it counts, too.
+                // The import keeps it at once: a catalog that is replaced before any worker saw it counts, too.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }

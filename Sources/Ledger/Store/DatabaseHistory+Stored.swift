@@ -4,7 +4,8 @@ import Postgres
 extension DatabaseHistory {
     private static let statement = PostgresStatement("SELECT database_history() AS history")
 
-    /// Of the database that the session works in now. Inside a transaction: of the one that will commit it.
+    /// Reads the history of the database that the session works in now. Inside a transaction: of the one that will
+    /// commit it.
     ///
     /// Every statement that makes a record count as done selects `database_history()` itself, in the same transaction and
     /// without a round trip of its own. It is not remembered by session: a session that was opened on a standby can write

@@ -9,7 +9,7 @@ public struct LedgerCounts: Sendable, Equatable {
     /// Waiting for an operator; refused ones do not count.
     public let held: Int
     public let outboxPending: Int
-    /// Purchases that Apple told of and that are nobody's.
+    /// Announced purchases that are nobody's.
     public let unclaimed: Int
 
     public init(parked: Int, held: Int, outboxPending: Int, unclaimed: Int = 0) {

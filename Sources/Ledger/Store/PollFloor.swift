@@ -1,9 +1,9 @@
 import Postgres
 import Synchronization
 
-/// Where a repeated look through a table by its times begins. What is gone stays in the index for as long as any reader's old
-/// snapshot keeps it, and would be walked through each time. Now and then a look begins at the beginning all the same, for
-/// what a transaction wrote that took long to begin.
+/// The floor from which a repeated look through a table by its times begins. A deleted row stays in the index for as
+/// long as any reader's old snapshot keeps it, and would be walked through each time. Now and then a look begins at the
+/// beginning all the same, for what a transaction wrote that took long to begin.
 public final class PollFloor: Sendable {
     /// Rows by the time at which each was written or is due. No row is given a time before its transaction began.
     public struct Rows: Sendable {
@@ -15,7 +15,7 @@ public final class PollFloor: Sendable {
         static let all = [outbox, parked, finishes, refundRequests]
 
         let statement: PostgresStatement
-        /// Between two looks from the beginning.
+        /// The time between two looks from the beginning.
         fileprivate let whole: Duration
 
         private init(_ table: String, by column: String, wholeSeconds: Int = 60) {
@@ -34,13 +34,13 @@ public final class PollFloor: Sendable {
         }
     }
 
-    /// What a look found.
+    /// The result of a look.
     struct Found {
         /// The time of the first row that is there. Nil: there is none.
         let first: Int64?
         /// PostgreSQL's, as the first. Microseconds of Unix time.
         let now: Int64
-        /// It began at the beginning.
+        /// Whether the look began at the beginning.
         let isWhole: Bool
 
         /// Whether there is anything of a time so long ago, as far as is known.
@@ -60,7 +60,7 @@ public final class PollFloor: Sendable {
         self.rows = rows
     }
 
-    /// Where the next look begins, unless it is a whole one. Microseconds of Unix time.
+    /// The beginning of the next look, unless it is a whole one. Microseconds of Unix time.
     var current: Int64 { state.withLock(\.floor) }
 
     /// Whether a lease may find anything. Looks; true where that began at the beginning. Throws a `PostgresError`.
@@ -103,7 +103,7 @@ struct FloorState {
 
     /// Before any time. Microseconds of Unix time.
     static let beginning: Int64 = 0
-    /// From a transaction's begin to its first row, which gives it a number. Microseconds.
+    /// The microseconds from a transaction's begin to its first row, which gives it a number. Microseconds.
     private static let toFirstRow: Int64 = 2_000_000
     /// A transaction so old has shown its rows, or has no session any more. Microseconds.
     private static let longestTransaction: Int64 = 60_000_000

@@ -15,7 +15,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let findingLostClaims = LedgerSQL.statement(PackageResources.find_lost_claims_sql)
     private static let endingLostClaims = LedgerSQL.statement(PackageResources.update_lost_claims_sql)
     private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
-    /// For this transaction, and with it for all that were committed before.
+    /// Makes this transaction wait for the disk, and so all that were committed before it.
     private static let waitingForDisk = PostgresStatement(
         """
         SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'

@@ -2,7 +2,7 @@ import Fulfillment
 
 /// The ledger's outbox, as the pipeline reads it. Every function throws a `PostgresError`.
 public struct PostgresOutbox: UnpublishedEvents {
-    /// How long a replica has for publishing the events that it leased.
+    /// The time that a replica has for publishing the events that it leased.
     private static let leaseSeconds = 30.0
 
     private let ledger: PostgresLedger

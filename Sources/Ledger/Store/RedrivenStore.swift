@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Which dead letters were put back on the submissions topic.
+/// The dead letters that were put back on the submissions topic.
 public struct RedrivenStore: Sendable {
     /// A dead letter, by where it was first and what it holds.
     public struct Place: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct RedrivenStore: Sendable {
         self.pool = pool
     }
 
-    /// Those of `places` that were put back before. Throws a `PostgresError`.
+    /// Returns those of `places` that were put back before. Throws a `PostgresError`.
     public func redriven(of places: [Place]) async throws -> Set<Place> {
         try await pool.run { session in
             let rows = try session.execute(Self.finding, Self.columns(places))
@@ -36,7 +36,7 @@ public struct RedrivenStore: Sendable {
         }
     }
 
-    /// To be called once the broker has acknowledged them. Throws a `PostgresError`.
+    /// Notes records as put back. Call it once the broker has acknowledged them. Throws a `PostgresError`.
     public func note(_ places: [Place]) async throws {
         try await pool.run { session in
             _ = try session.execute(Self.inserting, Self.columns(places))

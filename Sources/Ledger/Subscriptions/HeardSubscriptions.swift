@@ -7,11 +7,11 @@ struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
-    /// What was told of those that are new before they had an owner.
+    /// The facts about new subscriptions from before they had an owner.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
-    /// Of new ones that do not begin by 1.
+    /// The first revisions of new subscriptions that do not begin with 1.
     var firstRevisions: [StoreTransactionID: Int32] = [:]
-    /// With the place of what told of it.
+    /// The events with the place of their cause.
     private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
 
     init(_ known: [StoreTransactionID: Subscription]) {
@@ -54,7 +54,7 @@ struct HeardSubscriptions {
         touched.sorted().compactMap { subscriptions[$0] }
     }
 
-    /// Of `upsert_subscriptions`.
+    /// The parameters of `upsert_subscriptions`.
     var columns: [PostgresParameter] {
         let rows = written
         return [

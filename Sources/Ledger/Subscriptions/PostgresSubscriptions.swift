@@ -5,10 +5,10 @@ import Postgres
 
 /// Subscriptions in PostgreSQL, for whoever asks Apple about them. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
-    /// How long a worker has for one question, by PostgreSQL's clock: longer than Apple may take for a few pages. It
-    /// is doubled for each lease before it that did not end in order, eight times at most.
+    /// The time that a worker has for one question, by PostgreSQL's clock: longer than Apple may take for a few pages.
+    /// It is doubled for each lease before it that did not end in order, eight times at most.
     public static let leaseSeconds = 120.0
-    /// How long Apple is not asked about one whose answer the database refuses: it would refuse the same again.
+    /// The time that Apple is not asked about one whose answer the database refuses: it would refuse the same again.
     static let refusedSeconds = 86_400.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_subscriptions_sql)

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Of every statement that returns subscriptions.
+/// The columns of every statement that returns subscriptions.
 struct SubscriptionColumns {
     let original, player, bundle, product, group, state, expiresAt, graceExpiresAt: PostgresColumn
     let willRenew, renewalProduct, environment, revision, dueAt: PostgresColumn
@@ -24,7 +24,7 @@ struct SubscriptionColumns {
     }
 }
 
-/// Of `find_subscriptions`, and of what leases.
+/// The columns of `find_subscriptions`, and of the statements that lease.
 struct FollowedColumns {
     let shown: SubscriptionColumns
     let periodBeganAt, stateToldAt, willRenewToldAt, renewalProductToldAt, tries, historySince: PostgresColumn

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Which subscriptions an operator means. Nil means any.
+/// Selects the subscriptions that an operator means. Nil means any.
 public struct SubscriptionFilter: Sendable, Equatable {
     public var bundleID: String?
     public var state: SubscriptionState?
@@ -19,10 +19,10 @@ public struct SubscriptionFilter: Sendable, Equatable {
 public struct SubscriptionAdministration: Sendable {
     public enum Transfer: Sendable, Equatable {
         case done(from: PlayerID)
-        /// It was this player's before.
+        /// The subscription was this player's before.
         case unchanged
         case unknown
-        /// So many transactions of it are held, for its owner as it is: nothing was changed.
+        /// The owner holds so many transactions of it: nothing was changed.
         case held(Int)
     }
 
@@ -58,8 +58,9 @@ public struct SubscriptionAdministration: Sendable {
         }
     }
 
-    /// Gives its future periods to another player, with who decided it. What was granted stays where it is. Not while anything
-    /// of it is held: that was paid, and is released to nobody but whom it is held for, while the subscription is theirs.
+    /// Gives its future periods to another player, with who decided it. Granted periods stay where they are. Not while
+    /// anything of it is held: that was paid, and is released to nobody but whom it is held for, while the subscription
+    /// is theirs.
     public func transfer(
         _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
     ) async throws -> Transfer {

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple answered about a subscription, in one SQL transaction, in the order that decisions keep too: claims are
-/// locked, sorted, before anything under them changes.
+/// Writes Apple's answer about a subscription in one SQL transaction, in the order of decisions: it locks sorted claims
+/// before it changes anything under them.
 struct SubscriptionCheckWrite: Sendable {
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_subscription_sql)
 
@@ -23,7 +23,7 @@ struct SubscriptionCheckWrite: Sendable {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
-            // What the answer wrote of it has ended the lease: this is for what could not be written.
+            // A written answer has ended the lease: this is for an answer that could not be written.
             if !isOwned(claims) {
                 try reschedule(afterSeconds: nil, in: session)
             } else if !check.tellsOfIt {
@@ -33,8 +33,8 @@ struct SubscriptionCheckWrite: Sendable {
         }
     }
 
-    /// Of all that is told, and of what it goes on from: a claim of nobody where there is none. Whoever grants one of them
-    /// at the same time waits for us, or we for them.
+    /// Locks the claims of all named subscriptions, and of those that they continue: with a claim of nobody where there
+    /// is none. A grant of one of them at the same time waits for us, or we for it.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
@@ -47,7 +47,7 @@ struct SubscriptionCheckWrite: Sendable {
         originals.formUnion(revoked.map(\.purchase.originalTransactionID))
         originals.formUnion(revoked.compactMap(\.period))
         let sorted = originals.sorted()
-        // Whatever answers about a subscription is its app's.
+        // Every answer about a subscription is its app's.
         let fresh = try InsertClaims.run(
             sorted.map {
                 ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
@@ -55,8 +55,8 @@ struct SubscriptionCheckWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Those that are granted and in force. What was never granted is nobody's here, and a notification of its refund or of
-    /// its reversal may still come.
+    /// Returns those that are granted and in force. A period that was never granted is nobody's here, and a
+    /// notification of its refund or of its reversal may still come.
     private func granted(
         of shown: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [NotifiedTransaction] {
@@ -65,7 +65,7 @@ struct SubscriptionCheckWrite: Sendable {
         return shown.filter { grants[$0.purchase.transactionID].map { !$0.isRevoked } ?? false }
     }
 
-    /// What Apple's answer shows to be taken back counts as its notification would, once.
+    /// A refund in Apple's answer counts as its notification would, once.
     private func revoke(
         _ revoked: [NotifiedTransaction], under claims: [StoreTransactionID: LedgerView.Claim],
         in session: PostgresSession

@@ -3,7 +3,7 @@ import Postgres
 
 /// The fleet's subscriptions, for metrics.
 public struct SubscriptionCounts: Sendable, Equatable {
-    /// What is due for so long was not asked about in time. Seconds.
+    /// The seconds after which a due question is late. Seconds.
     static let overdueSeconds = 3600.0
 
     /// Every state, also one that no subscription is in, up to `LedgerCounts.maximum` each; empty where they were not

@@ -23,7 +23,7 @@ public struct SubscriptionSummary: Sendable, Equatable {
 }
 
 extension SubscriptionSummary {
-    /// Of `list_subscriptions`.
+    /// The rows of `list_subscriptions`.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [SubscriptionSummary] {
         let columns = try SubscriptionColumns(rows)
         let (checkedAt, updatedAt) = (try rows.column("checked_at"), try rows.column("updated_at"))

@@ -2,8 +2,8 @@ import Fulfillment
 import Postgres
 
 extension SubscriptionWrite {
-    /// What a batch's evidence tells, once its purchases are in the tables. Returns each decision's events, by its place;
-    /// empty, and without a round trip, where no app that follows subscriptions told of any.
+    /// Writes the facts of a batch's evidence, once its purchases are in the tables. Returns each decision's events, by
+    /// its place; empty, and without a round trip, where no app that follows subscriptions told of any.
     /// - Parameters:
     ///   - outcomes: of each decision's purchases, by its place.
     ///   - repeated: of each decision's purchases those of a period that another transaction was granted for, by its place:

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple said of subscriptions, on its way into the database.
+/// Writes Apple's facts about subscriptions to the database.
 enum SubscriptionWrite {
     /// A fact with whose subscription it is, and what told of it.
     struct Told {
@@ -11,9 +11,9 @@ enum SubscriptionWrite {
         let source: Source
         /// Apple was asked, and this is of the answer.
         var check: SubscriptionCheck?
-        /// Its app's.
+        /// The search of its app.
         var search = MissedPeriodSearch.never
-        /// Whoever tells it enters the period too, or has granted it. Else Apple is asked for it.
+        /// The caller enters the period too, or has granted it. Else Apple is asked for it.
         let bringsPeriod: Bool
         let at: Timestamp
     }
@@ -33,8 +33,8 @@ enum SubscriptionWrite {
     private static let writingReceipts = LedgerSQL.statement(PackageResources.upsert_subscription_receipts_sql)
     private static let passingOn = LedgerSQL.statement(PackageResources.pass_on_claims_sql)
 
-    /// In the SQL transaction of whoever tells it; the claims of their originals are locked. Enters into the outbox, and
-    /// returns, the events that it yields.
+    /// Applies a fact in the SQL transaction of its source; the claims of their originals are locked. Enters into the
+    /// outbox, and returns, the events that it yields.
     /// - Parameters:
     ///   - periods: those that are entered with them.
     ///   - catalog: only apps that follow renewals have subscriptions.
@@ -65,7 +65,7 @@ enum SubscriptionWrite {
             return Told(
                 fact: heard, owner: owner, source: .none, check: check,
                 search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                // What Apple is asked for is entered, or is no goods.
+                // A period that Apple was asked for is entered, or is no goods.
                 bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
@@ -112,8 +112,9 @@ enum SubscriptionWrite {
         }
     }
 
-    /// In one SQL transaction with whatever tells of them, behind its grants; their claims are locked. A subscription of
-    /// which nothing is granted has no row. Two round trips, a third for those that are new, none where nothing is told. Returns the events, each with the place of what it is of in `told`.
+    /// Writes facts in one SQL transaction with their source, behind its grants; their claims are locked. A
+    /// subscription of which nothing is granted has no row. Two round trips, a third for those that are new, none where
+    /// nothing is told. Returns the events, each with the place of what it is of in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }
         let originals = Set(told.map(\.fact.originalTransactionID)).sorted()

@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// What Apple tells of subscriptions of which nothing is granted yet, until something is.
+/// Apple's facts about subscriptions of which nothing is granted yet, until something is.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
     private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
 
-    /// In the SQL transaction of whoever tells of them; the claims of their originals are locked. Two round trips, the
-    /// second where something is new; none where there is nothing to keep.
+    /// Keeps facts in the SQL transaction of their source; the claims of their originals are locked. Two round trips,
+    /// the second where something is new; none where there is nothing to keep.
     static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
         let telling = facts.filter { UnownedSubscription($0) != nil }
         guard !telling.isEmpty else { return }
@@ -37,18 +37,18 @@ enum UnownedSubscriptions {
             ])
     }
 
-    /// What became of originals that had no row in `subscriptions`.
+    /// The result for originals that had no row in `subscriptions`.
     struct LetIn {
         /// Something is granted under them, or under what they go on from: they get a row.
         var originals: Set<StoreTransactionID> = []
-        /// What was told of those before; gone from here with COMMIT.
+        /// The earlier facts about them; they leave this table with COMMIT.
         var told: [StoreTransactionID: UnownedSubscription] = [:]
-        /// Where a state of the database that is lost may have told of them: by what number they begin.
+        /// The first numbers of subscriptions of which a lost state of the database may have published revisions.
         var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 
-    /// Behind the grants of this SQL transaction; the claims of the originals are locked. A hold lets nobody in: nothing
-    /// is delivered yet, and it may be refused.
+    /// Takes facts behind the grants of this SQL transaction; the claims of the originals are locked. A hold lets
+    /// nobody in: nothing is delivered yet, and it may be refused.
     /// - Parameter facts: of originals that have no row in `subscriptions`.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {

@@ -11,7 +11,7 @@ extension [AppleTry] {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// None where the text is not of this form.
+    /// Makes an empty list if the text is not of this form.
     init(stored text: String?) {
         let rows = text.flatMap { try? JSONParser.parse([UInt8]($0.utf8)).value.array } ?? []
         self = rows.suffix(AppleTry.maximumKept).compactMap(AppleTry.init(stored:))

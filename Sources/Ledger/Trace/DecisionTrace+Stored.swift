@@ -6,7 +6,7 @@ extension PendingDecision {
     /// Scalars of a product id that a client claims: nothing else bounds it.
     private static let maximumClaim = 128
 
-    /// What was submitted, and how it came to its decision, as JSON with short names. Never the receipt, nor the token.
+    /// The submission and the way to its decision, as JSON with short names. Never the receipt, nor the token.
     var storedTrace: [UInt8]? {
         guard let trace else { return nil }
         var json = JSONWriter(capacity: 192 + 80 * trace.tries.count)

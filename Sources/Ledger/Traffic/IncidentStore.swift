@@ -1,7 +1,7 @@
 import Postgres
 
-/// What must not be overlooked, for all workers, also once those that saw it have ended. Every function throws a
-/// `PostgresError`.
+/// The incidents that nobody must overlook, of all workers, also after those that saw them have ended. Every function
+/// throws a `PostgresError`.
 public struct IncidentStore: Sendable {
     /// Days for which what happened last is kept.
     static let days: Int32 = 90
@@ -10,7 +10,7 @@ public struct IncidentStore: Sendable {
     private static let forgetting = LedgerSQL.statement(PackageResources.delete_old_incidents_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_incidents_sql)
 
-    /// So much of one kind and subject.
+    /// The number of incidents of one kind and subject.
     public struct Incident: Sendable, Equatable {
         public let kind: String
         public let subject: String
@@ -36,7 +36,7 @@ public struct IncidentStore: Sendable {
         self.pool = pool
     }
 
-    /// They happened just now. Each kind and subject is given once.
+    /// Adds incidents that happened just now. Each kind and subject is given once.
     public func add(_ incidents: [Incident]) async throws {
         guard !incidents.isEmpty else { return }
         let sorted = incidents.sorted { ($0.kind, $0.subject) < ($1.kind, $1.subject) }
@@ -51,7 +51,7 @@ public struct IncidentStore: Sendable {
         }
     }
 
-    /// By kind.
+    /// The counts by kind.
     public func counts() async throws -> [Count] {
         try await pool.run { session in
             let rows = try session.execute(Self.counting)

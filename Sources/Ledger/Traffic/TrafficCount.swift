@@ -1,11 +1,11 @@
-/// So many of something, counted by a worker since it last told of it.
+/// A worker's count since its last report.
 public struct TrafficCount: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         /// Submissions, by the name of their class.
         case ofClass = "class"
         /// Events, by `type` or `type reason`.
         case outcome
-        /// By reason.
+        /// Dead letters by reason.
         case deadLetter = "dead_letter"
         /// Apple's answers, by `endpoint environment result`.
         case apple
@@ -27,13 +27,13 @@ public struct TrafficCount: Sendable, Equatable {
     }
 }
 
-/// How much of the past a chart shows.
+/// The part of the past that a chart shows.
 public enum TrafficSpan: String, Sendable, CaseIterable {
     case hour
     case day
     case month
 
-    /// Of one bar.
+    /// The length of one bar.
     public var binSeconds: Int64 {
         switch self {
         case .hour: 60
@@ -66,7 +66,7 @@ public struct Traffic: Sendable, Equatable {
     }
 
     public let span: TrafficSpan
-    /// By name.
+    /// The rows by name.
     public let rows: [Row]
 
     public init(span: TrafficSpan, rows: [Row]) {

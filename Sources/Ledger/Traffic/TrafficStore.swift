@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Postgres
 
-/// What the workers count for the console's charts. Every function throws a `PostgresError`.
+/// The workers' counts for the console's charts. Every function throws a `PostgresError`.
 public struct TrafficStore: Sendable {
     /// Days for which counts by minute are kept.
     static let minuteDays: Int32 = 2
@@ -35,7 +35,7 @@ public struct TrafficStore: Sendable {
         }
     }
 
-    /// What was counted up to now.
+    /// Reads the counts up to now.
     public func read(_ span: TrafficSpan) async throws -> Traffic {
         guard let now = try await DatabaseClock.read(from: pool) else { return Traffic(span: span, rows: []) }
         let newest = now.milliseconds / 1000 / span.binSeconds

@@ -1,12 +1,13 @@
-/// What runs by itself and can fail: the `part` of log lines and of `receiptd_failures_total`.
+/// A part that runs by itself and can fail: the `part` of log lines and of `receiptd_failures_total`.
 public enum FailingPart: String, CaseIterable, Sendable {
-    // What others depend on. A lost connection is told once, under one of these names, whoever noticed it.
+    // The parts that others depend on. A lost connection is told once, under one of these names, whoever noticed it.
     case postgresql, kafka
-    /// What Kafka says of the topics that are read or written: those without which nothing is decided, and the others.
+    /// The topics that are read or written, as Kafka describes them: those without which nothing is decided, and the
+    /// others.
     case topics
     case optionalTopics = "optional_topics"
 
-    // What the ledger's writers and its reader do.
+    // The work of the ledger's writers and its reader.
     case decisions, recall, acknowledgements, parking
     // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
@@ -22,7 +23,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case incidents
     case console
 
-    /// What an error of this part means, for people.
+    /// The meaning of this part's errors, for people.
     public var complaint: String {
         switch self {
         case .postgresql: "PostgreSQL is out of reach"
@@ -60,7 +61,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// Where it fails the process is not ready. The others are only listed in `/readyz`.
+    /// Whether its failure makes the process unready. The others are only listed in `/readyz`.
     public var isNeeded: Bool {
         switch self {
         case .postgresql, .kafka, .topics, .decisions, .recall, .parking, .offsets, .publisher, .claims: true
@@ -72,7 +73,7 @@ public enum FailingPart: String, CaseIterable, Sendable {
         }
     }
 
-    /// What a success of this part shows to be in reach.
+    /// The dependency that a success of this part shows to be in reach.
     var dependency: FailingPart? {
         switch self {
         case .postgresql, .kafka, .clocks: nil

@@ -8,7 +8,7 @@ public protocol DescribedError: Error {
     var failureCodeKey: LogKey { get }
     /// The message of what failed. It holds no secret, and nothing that a player sent.
     var failureWords: String { get }
-    /// What is out of reach, where that is why.
+    /// The dependency that is out of reach, if that is the cause.
     var failedDependency: FailingPart? { get }
 }
 
@@ -18,7 +18,7 @@ extension DescribedError {
     public var failedDependency: FailingPart? { nil }
 }
 
-/// Why a part failed.
+/// The reason why a part failed.
 public struct FailureDescription: Sendable, Equatable {
     public let code: String?
     let codeKey: LogKey
@@ -30,7 +30,7 @@ public struct FailureDescription: Sendable, Equatable {
         self.words = words
     }
 
-    /// Of an error that does not describe itself only the type is logged: its text may hold anything.
+    /// An error that does not describe itself is logged by its type only: its text may hold anything.
     init(_ error: any Error) {
         if let error = error as? any DescribedError {
             self.init(code: error.failureCode, codeKey: error.failureCodeKey, words: error.failureWords)

@@ -1,14 +1,16 @@
-/// Which parts fail, since when, and what is to be said of it: at the first failure, each minute while it lasts, and when
-/// it is over. A value: times are monotonic seconds given by the caller.
+/// Knows the failing parts, since when, and the notices about them: at the first failure, each minute while it lasts,
+/// and when it is over. A value: times are monotonic seconds given by the caller.
 struct FailureStates {
-    /// Between two lines of one failure that lasts.
+    /// The seconds between two lines of one failure that lasts.
     static let repeatSeconds = 60.0
-    /// Without another failure, before it is called over: a part that fails now and then would otherwise fill the log.
+    /// The seconds without another failure before it is called over: a part that fails now and then would otherwise
+    /// fill the log.
     static let quietSeconds = 10.0
-    /// Without a success, before a failing part makes the process unready: a deadlock is tried again at once.
+    /// The seconds without a success before a failing part makes the process unready: a deadlock is tried again at
+    /// once.
     static let unreadySeconds = 5.0
 
-    /// From a first failure until there was none for `quietSeconds` after a success.
+    /// The time from a first failure until there was none for `quietSeconds` after a success.
     struct Episode: Equatable {
         let began: Double
         var count = 0
@@ -32,7 +34,7 @@ struct FailureStates {
     }
 
     private(set) var episodes: [FailingPart: Episode] = [:]
-    /// How many there ever were, those under way included.
+    /// The number of failures so far, those under way included.
     private(set) var begun: [FailingPart: Int] = [:]
 
     mutating func failed(_ part: FailingPart, _ failure: FailureDescription, now: Double) -> Notice? {
@@ -51,7 +53,7 @@ struct FailureStates {
         episodes[part]?.failingSince = nil
     }
 
-    /// What is to be said now. To be called every second or so.
+    /// Returns the notices that are due now. To be called every second or so.
     mutating func notices(now: Double) -> [Notice] {
         var notices: [Notice] = []
         for part in FailingPart.allCases {
@@ -74,14 +76,14 @@ struct FailureStates {
         Notice(kind: kind, part: part, failure: episode.latest, seconds: end - episode.began, count: episode.count)
     }
 
-    /// Why the process is not ready, one clause for each part.
+    /// Returns the reasons why the process is not ready, one clause for each part.
     func unmet(now: Double) -> [String] {
         clauses(now: now) { part, episode in
             part.isNeeded && episode.failingSince.map { now - $0 >= Self.unreadySeconds } ?? false
         }
     }
 
-    /// What fails and does not make the process unready, or not yet.
+    /// Describes the failing parts that do not make the process unready, or not yet.
     func notes(now: Double) -> [String] {
         clauses(now: now) { part, episode in
             !part.isNeeded || episode.failingSince.map { now - $0 < Self.unreadySeconds } ?? true

@@ -67,7 +67,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// How often the log was told that the part fails, and how many of these failures are over.
+    /// Returns the number of log lines that say that the part fails, and the number of these failures that are over.
     public func told(of part: FailingPart) -> (begun: Int, over: Int) {
         states.withLock { states in
             let begun = states.begun[part] ?? 0
@@ -112,7 +112,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Why the process is not ready.
+    /// The reasons why the process is not ready.
     public var unmet: [String] {
         guard ongoing.load(ordering: .relaxed) != 0 else { return [] }
         let now = now()

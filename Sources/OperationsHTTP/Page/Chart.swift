@@ -4,7 +4,7 @@ package enum Chart {
         let name: String
         /// The class of its colour.
         let style: String
-        /// As many as the chart has places; nil: there is nothing to show.
+        /// One value for each place of the chart; nil: there is nothing to show.
         let values: [Double?]
 
         package init(name: String, style: String, values: [Double?]) {
@@ -14,7 +14,7 @@ package enum Chart {
         }
     }
 
-    /// In units of the drawing, which grows to the page's width.
+    /// The sizes in units of the drawing, which grows to the page's width.
     private static let (width, height, bottom, left) = (600.0, 160.0, 18.0, 44.0)
 
     /// Bars, one on the other.
@@ -46,7 +46,7 @@ package enum Chart {
         return frame(drawing, title: title, top: top, ends: ends, unit: unit) + legend(series)
     }
 
-    /// What is under the pointer: a place's time and its values.
+    /// The text under the pointer: a place's time and its values.
     private static func hints(_ series: [Series], _ times: [String], _ unit: String) -> String {
         let step = (width - left) / Double(max(1, times.count))
         return times.enumerated().map { place, time in
@@ -120,7 +120,7 @@ package enum Chart {
         return unit
     }
 
-    /// With two decimals at most.
+    /// The number with two decimals at most.
     private static func text(_ number: Double) -> String {
         let hundredths = (number * 100).rounded()
         guard abs(hundredths) < 1e15 else { return "\(number)" }

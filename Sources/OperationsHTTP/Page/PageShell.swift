@@ -1,6 +1,6 @@
 /// The worker's page round what it tells: one document, nothing loaded from elsewhere.
 enum PageShell {
-    /// Its own script and style, and itself, are all that it may use.
+    /// The page may use its own script and style, and itself, only.
     static let contentSecurityPolicy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

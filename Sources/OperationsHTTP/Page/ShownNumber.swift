@@ -2,7 +2,7 @@ import Foundation
 
 /// Numbers for people, in English whatever the host speaks.
 package enum ShownNumber {
-    /// With thousands apart.
+    /// The number with thousands apart.
     package static func whole(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "–" }
         var digits = String(Int(abs(value).rounded()))
@@ -14,7 +14,7 @@ package enum ShownNumber {
         return (value <= -0.5 ? "-" : "") + ([digits] + parts).joined(separator: ",")
     }
 
-    /// With three digits that count.
+    /// The number with three digits that count.
     package static func short(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         if value == 0 { return "0" }

@@ -8,7 +8,7 @@ struct StatusPage {
 
     let report: StatusReport
     let now: TrafficHistory.Sample
-    /// What rates are since. Nil: the process has only begun.
+    /// The sample from which rates count. Nil: the process has only begun.
     let before: TrafficHistory.Sample?
     let bins: [TrafficHistory.Bin]
     let appleBounds: [Double]

@@ -1,7 +1,7 @@
 import Foundation
 import Operations
 
-/// What the worker's page shows, as `/status.json`. Totals since the start; the page makes rates of two of them.
+/// The content of the worker's page, as `/status.json`. Totals since the start; the page makes rates of two of them.
 struct StatusReport: Encodable {
     struct Outcome: Encodable {
         let type: String
@@ -30,7 +30,7 @@ struct StatusReport: Encodable {
         let durationCount: Int
         let durationBuckets: [Bucket]
         let concurrencyLimit: Double
-        /// For every app and endpoint in use.
+        /// Whether every app and endpoint in use is held back.
         let isDown: Bool
         /// `bundle_id endpoint`.
         let openCircuits: [String]
@@ -56,7 +56,7 @@ struct StatusReport: Encodable {
     let live: Bool
     let ready: Bool
     let problems: [String]
-    /// What fails and does not make the process unready.
+    /// The failures that do not make the process unready.
     let notes: [String]
     /// Monotonic, only to be subtracted.
     let clockSeconds: Double

@@ -8,7 +8,7 @@ final class TrafficHistory: Sendable {
     struct Sample: Sendable, Equatable {
         /// Monotonic.
         let seconds: Double
-        /// By `TrafficClass.allCases`.
+        /// The counts by `TrafficClass.allCases`.
         let classes: [Int]
         let submissions: Int
         let apple: Histogram.Reading
@@ -36,7 +36,7 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// What one bar or point shows.
+    /// The values of one bar or point.
     struct Bin: Sendable, Equatable {
         /// Submissions, by `TrafficClass.allCases`.
         var classes: [Int]
@@ -48,7 +48,7 @@ final class TrafficHistory: Sendable {
     static let sampleSeconds = 5.0
     static let binSeconds = 15.0
     static var bins: Int { Int(keptSeconds / binSeconds) }
-    /// What rates are of, at least.
+    /// The shortest time that rates are taken over.
     static let rateSeconds = 10.0
 
     private let samples = Mutex<[Sample]>([])
@@ -88,7 +88,8 @@ final class TrafficHistory: Sendable {
 }
 
 extension Histogram.Reading {
-    /// As Prometheus has it: linear within the bucket. Nil without observations; above all bounds, the highest of them.
+    /// Estimates a quantile as Prometheus does: linear within the bucket. Nil without observations; above all bounds,
+    /// the highest of them.
     package func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
         let total = count
         guard total > 0 else { return nil }

@@ -13,7 +13,7 @@ extension AnnouncedLoop {
             return one.isToBeAsked(under: app) && !decided.contains(one.purchase.purchase.transactionID)
         }
         guard !open.isEmpty else { return [] }
-        // They only wait from here on.
+        // The purchases only wait from here on.
         await forgive(open)
         return await withTaskGroup(of: LeasedAnnouncement?.self) { group in
             for one in open.prefix(PipelineLimits.lookUpsAtOnce) {

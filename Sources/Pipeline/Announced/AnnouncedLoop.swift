@@ -4,9 +4,9 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Delivers purchases that Apple told of and nobody submitted. The database is all it needs, but for what cannot be read.
+/// Delivers announced purchases that nobody submitted. The database is all it needs, but for what cannot be read.
 ///
-/// Behind each batch it delivers one that may have killed its workers, by itself. What is counted against it is in its row
+/// Behind each batch it delivers one that may have killed its workers, by itself. The count against it is in its row
 /// before anyone looks into it.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
@@ -96,7 +96,7 @@ struct AnnouncedLoop: LeasingLoop {
     }
 }
 
-/// When something is looked for next.
+/// The time of the next look.
 private final class NextLook: Sendable {
     private let time = Mutex(0.0)
 

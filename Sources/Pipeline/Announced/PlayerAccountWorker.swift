@@ -4,10 +4,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Where the game says whose account tokens are, and where that is kept.
+/// The topic of account tokens' owners, and the store that keeps them.
 public struct PlayerAccountSource: Sendable {
     public let topic: String
-    /// Of a group of their own.
+    /// The properties of its consumer, which has a group of its own.
     public let consumerProperties: KafkaProperties
     public let accounts: any PlayerAccounts
 
@@ -18,7 +18,7 @@ public struct PlayerAccountSource: Sendable {
     }
 }
 
-/// What is done with a batch of records that say whose account tokens are.
+/// Enters a batch of records about the owners of account tokens.
 struct PlayerAccountWorker: BatchedTopicWorker {
     let source: PlayerAccountSource
     let decoder: PlayerAccountDecoder

@@ -6,9 +6,9 @@ import NamesAndTimes
 ///
 /// `@unchecked Sendable`: `outcome` and `request` are touched only with the condition's lock held.
 final class BatchAttempt: @unchecked Sendable {
-    /// What came of a batch.
+    /// The result of a batch.
     struct Effects {
-        /// Of the database that holds them; nil where there are none.
+        /// The history of the database that holds them; nil if there are none.
         let history: DatabaseHistory?
     }
 
@@ -16,8 +16,9 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Blocks until the body has ended. Where it has not at the deadline its task is cancelled: else it would keep its batch
-    /// and go on beside those that are given the batch again. What it does yet harms nothing: all of it may be done twice.
+    /// Blocks until the body has ended. Where it has not at the deadline its task is cancelled: else it would keep its
+    /// batch and go on beside those that are given the batch again. Its present work harms nothing: all of it may be
+    /// done twice.
     /// - Parameters:
     ///   - deadline: in monotonic seconds.
     ///   - mayWait: is asked a few times a second. Where it says no the body goes on by itself.

@@ -7,9 +7,10 @@ import Operations
 /// A topic beside the submissions whose records are taken a batch at a time.
 struct BatchedTopic: Sendable {
     let name: String
-    /// Of a group of its own: members of one group that read different topics would rebalance one another.
+    /// The properties of its consumer, which has a group of its own: members of one group that read different topics
+    /// would rebalance one another.
     let consumerProperties: KafkaProperties
-    /// What is watched, what is reported to fail, and what must not end.
+    /// The part that is watched, reported to fail, and must not end.
     let part: Health.Part
     let failingPart: FailingPart
     let endlessPart: EndlessPart
@@ -17,7 +18,7 @@ struct BatchedTopic: Sendable {
     let invalid: StaticString
 }
 
-/// What is done with a batch of such records.
+/// Works on batches of a topic's records.
 protocol BatchedTopicWorker: Sendable {
     var topic: BatchedTopic { get }
     var publisher: OutcomePublisher { get }
@@ -75,18 +76,18 @@ extension ConsumerRecord {
 enum BatchedTopicLimits {
     /// Records in one SQL transaction.
     static let batch = 200
-    /// How long a batch may take before the loop leaves the group: Kafka would throw it out after five minutes.
+    /// The time that a batch may take before the loop leaves the group: Kafka would throw it out after five minutes.
     static let batchSeconds = 60.0
     /// Before the group is joined again.
     static let pauseSeconds = 5.0
-    /// For the others' work to end before a record is isolated.
+    /// The limit for the others' work to end before a record is isolated.
     static let turnSeconds = 60.0
-    /// Between two tries of a batch.
+    /// The seconds between two tries of a batch.
     static let retrySeconds = 0.5
     static let commitSeconds = 3.0
-    /// For a record to come; one that comes ends the wait, and `stop` does not.
+    /// The wait for a record; a record ends it, and `stop` does not.
     static let pollMilliseconds: Int32 = 500
-    /// For the group's offsets, and for a partition's ends.
+    /// The limit for the group's offsets, and for a partition's ends.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 5000
 }

@@ -49,7 +49,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
 
-    /// Until `stop`.
+    /// Runs until `stop`.
     func run() {
         while !isStopped {
             do throws(KafkaError) { try consume() } catch {
@@ -88,7 +88,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         forget(offsets.all, lost: fatal != nil)
-        // Where the commit was not answered nobody hears us leave either.
+        // A group that did not answer the commit does not hear us leave either.
         consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 
@@ -154,9 +154,9 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var member: IsolationTurn.Member { .topic(topic.name) }
 
-    /// Until all of it is durable, or the group is to be left.
+    /// Works until all of it is durable, or the group is to be left.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        // With this owner's start: a record that kills the process at once must not do so unseen.
+        // The commit has this owner's start: a record that kills the process at once must not do so unseen.
         offsets.commit(offsets.all, consumer)
         var pending = batch
         while !pending.isEmpty, !isStopped, !mustEnd {

@@ -6,7 +6,7 @@ import Operations
 
 /// Records that kill the process: by the same rules as submissions, `CrashIsolation` decides.
 extension BatchedTopicOffsets {
-    /// What becomes of the next records of a batch.
+    /// The treatment of the next records of a batch.
     enum Portion {
         case together([ConsumerRecord])
         /// Kafka has its offset: nothing else may be in flight.
@@ -108,7 +108,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Of the partition's position, which Kafka has or gets with it.
+    /// Commits the partition's position, which Kafka has or gets with it.
     private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
         guard !mustRejoin else { return false }
         do throws(KafkaError) {
@@ -134,7 +134,7 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// It could not be done, and nobody died.
+    /// Notes that the record could not be done, and nobody died.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

@@ -8,7 +8,7 @@ import Operations
 final class BatchedTopicPartition: ProgressOwner {
     var progress: PartitionProgress
     var read = ReadPosition()
-    /// Where reading begins; nil where that is not known.
+    /// The offset at which reading begins; nil if it is unknown.
     private let start: Int64?
 
     init(progress: PartitionProgress, start: Int64? = nil) { (self.progress, self.start) = (progress, start) }
@@ -16,10 +16,10 @@ final class BatchedTopicPartition: ProgressOwner {
     /// The offset that is to come next; nil where that is not known.
     var expected: Int64? { read.next ?? start }
 
-    /// Where reading begins, while nothing came.
+    /// The offset at which reading begins, while nothing came.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// How far the log is done with, behind what is no record too. Not what may be committed.
+    /// The place up to which the log is done with, behind gaps that are no records too. Not what may be committed.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
@@ -31,7 +31,7 @@ final class BatchedTopicOffsets {
     let logger: Logger
     private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
     private var gauges: PartitionGauges
-    /// Which records may have killed the process, as far as Kafka has it with the offsets.
+    /// The records that may have killed the process, as far as Kafka has it with the offsets.
     var isolation = CrashIsolation()
     /// The record of each partition that this process isolated last. It lives, so it did not die of it.
     var isolatedHere: [TopicPartition: Int64] = [:]
@@ -74,7 +74,7 @@ final class BatchedTopicOffsets {
 // MARK: - Rebalance
 
 extension BatchedTopicOffsets {
-    /// Within `poll`, before fetching begins. What is not returned starts where Kafka's commit says.
+    /// Within `poll`, before fetching begins. A partition that is not returned starts where Kafka's commit says.
     /// - Parameter isStopping: nothing will be fetched: a broker or a database that is away is not waited for.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
@@ -125,7 +125,8 @@ extension BatchedTopicOffsets {
         return starts
     }
 
-    /// What the database lost of this topic told of subscriptions too. Before Kafka's offset goes down, for nobody sees it after.
+    /// Enters the loss of this topic, whose records were about subscriptions too. Before Kafka's offset goes down, for
+    /// nobody sees it after.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -158,7 +159,7 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
-    /// It is not done yet.
+    /// Notes a record that is not done yet.
     func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
         lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
@@ -205,7 +206,8 @@ extension BatchedTopicOffsets {
         if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
     }
 
-    /// Checkpoints and commits what is done. What cannot be comes again to whoever is next, and changes nothing then.
+    /// Checkpoints and commits what is done. A record that cannot be done now comes again to the next owner, and
+    /// changes nothing then.
     func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }
         let owners = partitions.filter { candidates.contains($0.key) }

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// What the consumer's thread knows of one partition while it owns it. Not Sendable: only that thread uses it.
+/// The consumer thread's state of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
     var progress: PartitionProgress
@@ -29,7 +29,7 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// To be called before a record is admitted. True where offsets fell back.
+    /// Notes a record. Call it before the record is admitted. True where offsets fell back.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
         // Any of it may have been decided since the outbox was swept.

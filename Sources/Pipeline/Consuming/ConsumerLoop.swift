@@ -24,7 +24,7 @@ final class ConsumerLoop {
 
     private var refused: RefusedReading
     private var isStopping = false
-    /// What ended the consumer.
+    /// The error that ended the consumer.
     private var fatal: KafkaError?
     private var nextBeat = 0.0
     /// A consumer could be made once.
@@ -186,7 +186,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// How long the inbox may wait while nothing comes.
+    /// The time that the inbox may wait while nothing comes.
     private var pollMilliseconds: Int32 {
         if assignment.gate.isPaused || assignment.isolation.isRestricted { return 20 }
         return assignment.gate.records > 0 ? 100 : PipelineLimits.idlePollMilliseconds
@@ -233,7 +233,7 @@ final class ConsumerLoop {
             return true
         }
         refused.retry(assignment, consumer)
-        // It reports the error once, and not always by `poll`.
+        // The consumer reports the error once, and not always by `poll`.
         fatal = fatal ?? consumer.fatalError
     }
 }

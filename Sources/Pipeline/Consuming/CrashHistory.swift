@@ -1,7 +1,7 @@
 import Encodings
 import Fulfillment
 
-/// What the commit metadata of a partition tells its next owner of how the ones before it ended.
+/// The message of a partition's commit metadata to the next owner: how the owners before it ended.
 ///
 /// Kafka keeps it with the offset, so that it survives every crash and goes with the partition. Empty while all is well.
 struct CrashHistory: Equatable, Sendable {
@@ -15,7 +15,7 @@ struct CrashHistory: Equatable, Sendable {
     /// The deaths behind which a submission is a dead letter: reading it, in order to park it, killed.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
-    /// How the partition's records are taken.
+    /// The way in which the partition's records are taken.
     enum Mode: Equatable, Sendable {
         /// Side by side. Can become: `limited`, at the third start without progress.
         case concurrent
@@ -29,9 +29,10 @@ struct CrashHistory: Equatable, Sendable {
     /// The record that was isolated last.
     struct Suspect: Equatable, Sendable {
         let offset: Int64
-        /// How often the process died of it, or beside it.
+        /// The number of times that the process died of it, or beside it.
         fileprivate(set) var deaths = 0
-        /// It is at work on the processor, and nothing else is in the whole process. While it only waits it is not.
+        /// Whether the record is at work on the processor, and nothing else is in the whole process. While it only
+        /// waits it is not.
         fileprivate(set) var isAtWork = true
 
         var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
@@ -100,7 +101,7 @@ struct CrashHistory: Equatable, Sendable {
     }
 }
 
-/// In Kafka since the first version: the names of its members do not change.
+/// The form in Kafka since the first version: the names of its members do not change.
 extension CrashHistory {
     /// Empty where there is nothing to tell.
     var metadata: String {
@@ -129,7 +130,7 @@ extension CrashHistory {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// What cannot be read tells nothing: other tools write metadata of their own.
+    /// Unreadable metadata says nothing: other tools write metadata of their own.
     init(metadata: String) {
         guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
             json.count("v") == 1

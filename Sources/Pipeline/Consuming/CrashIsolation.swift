@@ -10,15 +10,15 @@ import Kafka
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct CrashIsolation: Sendable {
-    /// How long a record to isolate is waited for, in a partition that may have none.
+    /// The time that a record to isolate is waited for, in a partition that may have none.
     static let idleSeconds = 10.0
 
-    /// How many of a partition's records may begin by themselves.
+    /// The number of a partition's records that may begin by themselves.
     enum Admission: Equatable, Sendable {
         case unlimited
         /// The owner's first ones, until Kafka knows of progress.
         case first(Int)
-        /// None. More than so many need not be pending, for others come before they could begin.
+        /// No record is isolated yet. More than so many need not be pending, for others come before they could begin.
         case isolated(pending: Int)
     }
 
@@ -52,14 +52,14 @@ struct CrashIsolation: Sendable {
     }
 
     private struct Partition {
-        /// What the owners before left in Kafka.
+        /// The message of earlier owners in Kafka.
         let inherited: String
         var history: CrashHistory
-        /// Since when no record came that could be isolated.
+        /// The time since which no record came that could be isolated.
         var idleSince: Double?
     }
 
-    /// Behind so many of the process with it isolated, a record is a dead letter.
+    /// The deaths of the process with a record isolated, behind which the record is a dead letter.
     private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
@@ -95,7 +95,7 @@ struct CrashIsolation: Sendable {
 // MARK: - A partition's owners
 
 extension CrashIsolation {
-    /// What the owners before have left, with this one's start.
+    /// Notes the message of earlier owners, with this one's start.
     /// - Parameter departures: as the database counts them, nil where it does not answer.
     mutating func assigned(_ partition: TopicPartition, metadata: String, departures: Int64?) {
         var history = CrashHistory(metadata: metadata)
@@ -126,7 +126,7 @@ extension CrashIsolation {
 
     mutating func forget(_ partition: TopicPartition) { partitions[partition] = nil }
 
-    /// What this owner tells the next with its commit.
+    /// Returns the message to the next owner in this owner's commit.
     /// - Parameter hasMoved: the commit is of another offset than the one at which this owner began.
     func metadata(of partition: TopicPartition, hasMoved: Bool) -> String {
         guard let history = partitions[partition]?.history else { return "" }
@@ -154,7 +154,7 @@ extension CrashIsolation {
         if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
     }
 
-    /// To be called after every change of the assignment, and where nothing is in flight.
+    /// Decides anew. Call it after every change of the assignment, and when nothing is in flight.
     mutating func update() -> Change? {
         let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
         switch (isActive, remaining > 0) {
@@ -168,7 +168,8 @@ extension CrashIsolation {
         }
     }
 
-    /// What Kafka has to hold before the isolated record goes on (true), or begins to wait (false). Nil where none is isolated.
+    /// Returns the metadata that Kafka must hold before the isolated record goes on (true), or begins to wait (false).
+    /// Nil where none is isolated.
     func metadata(ofSuspectAtWork isAtWork: Bool) -> (partition: TopicPartition, metadata: String)? {
         guard case .isolating(let partition) = state, var history = partitions[partition]?.history,
             history.suspect != nil
@@ -204,7 +205,7 @@ extension CrashIsolation {
             partition.idleSince = nil
             let deaths = partition.history.deaths(of: offset)
             if deaths >= deathsOfDeadLetter { return .deadLetter(offset, of: candidate.partition, deaths: deaths) }
-            // Without its offset in Kafka it is not begun.
+            // The record is not begun without its offset in Kafka.
             state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
             var history = partition.history
             history.isolate(offset)

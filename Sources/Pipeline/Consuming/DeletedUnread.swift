@@ -5,7 +5,7 @@ import Operations
 /// Records that were deleted before they were read, as by retention under a worker that lags. librdkafka goes on at the
 /// earliest record, and nothing but a gap shows it. Compaction and the markers of transactions leave gaps too.
 enum DeletedUnread {
-    /// Which offsets of a gap were deleted unread; nil where it is of another kind.
+    /// Returns the offsets of a gap that were deleted unread; nil if it is of another kind.
     /// - Parameters:
     ///   - expected: the offset that was to be read next.
     ///   - found: the one that came.
@@ -41,7 +41,7 @@ extension RecordIntake {
     /// - Parameter offset: the record's, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let expected = assignment.gate.next(of: partition), offset >= expected else {
-            // Where reading begins, or begins anew, it is told otherwise.
+            // A reset at the beginning of reading, also anew, is reported elsewhere.
             _ = consumer.takeResets(of: partition, below: .max)
             return
         }
@@ -51,7 +51,8 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// As of submissions. Nobody has asked for the log's ends: where reading begins is told here, too.
+    /// Looks for deleted records, as the submissions topic does. Nobody has asked for the log's ends: where reading
+    /// begins is told here, too.
     /// - Parameter offset: the record's, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {

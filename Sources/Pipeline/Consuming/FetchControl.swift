@@ -37,7 +37,7 @@ struct FetchControl {
         paused.set(false)
     }
 
-    /// To be called after each record: its partition may be late to be paused, or have enough of them pending.
+    /// Notes a record. Call it after each: its partition may be late to be paused, or have enough of them pending.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {

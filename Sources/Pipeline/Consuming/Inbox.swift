@@ -2,7 +2,7 @@ import Foundation
 import Fulfillment
 import Kafka
 
-/// What tasks tell the consumer's thread. Posting never blocks for longer than a lock.
+/// The tasks' messages to the consumer's thread. Posting never blocks for longer than a lock.
 ///
 /// `@unchecked Sendable`: `messages` is touched only with the condition's lock held.
 final class Inbox: @unchecked Sendable {

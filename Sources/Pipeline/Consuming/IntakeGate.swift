@@ -5,39 +5,39 @@ import Kafka
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct IntakeGate: Sendable {
-    /// How long polling stops before partitions are paused, which throws the prefetch away.
+    /// The time that polling stops before partitions are paused, which throws the prefetch away.
     static let fullBeforePauseSeconds = 1.0
 
-    /// What a partition waits for before its first record may begin.
+    /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
-        /// Its outbox is swept and its checkpoint is read.
+        /// The outbox is swept and the checkpoint is read.
         case preparation
         /// Kafka has this owner's start, or does not take it: a record that kills the process at once must not do so
         /// unseen.
         case startCommit
     }
 
-    /// What is to be done next.
+    /// The next thing to do.
     enum Turn: Equatable, Sendable {
         case poll
         /// Nothing is polled for a moment, which keeps what librdkafka has fetched.
         case wait
         /// All that `pausable` names.
         case pause
-        /// What `resume` returns.
+        /// `resume` returns the records.
         case resume
     }
 
-    /// What becomes of a record that came.
+    /// The treatment of a record that came.
     enum Taken: Equatable, Sendable {
-        /// It begins.
+        /// The record begins.
         case admitted
-        /// It has its place in memory and waits.
+        /// The record has its place in memory and waits.
         case pending
-        /// It came while everything was to be paused, and gets its place when that ends: the one record that shows that
-        /// its partition can be paused.
+        /// The record came while everything was to be paused, and gets its place when that ends: the one record that
+        /// shows that its partition can be paused.
         case deferred
-        /// Its partition is not ours.
+        /// The partition is not ours.
         case unassigned
     }
 
@@ -84,7 +84,7 @@ extension IntakeGate {
     /// Nothing of it begins any more.
     mutating func close(_ partition: TopicPartition) { partitions[partition]?.close() }
 
-    /// It exists, and something of it may begin now or later.
+    /// Whether the partition exists, and something of it may begin now or later.
     func isTaking(_ partition: TopicPartition) -> Bool { partitions[partition].map { !$0.isClosed } ?? false }
 
     mutating func forget(_ partition: TopicPartition) {
@@ -101,7 +101,8 @@ extension IntakeGate {
     /// librdkafka tells that the log ends there, for now.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// How far the log is done with, where all before `position` is decided. Not what may be committed.
+    /// Returns the place up to which the log is done with, if all before `position` is decided. Not what may be
+    /// committed.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
@@ -141,7 +142,7 @@ extension IntakeGate {
     /// The record taken last represents all up to that offset.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
-    /// What waited and may begin now.
+    /// Admits pending records that may begin now.
     mutating func admitPending(
         of partition: TopicPartition, _ admission: CrashIsolation.Admission
     ) -> ArraySlice<ConsumerRecord> {
@@ -207,7 +208,7 @@ extension IntakeGate {
         return partitions.filter { $0.value.fetching == .paused && $0.value.deferred.isEmpty }.map(\.key)
     }
 
-    /// Where there were more partitions than places, the rest waits for the next time.
+    /// Notes resumed partitions; the rest waits for the next time, if there were more partitions than places.
     mutating func resumed(_ resumed: [TopicPartition]) {
         for partition in resumed { partitions[partition]?.fetching = .running }
         if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }

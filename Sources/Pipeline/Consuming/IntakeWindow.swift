@@ -1,4 +1,5 @@
-/// How much may be in memory at once. Full: the loop stops polling, then pauses; it resumes at half, beside what retries.
+/// The most that may be in memory at once. Full: the loop stops polling, then pauses; it resumes at half, beside what
+/// retries.
 struct IntakeWindow: Sendable {
     /// Bytes of records in flight, for the whole process.
     static let maximumBytes = 64 * 1024 * 1024

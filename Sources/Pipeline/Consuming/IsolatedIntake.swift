@@ -13,7 +13,7 @@ final class IsolatedIntake {
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// By the record that is isolated.
+    /// The request of the isolated record.
     private var request: AccusationRequest?
 
     init(
@@ -28,7 +28,7 @@ final class IsolatedIntake {
         self.logger = logger
     }
 
-    /// To be called after every change of the assignment.
+    /// Decides anew. Call it after every change of the assignment.
     func update() {
         let change = assignment.isolation.update()
         slots.setLeasingPaused(assignment.isolation.isRestricted)
@@ -63,7 +63,8 @@ final class IsolatedIntake {
         }
     }
 
-    /// Between two of ours come those of others. Kafka hears first that this one is done: a death from now on is not its.
+    /// Passes the turn: other members' records come between two of ours. Kafka hears first that this one is done: a
+    /// death from now on is not its.
     private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         defer { turn.pass(.submissions) }
         let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
@@ -145,7 +146,7 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// Its sender is not told: who has paid shall not be told no for a fault of ours.
+    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
             "the process died \(deaths) times while only this record was in flight, "

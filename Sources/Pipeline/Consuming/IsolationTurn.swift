@@ -2,11 +2,11 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Lets one record at a time be taken with nothing else in flight in the whole process, whatever it was read from: a death
-/// then is that record's. Whoever isolates asks for the turn; the others finish what they have begun, and begin nothing
-/// until it is passed on. First come, first served.
+/// Lets one record at a time be taken with nothing else in flight in the whole process, whatever it was read from: a
+/// death then is that record's. A member that isolates asks for the turn; the others finish what they have begun, and
+/// begin nothing until it is passed on. First come, first served.
 final class IsolationTurn: Sendable {
-    /// Who takes records.
+    /// A taker of records.
     enum Member: Hashable, Sendable {
         case submissions
         case topic(String)
@@ -15,7 +15,7 @@ final class IsolationTurn: Sendable {
     }
 
     private struct State {
-        /// Whoever isolates; the first has the turn once nobody else is working.
+        /// The members that isolate; the first has the turn once nobody else is working.
         var asking: [Member] = []
         /// Submissions until they are held back: parked ones begin before any is read.
         var working: Set<Member> = [.submissions]
@@ -48,7 +48,7 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Also where it never came.
+    /// Passes the turn on, also if the member never had it.
     func pass(_ member: Member) {
         state.withLock { state in
             state.asking.removeAll { $0 == member }

@@ -3,7 +3,7 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// Whoever keeps a partition's progress while it is assigned. Confined to its consumer's thread.
+/// A keeper of a partition's progress while the partition is assigned. Confined to its consumer's thread.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
@@ -56,7 +56,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
 /// Checkpoints for one SQL transaction.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// Where the decisions were made that they cover; nil: there are none since the last.
+    /// The history in which the covered decisions were made; nil: there are none since the last.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -76,8 +76,8 @@ struct CheckpointLook: Sendable {
     }
 }
 
-/// Takes checkpoints from partitions' progress to the database, and brings back what became of them. Both consumer loops
-/// use it, each on its own thread. What it returns says that partitions are to be read again from further back.
+/// Takes checkpoints from partitions' progress to the database, and brings back what became of them. Both consumer
+/// loops use it, each on its own thread. The result says that partitions are to be read again from further back.
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
@@ -117,7 +117,7 @@ struct OffsetCheckpointer: Sendable {
         return value
     }
 
-    /// What is due, a batch for each history that decisions were made in.
+    /// Begins the due writes, a batch for each history that decisions were made in.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -139,7 +139,7 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// On the consumer's thread, for a bounded time. Whatever was not written is not committed.
+    /// Writes on the consumer's thread, for a bounded time. Whatever was not written is not committed.
     func writeNow(
         _ owners: [TopicPartition: some ProgressOwner], seconds: Double
     ) -> PartitionProgress.Restart? {

@@ -19,7 +19,7 @@ final class OffsetCommitter {
     private var checkpointsUnderWay = 0
     /// The database has checkpoints that Kafka has not.
     private var hasNewCheckpoints = false
-    /// When the commit was sent whose outcome is not known yet, in monotonic seconds.
+    /// The time of the commit whose outcome is not known yet, in monotonic seconds.
     private var commitSentAt: Double?
 
     init(
@@ -42,7 +42,7 @@ final class OffsetCommitter {
         consumer.onCommit = { [unowned self] result in self.committed(result) }
     }
 
-    /// At each turn of the loop.
+    /// Does its part at each turn of the loop.
     func turn(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         if now >= nextRound {
@@ -98,7 +98,7 @@ extension OffsetCommitter {
         if let commitSentAt, now - commitSentAt < PipelineLimits.commitPatienceSeconds { return }
         var due = assignment.commitsDue(of: assignment.all)
             .filter { $0.value != assignment[$0.key]?.progress.pendingCommit }
-        // Not at the start, where the new owner's own commit of its start would hide it.
+        // The fault is left out at the start, where the new owner's own commit would hide it.
         if !isStart { PlantedCommits.add(to: &due, besides: assignment.all) }
         guard !due.isEmpty else { return }
         do throws(KafkaError) {
@@ -135,7 +135,7 @@ extension OffsetCommitter {
     /// still be under way, and overtake a later one.
     func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
-        // What is under way is of the assignment before: the broker does not take it any more.
+        // A commit under way is of the assignment before: the broker no longer takes it.
         commitSentAt = nil
         sendCommits(consumer, isStart: true)
         nextRound = 0
@@ -150,8 +150,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
     }
 
-    /// On the way out: waits for the database and then for the broker. Committed less than decided is safe, never the
-    /// reverse. False where the broker did not answer.
+    /// Commits on the way out: waits for the database and then for the broker. Committed less than decided is safe,
+    /// never the reverse. False where the broker did not answer.
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         guard assignment.restartReason == nil else { return true }

@@ -2,13 +2,13 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Moves the offsets of a group that has no members back, in Kafka and in PostgreSQL. What it calls of Kafka blocks, and
-/// fails with a `KafkaError`.
+/// Moves the offsets of a group that has no members back, in Kafka and in PostgreSQL. Its calls of Kafka block, and
+/// fail with a `KafkaError`.
 public struct OffsetRewind: Sendable {
     private static let timeoutMilliseconds: Int32 = 20_000
 
     let topic: String
-    /// With the group's id.
+    /// The properties with the group's id.
     let consumerProperties: KafkaProperties
     let checkpoints: any OffsetCheckpoints
     let log: @Sendable (KafkaLogLine) -> Void
@@ -24,7 +24,7 @@ public struct OffsetRewind: Sendable {
         self.log = log
     }
 
-    /// Why nothing, or not all, was moved. Nothing that was is harmful: the lower of the two offsets counts.
+    /// The reason why nothing, or not all, was moved. Nothing that was is harmful: the lower of the two offsets counts.
     public enum Refusal: Error, Sendable {
         /// Kafka refuses it: workers of the group run.
         case groupHasMembers
@@ -59,7 +59,7 @@ public struct OffsetRewind: Sendable {
         }
     }
 
-    /// What is to be done so that the records since `time` are taken again.
+    /// Plans the moves that make the group read the records since `time` again.
     public func plan(to time: Timestamp) async throws -> [Move] {
         try await blocking { [topic, consumerProperties, log] in
             let consumer = try KafkaConsumer(properties: consumerProperties, log: log)
@@ -82,8 +82,9 @@ public struct OffsetRewind: Sendable {
     /// Kafka first, which refuses it while the group has members; a worker starts at the lower of the two offsets, so
     /// that it is done by then.
     ///
-    /// - Parameter restoredSince: decisions on what is taken again, which is what came since then, may have been told of and lost.
-    ///   What was refunded since is then granted and revoked at once, and what was published as granted stays its player's.
+    /// - Parameter restoredSince: decisions on what is taken again, which is what came since then, may have been
+    ///   published and lost. A purchase refunded since is then granted and revoked at once, and a published grant stays
+    ///   its player's.
     ///
     /// Throws a `Refusal` where workers of the group run.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
@@ -121,7 +122,7 @@ public struct OffsetRewind: Sendable {
         guard result.refused.isEmpty else { throw Refusal.workerHasBegun }
     }
 
-    /// What a broker says to an outsider's commit while there are members.
+    /// A broker's answers to an outsider's commit while the group has members.
     private static let groupHasMembers: Set<Int32> = [
         KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
     ]
@@ -131,7 +132,7 @@ extension [OffsetRewind.Move] {
     /// A line for each partition.
     public var plan: String { map(\.description).joined(separator: "\n") }
 
-    /// What became of them, once they are done.
+    /// The result of the moves, once they are done.
     public var ending: String {
         let count = reduce(0) { $0 + $1.count }
         return count == 0 ? "nothing changes" : "\(count) records are taken again once workers run"

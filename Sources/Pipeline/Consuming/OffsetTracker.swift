@@ -15,7 +15,7 @@ struct OffsetTracker: Sendable {
     /// Records admitted and not finished, or finished behind one that is not.
     var count: Int { offsets.count - head }
 
-    /// What memory is held for, finished prefix included.
+    /// The number of offsets in memory, finished prefix included.
     var heldCount: Int { offsets.count }
 
     /// Walks over all that `count` counts.

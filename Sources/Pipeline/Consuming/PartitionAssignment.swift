@@ -9,7 +9,7 @@ final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
     var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
-    /// Why the group is to be left and joined again.
+    /// The reason why the group is to be left and joined again.
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
@@ -38,7 +38,7 @@ final class PartitionAssignment {
         count += 1
         let state = AssignedPartition(assignment: count, progress: progress)
         partitions[partition] = state
-        // Where nobody knows where it starts, nothing is committed.
+        // Nothing is committed while nobody knows where it starts.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
         return state
     }
@@ -57,8 +57,8 @@ final class PartitionAssignment {
         restartReason = restartReason ?? reason
         parkedLeases.close()
     }
-    /// To be called where a partition's rows show which decisions the database has lost, or that it has lost none. Where another
-    /// one's say that all are to start again, only that start tells it.
+    /// Call this when a partition's rows show which decisions the database has lost, or that it has lost none. Where
+    /// another one's say that all are to start again, only that start tells it.
     func lossesAreKnown() {
         if restartReason == nil { parkedLeases.open() }
     }
@@ -79,12 +79,13 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// How far the partition's log is done with, behind what is no record too. Not what may be committed.
+    /// Returns the place up to which the partition's log is done with, behind gaps that are no records too. Not what
+    /// may be committed.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }
 
-    /// Where the next record is expected.
+    /// The expected offset of the next record.
     func next(of partition: TopicPartition) -> Int64? {
         gate.next(of: partition) ?? partitions[partition]?.progress.start
     }
@@ -93,7 +94,7 @@ final class PartitionAssignment {
         partitions.commitsDue(of: candidates, isolation)
     }
 
-    /// What keeps coming, as far as this worker knows.
+    /// The unreadable batches that keep coming, as far as this worker knows.
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {

@@ -14,7 +14,7 @@ final class PartitionHandover {
     private let metrics: ReceiptdMetrics
     private let graceSeconds: Double
     private let logger: Logger
-    /// Where partitions are to start that were found to have started too high.
+    /// The lower starts of partitions that were found to have started too high.
     private var lowerStarts: [TopicPartition: Int64] = [:]
     private let losses: LossWait
 
@@ -121,7 +121,7 @@ extension PartitionHandover {
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
-        // What is on its way out begins nothing new.
+        // A partition that is leaving begins nothing new.
         guard let state = assignment[partition], state.assignment == number, assignment.gate.isTaking(partition)
         else { return }
         let row = stored.checkpoints[partition.partition]
@@ -138,7 +138,7 @@ extension PartitionHandover {
         isolated.update()
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
-        // Where the database did not answer when the partition was taken over.
+        // The database may not have answered when the partition was taken over.
         losses.areKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
@@ -218,7 +218,7 @@ extension PartitionHandover {
         forget(assignment.all, lost: true)
     }
 
-    /// What is still under way goes on for as long as it cannot be cancelled, and moves no offset any more.
+    /// Work under way that cannot be cancelled goes on, and no longer moves an offset.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
         if gone.count == assignment.all.count { losses.giveUp() }
         SubmissionInHand.abandon(assignment.inFlight(of: gone), immediately: true)
@@ -265,7 +265,7 @@ extension PartitionHandover {
         let grace = graceSeconds
         let all = assignment.all
         let isIsolating = assignment.isolation.hasSuspectAtWork
-        // Whoever was told to stop is killed if it takes too long: that death is not the record's.
+        // A worker that was told to stop is killed if it takes too long: that death is not the record's.
         offsets.countDepartures(of: all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
         if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }
         let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
@@ -275,7 +275,7 @@ extension PartitionHandover {
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
         forget(all)
-        // Where the commit was not answered nobody hears us leave either.
+        // A group that did not answer the commit does not hear us leave either.
         consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",

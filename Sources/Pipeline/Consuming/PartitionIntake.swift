@@ -7,7 +7,7 @@ struct PartitionIntake: Sendable {
         case starting
         /// Can become: `paused`; `backlogged`.
         case running
-        /// With the others, until the window has room. Can become: `running`.
+        /// The partition pauses with the others, until the window has room. Can become: `running`.
         case paused
         /// Enough of it is pending; others go on. Can become: `running`; `paused`, where the others are.
         case backlogged
@@ -18,16 +18,16 @@ struct PartitionIntake: Sendable {
         case waiting(for: Set<IntakeGate.Prerequisite>)
         /// Can become: `closed`.
         case open
-        /// On its way out: nothing begins any more.
+        /// The partition is leaving: nothing begins any more.
         case closed
     }
 
     private var phase: Phase
     var fetching = Fetching.starting
     private var read = ReadPosition()
-    /// In the window, and not begun.
+    /// The records in the window that have not begun.
     var pending: ArraySlice<ConsumerRecord> = []
-    /// Not in the window yet.
+    /// The records that are not in the window yet.
     var deferred: ArraySlice<ConsumerRecord> = []
     /// Records that began.
     private var admitted = 0
@@ -59,7 +59,7 @@ struct PartitionIntake: Sendable {
     /// The log ends there, for now.
     mutating func ended(at offset: Int64) { read.ended(at: offset) }
 
-    /// How far the log is done with, where all before `position` is decided.
+    /// Returns the place up to which the log is done with, if all before `position` is decided.
     func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
     /// True where the record begins at once.

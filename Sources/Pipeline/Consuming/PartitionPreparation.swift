@@ -44,7 +44,8 @@ struct PartitionPreparation: Sendable {
         Task { [claims] in await claims.finish() }
     }
 
-    /// What is leased may be of purchases whose owners are lost. Nothing of it begins before they are entered again.
+    /// Waits for lost claims: a leased row may be of a purchase whose owner is lost. Nothing of it begins before they
+    /// are entered again.
     func tell(_ entering: Task<Void, Never>, takeover: Int) {
         Task { [inbox] in
             await entering.value

@@ -17,7 +17,7 @@ import PlantedFaults
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct PartitionProgress: Sendable {
-    /// Why the partition is to be read again from the lower of the two offsets.
+    /// The reason why the partition is to be read again from the lower of the two offsets.
     enum Restart: String, Sendable {
         case databaseFellBack = "the database fell back to an earlier state"
         case otherHistory = "decisions and their checkpoint are of different lives of the database"
@@ -29,11 +29,11 @@ struct PartitionProgress: Sendable {
     private struct PendingWrite {
         let write: CheckpointWrite
         let epoch: Int
-        /// Where the decisions were made that it covers.
+        /// The history in which the covered decisions were made.
         let decidedIn: DatabaseHistory?
     }
 
-    /// Where reading began; nil where nobody knows.
+    /// The offset at which reading began; nil if nobody knows it.
     let start: Int64?
     /// Counts how often offsets fell back under this owner. Records of an earlier epoch finish for themselves.
     private(set) var epoch = 0
@@ -45,13 +45,13 @@ struct PartitionProgress: Sendable {
     private let writer: Int64
     /// The row as this owner knows it: outer nil, the database has not answered yet; inner nil, there is no row.
     private var row: OffsetCheckpoint??
-    /// What this owner has checkpointed in this epoch.
+    /// The checkpoint of this owner in this epoch.
     private(set) var checkpointed: Int64?
     /// The database's history in which records were decided since the last checkpoint was sent; nil: none was.
     private var decidedIn: DatabaseHistory?
     private var pendingWrite: PendingWrite?
 
-    /// What Kafka is known to have.
+    /// The mark that Kafka is known to have.
     private(set) var committed: CommitMark?
     /// The commit on its way.
     private(set) var pendingCommit: CommitMark?
@@ -74,9 +74,9 @@ struct PartitionProgress: Sendable {
 // MARK: - The start
 
 extension PartitionProgress {
-    /// Where a partition starts: at what Kafka has committed, or at the checkpoint where that is lower, but at nothing that
-    /// is no longer in the log. Nothing is committed without a checkpoint: where there is none, the database is from before
-    /// the first, and everything is read again.
+    /// The start of a partition: Kafka's committed offset, or the checkpoint where that is lower, but nothing that is
+    /// no longer in the log. Nothing is committed without a checkpoint: where there is none, the database is from
+    /// before the first, and everything is read again.
     /// - Parameters:
     ///   - row: the checkpoint; outer nil where the database did not answer.
     ///   - earliest: the first offset in the log, nil where the broker did not say.
@@ -96,9 +96,9 @@ extension PartitionProgress {
     /// The offset behind the last record admitted, finished or not.
     var end: Int64? { tracker.end }
 
-    /// To be called before a record is admitted. True where offsets fell back: the topic was made anew or cut off under us,
-    /// or librdkafka hands records out a second time. Tracking begins anew, and nothing is committed until what was
-    /// admitted before is finished, for it may not come again.
+    /// Notes a record. Call it before the record is admitted. True where offsets fell back: the topic was made anew or
+    /// cut off under us, or librdkafka hands records out a second time. Tracking begins anew, and nothing is committed
+    /// until what was admitted before is finished, for it may not come again.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -156,7 +156,7 @@ extension PartitionProgress {
         return found.map { $0.nextOffset < start } ?? (start > 0) ? .lowerCheckpoint : nil
     }
 
-    /// What is to be written now; nil where the row has it, where a write is on its way, or where nothing is known.
+    /// Returns the write that is due now; nil if the row has it, a write is on its way, or nothing is known.
     mutating func beginCheckpoint() -> (write: CheckpointWrite, decidedIn: DatabaseHistory?)? {
         guard pendingWrite == nil, let row, let position, position != secured else { return nil }
         let write = CheckpointWrite(
@@ -181,7 +181,7 @@ extension PartitionProgress {
         guard let result else { return decided(in: pending.decidedIn) }
         if let decided = pending.decidedIn, decided != result.history { return .otherHistory }
         if let found = result.refused[partition] {
-            // What it was to cover is not covered.
+            // The failed write does not cover its decisions.
             return decided(in: pending.decidedIn) ?? reconcile(with: found)
         }
         row = .some(write.new)
@@ -189,7 +189,7 @@ extension PartitionProgress {
         return nil
     }
 
-    /// What a look at the row is to be compared with: nil where a write is on its way, or nothing is known.
+    /// The row to compare a look with: nil if a write is on its way, or nothing is known.
     var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
 
     /// Now and then, so that a database that fell back is noticed also while nothing comes.
@@ -232,7 +232,7 @@ extension PartitionProgress {
     /// Kafka has metadata of this owner that the next one may take for a death, or may get it.
     var hasMetadata: Bool { committed?.metadata.isEmpty == false || pendingCommit?.metadata.isEmpty == false }
 
-    /// What is to be committed, nil where Kafka has it already.
+    /// Returns the commit that is due, nil if Kafka has it already.
     /// - Parameter metadata: for the partition's next owner, by the offset that is committed.
     func commitDue(metadata: (_ hasMoved: Bool) -> String) -> CommitMark? {
         guard let offset = committable else { return nil }

@@ -18,7 +18,7 @@ final class PlayerLanes: Sendable {
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
-        /// Of those that had their turn.
+        /// The seconds of those that had their turn.
         var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
@@ -98,7 +98,8 @@ final class PlayerLanes: Sendable {
         next?.resume()
     }
 
-    /// Whoever has the turn waited so long for Apple's answers, until there was a verdict or none was waited for any more.
+    /// Notes that the holder of the turn waited so long for Apple's answers, until there was a verdict or the wait
+    /// ended.
     func noteAtApple(_ ticket: Ticket, seconds: Double) {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }

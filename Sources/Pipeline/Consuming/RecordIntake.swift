@@ -24,7 +24,7 @@ struct RecordIntake {
         isSigned = !signingKeys.isEmpty
     }
 
-    /// From here on the record has its place in memory, also while it may not begin yet.
+    /// Gives the record its place in memory, also while it may not begin yet.
     @discardableResult
     func take(_ record: ConsumerRecord) -> IntakeGate.Taken {
         let partition = record.topicPartition
@@ -47,7 +47,7 @@ struct RecordIntake {
         assignment.gate.stepOver(to: batch.last, of: partition)
     }
 
-    /// What waits may begin, as far as it may.
+    /// Admits pending records, as far as they may begin.
     func admitPending(of partition: TopicPartition) {
         guard let state = assignment[partition] else { return }
         for record in assignment.gate.admitPending(of: partition, assignment.admission(to: partition)) {

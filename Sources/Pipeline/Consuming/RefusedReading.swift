@@ -5,7 +5,7 @@ import Operations
 /// Partitions that Kafka does not let us read. Joined and assigned is not enough: without the right to read nothing comes,
 /// and librdkafka says so once.
 struct RefusedReading {
-    /// Between two tries to find out whether what was refused is allowed again.
+    /// The seconds between two tries to find out whether a refused reading is allowed again.
     private static let retrySeconds = 15.0
     private static let seekMilliseconds: Int32 = 2000
 

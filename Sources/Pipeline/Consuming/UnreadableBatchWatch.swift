@@ -7,7 +7,7 @@ import Operations
 /// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it, each
 /// on its own thread.
 final class UnreadableBatchWatch {
-    /// How far a partition is read.
+    /// The place up to which a partition is read.
     struct Reading {
         /// The offset to be read next, nil where it is not known.
         let next: Int64?
@@ -15,7 +15,7 @@ final class UnreadableBatchWatch {
         let mayCome: Bool
     }
 
-    /// For librdkafka to take an order to read from elsewhere.
+    /// The limit for librdkafka to take an order to read from elsewhere.
     private static let seekMilliseconds: Int32 = 2000
 
     private var batches = UnreadableBatches()
@@ -43,7 +43,7 @@ final class UnreadableBatchWatch {
         return true
     }
 
-    /// To be called about every second.
+    /// Looks at the partitions. Call it about every second.
     /// - Parameters:
     ///   - readings: of all partitions that are assigned.
     ///   - stepOver: takes the batch's dead letter upon it. False where it cannot: then the batch stays where it is.
@@ -53,7 +53,7 @@ final class UnreadableBatchWatch {
     ) {
         if let (suspicion, finding) = examination.take() {
             batches.examined(suspicion)
-            // What came meanwhile, or another assignment, makes it void.
+            // A record that came meanwhile, or another assignment, makes the suspicion void.
             if let reading = readings[suspicion.partition], reading.next ?? suspicion.offset <= suspicion.offset {
                 goOn(suspicion, finding, consumer, stepOver: stepOver)
             }
@@ -85,7 +85,7 @@ final class UnreadableBatchWatch {
         do throws(KafkaError) {
             switch try finding.get() {
             case .readable:
-                // Whatever it was that librdkafka waited for: it begins anew there.
+                // librdkafka begins anew there, whatever it waited for.
                 try consumer.seek(partition, to: suspicion.offset, timeoutMilliseconds: Self.seekMilliseconds)
             case .unreadable(let offsets, let words):
                 let found = UnreadableBatches.Found(first: offsets.lowerBound, last: offsets.upperBound, words: words)

@@ -8,7 +8,7 @@ import Kafka
 struct UnreadableBatches {
     /// Failures at one offset, nothing else in between.
     static let failures = 3
-    /// Without a record although there are some.
+    /// The seconds without a record although there are some.
     static let standstillSeconds = 30.0
 
     struct Suspicion: Equatable {
@@ -56,7 +56,7 @@ struct UnreadableBatches {
         return examine(partition, at: max(next ?? place.offset, place.offset))
     }
 
-    /// To be called about each partition that is being read, every second or so.
+    /// Looks at a partition that is being read. Call it every second or so.
     /// - Parameters:
     ///   - next: the offset to be read next, nil where it is not known.
     ///   - end: the offset behind the last record.
@@ -96,7 +96,7 @@ struct UnreadableBatches {
         standstills[partition] = nil
     }
 
-    /// All of them. What is under examination stays so.
+    /// All of them. A batch under examination stays so.
     mutating func forgetAll() {
         failing = [:]
         standstills = [:]

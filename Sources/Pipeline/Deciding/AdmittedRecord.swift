@@ -1,8 +1,8 @@
 import Kafka
 
-/// What the consumer knows of a record that it admitted. A class: each step of its submission looks something up here.
+/// The consumer's facts about a record that it admitted. A class: each step of its submission looks something up here.
 final class AdmittedRecord: Sendable {
-    /// Without its value where that was decoded: a submission holds all of it.
+    /// The record without its value if that was decoded: a submission holds all of it.
     let record: ConsumerRecord
     /// Bytes that the record took in memory as it came, about: what its partition's window was charged.
     let byteCount: Int
@@ -14,11 +14,11 @@ final class AdmittedRecord: Sendable {
     let epoch: Int
     /// False where the record's offset lies above all that were ever decided in its partition.
     let mayBeRedelivered: Bool
-    /// The database was put back to an earlier state, and may have lost a decision on it that was told.
+    /// The database was restored to an earlier state, and may have lost a decision on it that was told.
     let isDecidedAgain: Bool
     /// Nothing else is in flight, and a death of the process counts against it.
     let isIsolated: Bool
-    /// Its workers died of it in isolation: it is read, and parked untried.
+    /// Three workers died of it in isolation: it is read, and parked untried.
     let isSetAside: Bool
 
     /// - Parameter isSubmission: its value was decoded as one. What becomes a dead letter keeps it.

@@ -1,8 +1,8 @@
-/// Who waits for the answer to whose question, as a value.
+/// The waiting tasks of each question, as a value.
 struct AnswerFollowers<Waiter> {
     typealias Key = SharedAnswers.Key
 
-    /// By question that someone asks.
+    /// The waiting ones by question that someone asks.
     private var waiting: [Key: [UInt64: Waiter]] = [:]
     private var lastTicket: UInt64 = 0
 

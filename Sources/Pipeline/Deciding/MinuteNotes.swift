@@ -1,6 +1,6 @@
 /// Folds what happens often into one line a minute for each kind of it. A value: who notes something hands in the time.
 struct MinuteNotes: Sendable {
-    /// What there is to log: how often it happened since the last line of its kind.
+    /// A line to log: how often it happened since the last line of its kind.
     struct Line: Equatable, Sendable {
         let kind: String
         let count: Int

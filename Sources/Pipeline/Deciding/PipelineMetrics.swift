@@ -6,7 +6,7 @@ import Operations
 /// submission's clock holds it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
-    /// Where what runs by itself reports that it failed.
+    /// The place where parts that run by themselves report failures.
     let failures: Failures
     let stages: [Stage: Histogram]
     private let classes: [TrafficClass: Counter]
@@ -47,7 +47,7 @@ final class PipelineMetrics: Sendable {
     func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
         classes[TrafficClass(events, origin)]?.increment()
-        // Of a record without a time nobody knows how long it took.
+        // The age of a record without a time is unknown.
         guard recordedAt.milliseconds > 0 else { return }
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
@@ -59,7 +59,7 @@ final class PipelineMetrics: Sendable {
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
         if event.kind == .held, event.reason == .kindMismatch { all.incidents.note(.kindMismatch) }
-        // Whoever sends makes up the names of other apps.
+        // Senders make up the names of other apps.
         let isKnown = event.reason != .unknownApp && event.reason != .malformedSubmission
         all.appOutcomes.with(isKnown ? event.bundleID?.text ?? "other" : "other", event.kind.rawValue).increment()
         for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }

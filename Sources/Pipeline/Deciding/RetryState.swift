@@ -14,7 +14,7 @@ final class RetryState {
     /// The wait in memory that is under way or over and not counted yet.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
-    /// What came of further questions: a retry asks only for what is still open.
+    /// The answers to further questions: a retry asks only the open ones.
     var further: FurtherAnswers
 
     init(of item: SubmissionInHand, in parking: ParkingContext) {
@@ -23,7 +23,7 @@ final class RetryState {
         switch item.origin {
         case .record:
             history = WaitingHistory()
-            // Its player's earlier ones waited for Apple: where it fails as they did, its time may be over.
+            // The player's earlier ones waited for Apple: if it fails as they did, its time may be over.
             history.noteWait(seconds: item.secondsBehindOthers)
         case .parked(let leased): history = leased.history
         case .held(let hold): history = WaitingHistory(failures: hold.tries)
@@ -31,20 +31,20 @@ final class RetryState {
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
-    /// When it was first tried, parked or held; nil where this is its first try.
+    /// The time at which it was first tried, parked or held; nil if this is its first try.
     var takenAt: Timestamp? {
         if case .held(let hold) = item.origin { hold.heldAt } else { history.firstFailureAt }
     }
 
-    /// It was asked about before, in vain, or waited in the database.
+    /// Whether it was asked about before, in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
-    /// It met trouble before.
+    /// Whether it met trouble before.
     var hasFailed: Bool { history.failures > 0 }
 
-    /// How often the answer was given before. For a parked one that is not due yet it never was often enough: its tries
-    /// are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers are not counted one by one:
-    /// no verdict ends a hold but that its period is over.
+    /// Returns the number of times that Apple gave the answer before. For a parked one that is not due yet it never was
+    /// often enough: its tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers
+    /// are not counted one by one: no verdict ends a hold but that its period is over.
     func doubts(_ reason: Reason) -> Int {
         switch item.origin {
         case .parked(let leased) where !leased.isDue: 0
@@ -92,8 +92,8 @@ final class RetryState {
         if case .doubtful = judgement { item.isIsolated } else { false }
     }
 
-    /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. What Apple as a whole
-    /// was out for is nobody's waiting.
+    /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. Time in which
+    /// Apple as a whole was down is nobody's waiting.
     private func countWait() {
         guard let (seconds, since, before) = uncounted else { return }
         uncounted = nil
@@ -101,7 +101,8 @@ final class RetryState {
         history.noteWait(seconds: max(0, waited - (parking.apple.downSeconds - before)))
     }
 
-    /// Its verdict is known, whether it is recorded yet or not, or it left memory. To be called at least once.
+    /// Ends the retries: the verdict is known, whether it is recorded yet or not, or the submission left memory. To be
+    /// called at least once.
     func end() {
         guard hasSlot else { return }
         hasSlot = false

@@ -13,7 +13,7 @@ extension ScreenedSubmission {
 }
 
 extension SubmissionInHand {
-    /// What Apple told, where the app has nothing to ask it with. Nil of everything that was submitted.
+    /// The evidence in Apple's announcement, if the app cannot ask Apple. Nil of everything that was submitted.
     func announcedEvidence(for app: AppPolicy) -> GenuineReceipt? {
         guard case .held(let hold) = origin, hold.announced != nil, app.serverAPI == nil else { return nil }
         return hold.evidence

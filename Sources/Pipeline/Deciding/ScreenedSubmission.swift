@@ -7,19 +7,19 @@ struct ScreenedSubmission: Sendable {
     let proof: ParsedProof
 }
 
-/// What a screened submission is judged by. A decision is made of it.
+/// The answer by which a screened submission is judged. A decision is made of it.
 struct ProofAnswer: Sendable {
     /// Apple's, or what the proof says by itself, or what the ledger remembers of it.
     let answer: AppleAnswer
     let isRemembered: Bool
-    /// What the catalog says of its app.
+    /// The catalog's terms of its app.
     let terms: AppTerms
-    /// What is known of its subscriptions beside the answer.
+    /// The facts about its subscriptions beside the answer.
     var subscriptions: [SubscriptionFact] = []
-    /// What further answers showed as taken back.
+    /// The refunds in further answers.
     var revoked: [NotifiedTransaction] = []
 
-    /// With what further answers told.
+    /// Adds the facts of further answers.
     func besides(_ further: FurtherAnswers) -> ProofAnswer {
         var answer = self
         answer.subscriptions = further.allSubscriptions
@@ -34,12 +34,12 @@ struct ProofAnswer: Sendable {
     /// By what it is another app's; nil where it is not.
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
-    /// Of its purchases: where the answer has no receipt, as the proof says.
+    /// The environment of its purchases: the proof's if the answer has no receipt.
     func environment(of screened: ScreenedSubmission) -> StoreEnvironment {
         receipt?.environment ?? screened.proof.content?.environment ?? .production
     }
 
-    /// What Apple shows as taken back and `verdict` does not decide purchase by purchase.
+    /// The refunds that Apple shows and `verdict` does not decide purchase by purchase.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
             return revoked

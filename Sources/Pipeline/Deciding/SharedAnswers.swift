@@ -30,7 +30,7 @@ final class SharedAnswers: Sendable {
         return answer
     }
 
-    /// Who waits for the answer of another.
+    /// The number of tasks that wait for another's answer.
     func waitingCount(_ key: Key) -> Int { followers.withLock { $0.count(key) } }
 
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {

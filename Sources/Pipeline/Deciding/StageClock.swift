@@ -3,10 +3,10 @@ import Operations
 
 /// The stages that a submission waits in, as `receiptd_stage_duration_seconds{stage}` tells them.
 enum Stage: String, CaseIterable {
-    /// Behind earlier submissions of the player.
+    /// The time behind earlier submissions of the player.
     case turn
     case recall
-    /// For Apple's answer, the wait for a place in front of it included.
+    /// The time for Apple's answer, with the wait for a place in front of it.
     case ask
     case record
     case publish
@@ -24,7 +24,7 @@ struct StageClock {
         isCounted = !item.isHeld
     }
 
-    /// What passed since the last mark was spent in `stage`.
+    /// Counts the time since the last mark for `stage`.
     mutating func mark(_ stage: Stage) {
         guard isCounted else { return }
         let now = WallClock.monotonicSeconds

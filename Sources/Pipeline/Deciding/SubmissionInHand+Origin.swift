@@ -2,8 +2,8 @@ import Fulfillment
 import Kafka
 
 extension SubmissionInHand {
-    /// Where it came from, which decides where it goes back to while it has no verdict: it waits in memory or is parked,
-    /// it is parked again, or it stays held.
+    /// The origin, which decides where it goes back to while it has no verdict: it waits in memory or is parked, it is
+    /// parked again, or it stays held.
     enum Origin: Sendable {
         case record(AdmittedRecord)
         /// Leased from the parked submissions. Boxed, as a hold is: few come from there.
@@ -28,7 +28,7 @@ extension SubmissionInHand {
         if case .record = origin { false } else { true }
     }
 
-    /// What was leased moves no offset and waits for no turn.
+    /// A leased submission moves no offset and waits for no turn.
     var ticket: PlayerLanes.Ticket? {
         if case .record(let admitted) = origin { admitted.ticket } else { nil }
     }
@@ -57,7 +57,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// The database was put back to an earlier state, and may have lost a decision on it that was told.
+    /// The database was restored to an earlier state, and may have lost a decision on it that was told.
     var isDecidedAgain: Bool {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
@@ -76,7 +76,7 @@ extension SubmissionInHand {
     }
 }
 
-/// For the consumer.
+/// The consumer's view of a submission.
 extension SubmissionInHand {
     var topicPartition: TopicPartition { TopicPartition(topic: position.topic, partition: position.partition) }
 

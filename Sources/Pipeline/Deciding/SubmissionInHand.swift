@@ -10,14 +10,14 @@ struct Abandoned: Error {}
 /// `SubmissionWorker`. A record that is no submission goes the short way to the dead letters.
 final class SubmissionInHand: Sendable {
     let origin: Origin
-    /// Of the record that brought it.
+    /// The position of the record that brought it.
     let position: RecordPosition
     let decoded: SubmissionDecoder.Decoded
-    /// What it holds in memory, about. 0 where it was leased: those are few.
+    /// The submission's bytes in memory, about. 0 where it was leased: those are few.
     let byteCount: Int
-    /// Since when it is in memory, in monotonic seconds.
+    /// The time since which it is in memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
-    /// Of those who were leased with the same proof; nil for a record.
+    /// The shared answer of those who were leased with the same proof; nil for a record.
     private let groupAnswer: GroupAnswer?
 
     private struct State {
@@ -27,7 +27,7 @@ final class SubmissionInHand: Sendable {
         var isOver = false
         var secondsBehindOthers = 0.0
         var tries: [AppleTry] = []
-        /// How many there ever were.
+        /// The number of tries so far.
         var tryCount = 0
         var decidedIn: DatabaseHistory?
     }
@@ -121,7 +121,7 @@ final class SubmissionInHand: Sendable {
         task?.cancel()
     }
 
-    /// It waited for its turn so long.
+    /// Notes that it waited for its turn so long.
     func noteBehindOthers(seconds: Double) { state.withLock { $0.secondsBehindOthers += seconds } }
 
     /// An outage of Apple as a whole does not count.
@@ -149,7 +149,7 @@ final class SubmissionInHand: Sendable {
         if let groupAnswer { await groupAnswer.value(ask) } else { await ask() }
     }
 
-    /// Its outcome is durable in a database of this history.
+    /// Notes that the outcome is durable in a database of this history.
     func wasDecided(in history: DatabaseHistory) {
         state.withLock { $0.decidedIn = history }
     }

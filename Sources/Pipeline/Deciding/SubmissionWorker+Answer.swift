@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension SubmissionWorker {
-    /// What the proof says by itself where that is enough, else what Apple says of it.
+    /// Returns the proof's own evidence if it is enough, else Apple's answer.
     func answer(to screened: ScreenedSubmission, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
         if let answer = answerOfItself(screened, terms) { return answer.value }
         let ask = question(screened, terms, isRetry: isRetry)
@@ -14,7 +14,7 @@ extension SubmissionWorker {
         return answer
     }
 
-    /// In a box: while Apple is asked there is none, and room for it would be kept by each who waits.
+    /// The answer is in a box: while Apple is asked there is none, and each waiting task would keep room for it.
     private final class OwnAnswer {
         let value: AppleAnswer
         init(_ value: AppleAnswer) { self.value = value }

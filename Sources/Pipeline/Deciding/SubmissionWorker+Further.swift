@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// What the rules need beside the answer: asked of the App Store Server API, as a retried submission is.
+/// Asks the App Store Server API for facts that the rules need beside the answer, as a retried submission does.
 ///
 /// Nothing here has an effect: a question that is given up is asked again.
 extension SubmissionWorker {
@@ -30,7 +30,7 @@ extension SubmissionWorker {
             retries.further.settle(try await knownToLedger(transactions, item))
             let open = transactions.filter { retries.further.isOpen($0) }
             unanswered = try await lookUp(open, for: item, context(in: environment)) { transaction, told in
-                // What Apple does not know it has not taken back: the receipt decides.
+                // Apple has not refunded a transaction that it does not know: the receipt decides.
                 retries.further.note(told, of: transaction)
             }
         case .named(let transactions, let environment):
@@ -44,7 +44,7 @@ extension SubmissionWorker {
         return unanswered
     }
 
-    /// Those that the ledger has: they are not granted anew.
+    /// Returns those that the ledger has: they are not granted anew.
     /// - Parameter claimant: nil: whoever's they are.
     func knownToLedger(
         _ transactions: [StoreTransactionID], _ item: SubmissionInHand, claimant: PlayerID? = nil
@@ -131,7 +131,7 @@ extension SubmissionWorker {
                 in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
             return nil
         }
-        // What lies beyond was not read, which is not the same as missing.
+        // A later page was not read, which is not the same as a missing purchase.
         return .undecided(AppleAnswer.Trouble(.longHistory))
     }
 

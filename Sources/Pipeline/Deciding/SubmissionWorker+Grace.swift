@@ -28,8 +28,8 @@ extension SubmissionWorker {
         return nil
     }
 
-    /// For an app without the App Store Server API: what the ledger knows is all there is, and while it cannot be read the
-    /// period is not refused.
+    /// Looks up grace for an app without the App Store Server API: only the ledger knows of it, and while the ledger
+    /// cannot be read the period is not refused.
     func lookUpGrace(of period: StorePurchase, _ retries: RetryState) async -> Judgement? {
         let original = period.originalTransactionID
         do {

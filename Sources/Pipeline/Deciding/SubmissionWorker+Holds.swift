@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// How a hold's try ends: settled, or held on. What the database does not take is tried again later.
+/// Ends a hold's try: settled, or held on. A result that the database does not take is tried again later.
 extension SubmissionWorker {
     /// Rejected by the newest catalog before anyone is asked.
     func endHold(

@@ -77,7 +77,7 @@ extension SubmissionWorker {
             cause: answer.foreignness, repair: screened.proof.repair)
     }
 
-    /// What the ledger answers, after recording which history of the database says so.
+    /// Returns the ledger's answer, after recording which history of the database gave it.
     func withLedger<Value>(
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
@@ -102,7 +102,7 @@ extension Recollection {
         }
     }
 
-    /// What takes the place of Apple's answer. Nil where Apple has to be asked, or nothing is to be decided.
+    /// The value that takes the place of Apple's answer. Nil where Apple has to be asked, or nothing is to be decided.
     var answer: AppleAnswer? {
         @inline(never) get {
             if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }

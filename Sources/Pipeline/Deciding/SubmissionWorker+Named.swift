@@ -8,7 +8,7 @@ extension SubmissionWorker {
         _ retries: RetryState
     ) async throws(Abandoned) -> Judgement? {
         let (item, submission) = (screened.item, screened.submission)
-        // Of a held one it is Apple's word that counts: the ledger has it, and may not know of its refund.
+        // Apple's word counts for a held one: the ledger has it, and may not know of its refund.
         if !item.isHeld {
             let claimant = submission.appAccountToken == nil ? nil : submission.playerID
             for known in try await knownToLedger(transactions, item, claimant: claimant) {

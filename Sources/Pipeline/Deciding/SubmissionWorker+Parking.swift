@@ -28,7 +28,7 @@ extension SubmissionWorker {
         try await park(screened, planUntried(screened, blockedBy: blockage))
     }
 
-    /// Its sender is not told: who has paid shall not be told no for a fault of ours.
+    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
     private func noteSetAside(_ item: SubmissionInHand) {
         metrics.all.incidents.note(.crashed, of: "a record")
         logger.error(
@@ -62,7 +62,7 @@ extension SubmissionWorker {
 
     /// Returns when the submission waits in PostgreSQL, or is answered because it may not: its offset may be passed then.
     func park(_ screened: ScreenedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
-        // What a cancelled try brought is no judgement.
+        // The answer of a cancelled try is no judgement.
         if Task.isCancelled { throw Abandoned() }
         let (item, submission, proof) = (screened.item, screened.submission, screened.proof)
         var plan = plan
@@ -105,13 +105,13 @@ extension SubmissionWorker {
                 }
             }
         } catch {
-            // Not as if it were answered: its row must stay. Only this try is forgotten.
+            // The row must stay, as if it were not answered. Only this try is forgotten.
             metrics.failures.report(error, of: .parked)
             throw Abandoned()
         }
     }
 
-    /// Its player has as many proofs parked that are not proven as one may have: answered and stored, so that the sender
+    /// Rejects a submission whose player has as many unproven proofs parked as one may have: stored, so that the sender
     /// knows to send it again.
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
         guard let catalog = catalog() else { throw Abandoned() }

@@ -34,7 +34,8 @@ extension SubmissionWorker {
         try? await decideAgain(screened, by: answer)
     }
 
-    /// By Apple's answer, through the ledger like any. What grants or holds is published; a rejection was published before.
+    /// Decides again by Apple's answer, through the ledger like any. What grants or holds is published; a rejection was
+    /// published before.
     private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }

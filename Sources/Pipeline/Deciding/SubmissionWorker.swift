@@ -78,7 +78,7 @@ public final class SubmissionWorker: Sendable {
             if let repair = proof.repair { metrics.all.proofsRepaired.with(repair.code).increment() }
             return .admitted(ScreenedSubmission(item: item, submission: submission, proof: proof))
         case .rejected(let refusal, let proof):
-            // It was called genuine once: our reading of it does not end its wait.
+            // The receipt was called genuine once: our reading of it does not end its wait.
             if item.isHeld, let doubted = Screening.disputable(submission, refusedFor: refusal.reason) {
                 return .admitted(ScreenedSubmission(item: item, submission: submission, proof: doubted))
             }
@@ -112,7 +112,7 @@ public final class SubmissionWorker: Sendable {
     /// A clock that stands still while Apple as a whole is out.
     private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
 
-    /// Those behind it waited for Apple with it.
+    /// Notes that submissions behind this one waited for Apple with it.
     private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
@@ -178,13 +178,13 @@ public final class SubmissionWorker: Sendable {
         }
     }
 
-    /// What Apple is asked under may be old when its answer comes, in an outage by hours: it is judged by the newest
-    /// catalog. Nil where that no longer has the app.
+    /// Judges by the newest catalog: the one that Apple was asked under may be old when the answer comes, in an outage
+    /// by hours. Nil where that no longer has the app.
     @inline(never)
     private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
         -> AppTerms?
     {
-        // What a cancelled try of a hold brought is no judgement.
+        // The answer of a cancelled try of a hold is no judgement.
         if screened.item.isHeld, Task.isCancelled { throw Abandoned() }
         guard let newest = catalog() else { return terms }
         return newest.terms[screened.submission.bundleID]

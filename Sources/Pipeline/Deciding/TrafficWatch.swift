@@ -86,7 +86,7 @@ final class TrafficWatch: Sendable {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// For whoever looks for it later: no table has it.
+    /// Keeps the refusal for people who look for it later: no table has it.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {
@@ -97,8 +97,8 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Who sent it is not known: it is found by its place, or by its key, which is the player's id where the game keeps to the
-    /// contract.
+    /// Keeps a letter whose sender is not known: it is found by its place, or by its key, which is the player's id if
+    /// the game keeps to the contract.
     private func keep(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         let key = key.flatMap { String(validating: $0, as: UTF8.self) } ?? ""
         let player = key.unicodeScalars.count <= SubmissionLimits.maximumNameScalars ? key : ""

@@ -61,7 +61,7 @@ extension DueWork {
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 
-/// How many rows this replica may try at the same time.
+/// The number of rows that this replica may try at the same time.
 enum DuePlaces: Sendable {
     case own(Int)
     /// Slots that other work has too. A batch is what is leased at a time at most.
@@ -71,7 +71,7 @@ enum DuePlaces: Sendable {
         if case .shared(let slots, _) = self { slots } else { nil }
     }
 
-    /// How many more rows may be leased.
+    /// Returns the number of further rows that may be leased.
     func room(beside underWay: Int) -> Int {
         switch self {
         case .own(let places): places - underWay
@@ -84,14 +84,14 @@ enum DueTurn<Item: Sendable>: Sendable {
     case nothing
     /// Lease what is due.
     case due
-    /// It may be what killed its workers: it is leased, and to be tried with nothing else leased beside it. Isolation has
-    /// begun.
+    /// The row may be what killed its workers: it is leased, and to be tried with nothing else leased beside it.
+    /// Isolation has begun.
     case isolated(Item)
 }
 
 /// Rows that were leased together.
 struct DueBatch<Item: Sendable>: Sendable {
-    /// Those of one list are tried one after the other, the lists beside one another.
+    /// The items of one list are tried one after the other, the lists beside one another.
     var groups: [[Item]] = []
     /// There may be more that is due.
     var isFull = false
@@ -127,9 +127,9 @@ extension RetryDelay {
 }
 
 enum DueWorkLimits {
-    /// Between two looks at the table. Nobody waits for what is due here.
+    /// The seconds between two looks at the table. Nobody waits for what is due here.
     static let lookSeconds = 2.0
-    /// Between two looks for a place while all are taken.
+    /// The seconds between two looks for a place while all are taken.
     static let busySeconds = 0.05
     /// One try, with its wait in front of Apple.
     static let trySeconds = 50.0

@@ -22,7 +22,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     }
 
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
-        // How long the database takes is not this loop's doing.
+        // The database's time is not this loop's doing.
         health.retire(part)
         switch await work.nextTurn() {
         case .nothing: return work.lookSeconds

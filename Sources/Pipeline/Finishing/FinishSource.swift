@@ -15,7 +15,7 @@ struct FinishSource: DueWork {
     let logger: Logger
     var retry = RetryDelay()
 
-    /// What an app left behind that no longer wants it harms nobody.
+    /// A delivery of an app that no longer wants reports harms nobody.
     var isWanted: Bool {
         catalog()?.apps.values.contains { $0.announcements.finishesGrants } ?? false
     }

@@ -38,7 +38,7 @@ struct HeldSource: LeaseSource {
         return .none
     }
 
-    /// Those that the newest catalog cannot let go stay held, without a question to Apple.
+    /// Leases due holds; those that the newest catalog cannot free stay held, without a question to Apple.
     func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
         guard let catalog = worker.catalog() else { return DueBatch() }
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
@@ -62,7 +62,7 @@ struct HeldSource: LeaseSource {
                 throw error
             }
         }
-        // With few slots, only what took none of them calls for haste.
+        // Only items that took no slot call for haste, if there are few slots.
         let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
         // Holds of one submission have one proof.
         return DueBatch(
@@ -76,7 +76,7 @@ struct HeldSource: LeaseSource {
         return nil
     }
 
-    /// Its try has settled it, or put it back.
+    /// The try itself has settled the hold, or put it back.
     func end(_ item: SubmissionInHand) async throws {}
 
     func release(_ item: SubmissionInHand) async throws {
@@ -92,7 +92,7 @@ struct HeldSource: LeaseSource {
         }
     }
 
-    /// Its player is not told: who has paid shall not be told no for a fault of ours.
+    /// The player gets no answer: a player who paid must not be rejected for a fault of ours.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.metrics.all.crashedPurchases.with("held").increment()
         worker.metrics.all.incidents.note(.crashed, of: "a held purchase")

@@ -6,7 +6,7 @@ import Synchronization
 protocol LeaseSource: DueWork where Item == SubmissionInHand {
     var worker: SubmissionWorker { get }
 
-    /// Its try ended: it has its outcome, or waits again. Throws where the database is out of reach.
+    /// Ends a try: the submission has its outcome, or waits again. Throws where the database is out of reach.
     func end(_ item: SubmissionInHand) async throws
 }
 

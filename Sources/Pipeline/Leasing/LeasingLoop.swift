@@ -4,7 +4,7 @@ import Synchronization
 
 /// Takes leases on what is due for as long as the process runs, beside everything else.
 protocol LeasingLoop: Sendable {
-    /// What is watched, and what is reported to fail, while it leases.
+    /// The part that is watched, and reported to fail, while it leases.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var isWellOnceLeased: Bool { get }
@@ -16,7 +16,7 @@ protocol LeasingLoop: Sendable {
     func turn(_ group: inout DiscardingTaskGroup) async -> Double?
 }
 
-/// What a leasing loop has running.
+/// The running work of a leasing loop.
 final class LeasingState: Sendable {
     fileprivate let task = Mutex<Task<Void, Never>?>(nil)
     /// More may be being leased.
@@ -27,11 +27,11 @@ final class LeasingState: Sendable {
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
-        // In this order: what a turn leased is under way before the turn ends.
+        // The order matters: what a turn leased is under way before the turn ends.
         !isInTurn.load(ordering: .sequentiallyConsistent) && underWay == 0
     }
 
-    /// To be called in the turn that leased it.
+    /// Notes leased rows. Call it in the turn that leased them.
     func began(_ leased: Int) { count.add(leased, ordering: .sequentiallyConsistent) }
     func ended() { count.subtract(1, ordering: .sequentiallyConsistent) }
 }
@@ -53,7 +53,7 @@ extension LeasingLoop {
     /// Leases no more, cuts what is under way at Apple, and waits a while for what is in the database.
     func stop() async {
         cancel()
-        // Not for the task's end: a database that is away would hold the process up.
+        // The wait is not for the task's end: a database that is away would hold the process up.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
         while !state.isIdle, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(part)
@@ -61,7 +61,7 @@ extension LeasingLoop {
 
     /// Nil where the database is out of reach, which is reported.
     func lease<Leased>(_ body: () async throws -> Leased) async -> Leased? {
-        // Until the next turn: how long the database takes is not this loop's doing.
+        // The part is not watched until the next turn: how long the database takes is not this loop's doing.
         health.retire(part)
         do {
             let leased = try await body()

@@ -37,7 +37,7 @@ struct ParkedSource: LeaseSource {
             inHand: SubmissionInHand.init(parked:sharing:))
     }
 
-    /// What waits for the end of Apple's trouble is due where others that had met it were answered.
+    /// Makes submissions that wait for the end of Apple's trouble due once others that had met it were answered.
     private func wakeTroubled() async throws {
         guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
         let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
@@ -62,7 +62,7 @@ struct ParkedSource: LeaseSource {
         }
     }
 
-    /// Its sender is not told: who has paid shall not be told no for a fault of ours.
+    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

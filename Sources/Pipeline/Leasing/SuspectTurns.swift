@@ -3,11 +3,11 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// When one source leases what may have killed its workers: one at a time, with nothing else leased beside it, by any
-/// source.
+/// Decides when one source leases a row that may have killed its workers: one at a time, with nothing else leased
+/// beside it, by any source.
 ///
-/// The count of leases is in the row before anyone looks into it, as a record's offset is in Kafka before that record is
-/// taken in isolation. Whoever died beside one is cleared by its own next try, for that ends.
+/// The count of leases is in the row before anyone looks into it, as a record's offset is in Kafka before that record
+/// is taken in isolation. A row beside which a worker died is cleared by its own next try, because that ends.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -20,7 +20,7 @@ final class SuspectTurns: Sendable {
         self.part = part
     }
 
-    /// What the source is to do now.
+    /// Returns the source's next step.
     /// - Parameters:
     ///   - lease: called while nothing else is leased. One that it returns is to be tried next.
     ///   - setAside: is told of one that was set aside instead.

@@ -7,7 +7,7 @@ import Synchronization
 /// Notifications of a history that kill the process: where its leases ended again and again without progress, each is taken
 /// with nothing else in flight, and named in the database first.
 extension NotificationHistoryPoll {
-    /// Between two looks whether the others' work has ended.
+    /// The seconds between two looks whether the others' work has ended.
     private static let turnLookSeconds = 0.02
 
     /// Beside whatever else the process does.
@@ -17,7 +17,8 @@ extension NotificationHistoryPoll {
         return try await body()
     }
 
-    /// With nothing else in flight: in which databases its effects are durable. Nil where another replica has the lease.
+    /// Enters a notification with nothing else in flight, and returns the databases in which its effects are durable.
+    /// Nil where another replica has the lease.
     func enterIsolated(_ body: [UInt8], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let member = IsolationTurn.Member.history(place.scope)
         defer { turn.pass(member) }
@@ -60,7 +61,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// What this process took by itself last of each history: it lives, so it did not die of it.
+/// The place in each history that this process last worked on by itself: it lives, so it did not die of it.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 

@@ -4,13 +4,13 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Where Apple's notification history is asked for, and how often.
+/// The question for Apple's notification history, and how often it is asked.
 public struct NotificationHistorySource: Sendable {
     public let queries: any StoreQueries
     public let places: any HistoryPlaces
-    /// Between two rounds of one app; 0 never.
+    /// The seconds between two rounds of one app; 0 never.
     public let seconds: Double
-    /// How far back at first.
+    /// The days that the first round goes back.
     public let days: Int
 
     public init(queries: any StoreQueries, places: any HistoryPlaces, seconds: Double, days: Int) {
@@ -62,8 +62,7 @@ struct NotificationHistoryPoll: DueWork {
 
     var isWanted: Bool { source.seconds > 0 && worker.catalog() != nil }
 
-    /// Those that are due and that nobody has, each with its lease: a history that is long, or that Apple is slow to tell, holds
-    /// up no other.
+    /// Leases due places that nobody has: a history that is long, or that Apple is slow to give, holds up no other.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
         guard let catalog = worker.catalog() else { return batch }
@@ -113,7 +112,7 @@ struct NotificationHistoryPoll: DueWork {
             }
         } catch  where !(error is Abandoned) {
             failures.report(error, of: .history)
-            // Where the database does not answer the lease ends by itself.
+            // The lease ends by itself if the database does not answer.
             try? await putOff(round)
         }
     }
@@ -128,13 +127,13 @@ struct NotificationHistoryPoll: DueWork {
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
-    /// From where the place is to now, a window after the other.
+    /// Takes everything from the place to now, a window after the other.
     private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
         var unfinished = place.unfinished
         var from = place.start(days: source.days)
         var sparse = 0
         while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
-            // Behind what another reader took, until that is answered.
+            // The page comes behind another reader's, until that is answered.
             var resumed = unfinished?.token
             var page: String?
             unfinished = nil
@@ -200,7 +199,8 @@ struct NotificationHistoryPoll: DueWork {
         return effects
     }
 
-    /// What is no use is a dead letter once. Returns in which databases the effects are.
+    /// Works on notifications of the history; useless ones become dead letters once. Returns in which databases the
+    /// effects are.
     func work(on bodies: [[UInt8]]) async throws -> Set<DatabaseHistory> {
         let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
         let told = deadLetters.known(of: useless)

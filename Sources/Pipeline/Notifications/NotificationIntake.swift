@@ -60,7 +60,7 @@ public final class NotificationIntake: Sendable {
     /// Returns when what is under way is acknowledged, or given up.
     public func close() async {
         await withCheckedContinuation { continuation in
-            // It joins the producer's thread.
+            // The call joins the producer's thread.
             BlockingWork.run { [producer] in
                 producer.close()
                 continuation.resume()
@@ -131,7 +131,7 @@ public final class NotificationIntake: Sendable {
                 try producer.produce(record) { [failures = health.failures] result in
                     switch result {
                     case .success:
-                        // Also where nobody waits any more.
+                        // Kafka answered, even if nobody waits any more.
                         failures.recovered(.publisher)
                         waiting.end(nil)
                     case .failure(let error): waiting.end(.kafka(error))
@@ -140,7 +140,8 @@ public final class NotificationIntake: Sendable {
             } catch {
                 return waiting.end(.kafka(error))
             }
-            // What is acknowledged later is on the topic twice once Apple sends it again, and counts once.
+            // A later acknowledgement puts the notification on the topic twice once Apple sends it again; it counts
+            // once.
             waiting.giveUp(afterSeconds: acknowledgementSeconds)
         }
     }
@@ -181,7 +182,7 @@ public final class NotificationIntake: Sendable {
     }
 }
 
-/// Why a part of a notification is of no use.
+/// The reason why a part of a notification is of no use.
 private enum PartFault {
     case unusable(String)
     case notProvable(String)
@@ -190,7 +191,7 @@ private enum PartFault {
 extension SignedPart {
     fileprivate var fault: PartFault? {
         switch self {
-        // What Apple signed and cannot be read here is told to an operator by the workers. Apple would only send it again.
+        // The workers report signed data that cannot be read to an operator. Apple would only send it again.
         case .none, .told, .unreadable: nil
         case .unusable(let why): .unusable(why)
         case .notProvable(let why): .notProvable(why)

@@ -1,10 +1,11 @@
 import Fulfillment
 import Kafka
 
-/// Where Apple's notifications come from, and what they go to.
+/// The source of Apple's notifications, and the parts that they go to.
 public struct NotificationSource: Sendable {
     public let topic: String
-    /// Of a group of their own: members of one group that read different topics would rebalance one another.
+    /// The properties of its consumer, which has a group of its own: members of one group that read different topics
+    /// would rebalance one another.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger

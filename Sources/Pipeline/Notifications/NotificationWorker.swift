@@ -11,7 +11,7 @@ struct ReceivedNotification: Sendable {
     let source: PurchaseSource
 }
 
-/// What is done with a batch of notifications: judged, entered in the database, and told.
+/// Works on a batch of notifications: judges them, enters them in the database, and publishes their events.
 struct NotificationWorker: Sendable {
     let source: NotificationSource
     let catalog: @Sendable () -> Catalog?
@@ -79,7 +79,7 @@ struct NotificationWorker: Sendable {
         return Judged(record: one.record, type: type, received: received)
     }
 
-    /// With the type as the metric names it.
+    /// Returns the verdict with the type as the metric names it.
     private func verdict(
         on received: ReceivedNotification, _ catalog: Catalog
     ) -> (type: String, NotificationVerdict) {
@@ -96,8 +96,8 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// As Apple tells it now; nil where it cannot be asked, or does not tell it. One try: what is not answered is told to an
-    /// operator, and a redriven dead letter asks again.
+    /// The transaction as Apple describes it now; nil if Apple cannot be asked, or gives no answer. One try: what is
+    /// not answered is told to an operator, and a redriven dead letter asks again.
     private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
         let app = refund.transaction.bundleID
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

@@ -6,7 +6,7 @@ import Synchronization
 final class OncePosted<Failure: Sendable>: Sendable {
     enum Storing: Sendable {
         case stored
-        /// It is on its topic already, or another post of it was stored meanwhile.
+        /// The notification is on its topic already, or another post of it was stored meanwhile.
         case storedBefore
         case failed(Failure)
     }
@@ -21,7 +21,7 @@ final class OncePosted<Failure: Sendable>: Sendable {
         /// A ring of `stored`, from `oldest` on once it is full.
         var order: [String] = []
         var oldest = 0
-        /// Who waits for the post under way of an id.
+        /// The tasks that wait for the post under way of an id.
         var underWay: [String: [CheckedContinuation<Turn, Never>]] = [:]
 
         mutating func remember(_ id: String, _ maximum: Int) {

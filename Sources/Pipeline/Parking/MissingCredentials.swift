@@ -13,7 +13,7 @@ final class MissingCredentials: Sendable {
         var lastAt = 0.0
     }
 
-    /// What is parked comes again within it. Without news for longer, nothing waits any more.
+    /// A parked submission comes again within this time. Without news for longer, nothing waits any more.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
     /// One clause for an operator.
     static let sentence =

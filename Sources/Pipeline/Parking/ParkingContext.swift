@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Where submissions are parked that cannot wait in memory, by which policy, and what is known of those that wait.
+/// The store of submissions that cannot wait in memory, the policy, and the facts about the waiting ones.
 public final class ParkingContext: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy

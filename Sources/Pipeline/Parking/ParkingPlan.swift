@@ -1,12 +1,12 @@
 import Fulfillment
 
-/// Why a submission is parked, and until when.
+/// The reason why a submission is parked, and until when.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
     /// A word or a sentence for the operator; holds no secret.
     let detail: String?
     var history: WaitingHistory
-    /// Until its next try, from the moment at which it is parked.
+    /// The seconds until its next try, from the moment at which it is parked.
     let dueAfterSeconds: Double
 
     /// - Parameter judgement: of the last try, nil where there was none.

@@ -11,7 +11,7 @@ final class RecoverySigns: Sendable {
         let count: Int
         /// Nil for all.
         let apps: Set<BundleID>?
-        /// Where the last look ended.
+        /// The place at which the last look ended.
         let place: NameBasedUUID?
     }
 

@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// What one submission's answer tells of the other submissions of its app: that they are blocked, or no longer.
+/// Applies one submission's answer to the other submissions of its app: they are blocked, or no longer.
 extension SubmissionWorker {
     /// A submission that is blocked before it is tried. Nobody signs a bare transaction id, so that the app is only called
     /// misconfigured once several players sent one.

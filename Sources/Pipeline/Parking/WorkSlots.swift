@@ -2,7 +2,7 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Who has how many slots in memory: submissions of fresh records, those of them that retry, and leased work.
+/// Counts the slots in memory: submissions of fresh records, those of them that retry, and leased work.
 final class WorkSlots: Sendable {
     /// Some of the records in memory.
     struct Places: Sendable, Equatable {
@@ -23,25 +23,25 @@ final class WorkSlots: Sendable {
     /// One player's records in memory.
     private struct Lane: Equatable {
         var retrying = 0
-        /// Behind its earlier ones.
+        /// The places behind its earlier ones.
         var behind = Places()
 
-        /// What waits for a first try is none of it.
+        /// The places of submissions behind retrying ones; none if only first tries wait.
         var behindRetrying: Places { retrying > 0 ? behind : Places() }
     }
 
     private struct State {
         var fresh = 0
         var retrying = Places()
-        /// Behind their players' earlier ones that retry.
+        /// The places behind their players' earlier ones that retry.
         var behindRetrying = Places()
-        /// Without those that hold nothing.
+        /// The lanes without those that hold nothing.
         var lanes: [PlayerID: Lane] = [:]
         var leased = 0
         /// Leases that are being taken.
         var leasing = 0
         var isLeasingPaused = false
-        /// Who waits for all other leased work to end.
+        /// The parts that wait for all other leased work to end.
         var waitingToIsolate: Set<FailingPart> = []
         var isIsolating = false
 
@@ -55,12 +55,12 @@ final class WorkSlots: Sendable {
         }
     }
 
-    /// Of retrying submissions: half of the window, whether Apple is out or not. The other half is for first tries, which
-    /// find out whom Apple answers.
+    /// The most retrying submissions: half of the window, whether Apple is down or not. The other half is for first
+    /// tries, which find out whom Apple answers.
     let mostRetrying: Places
-    /// Of leased work while fresh work is in memory: a fifth of the window and of Apple's concurrency.
+    /// The most leased work while fresh work is in memory: a fifth of the window and of Apple's concurrency.
     let maximumLeased: Int
-    /// Of leased work while there is no fresh work; the other half is free for what comes.
+    /// The most leased work while there is no fresh work; the other half is free for new records.
     let maximumLeasedWhenIdle: Int
     private let state = Mutex(State())
 
@@ -113,10 +113,10 @@ final class WorkSlots: Sendable {
     /// There is nothing to isolate any more.
     func doNotIsolate(for source: FailingPart) { state.withLock { _ = $0.waitingToIsolate.remove(source) } }
 
-    /// Its try is over, or it is suspected no more.
+    /// Notes that the try is over, or no longer suspected.
     func endIsolating() { state.withLock { $0.isIsolating = false } }
 
-    /// How many more may be leased.
+    /// The number of further rows that may be leased.
     var roomForLeases: Int {
         state.withLock { max(0, ($0.fresh > 0 ? maximumLeased : maximumLeasedWhenIdle) - $0.leased) }
     }
@@ -152,7 +152,8 @@ final class WorkSlots: Sendable {
     /// leaves it, for those behind it take places of first tries.
     var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindRetrying).isWithin(mostRetrying) } }
 
-    /// What retries, and what waits behind it, as far as it is within its share: no room for it is to be waited for.
+    /// The places of retrying submissions and those behind them, as far as they are within the share: nobody waits for
+    /// room for these.
     var held: Places {
         state.withLock { state in
             let held = state.retrying + state.behindRetrying

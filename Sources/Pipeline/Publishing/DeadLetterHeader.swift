@@ -3,7 +3,7 @@ import Kafka
 /// The headers of a record on the dead-letter topic that say why it is there and where it came from. `DeadLetterRecord`
 /// writes them, `StoredDeadLetter` reads them.
 enum DeadLetterHeader: String {
-    /// Of every one of them.
+    /// The prefix of every header.
     static let prefix = "dead-letter-"
 
     case reason = "dead-letter-reason"
@@ -11,7 +11,7 @@ enum DeadLetterHeader: String {
     case topic = "dead-letter-topic"
     case partition = "dead-letter-partition"
     case offset = "dead-letter-offset"
-    /// Of a batch that could not be read: its last record's.
+    /// The last record's offset of a batch that could not be read.
     case lastOffset = "dead-letter-last-offset"
     /// Bytes of the value as it was received, where only its beginning is here.
     case valueLength = "dead-letter-value-length"

@@ -11,7 +11,7 @@ enum DeadLetterRecord {
             headers: record.headers + headers(letter, position), timestampMilliseconds: nil)
     }
 
-    /// Where the topic does not take the whole value: its beginning, its length and its SHA-256.
+    /// Makes an excerpt for a topic that does not take the whole value: its beginning, its length and its SHA-256.
     static func excerpt(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
     ) -> ProducerRecord {

@@ -17,7 +17,7 @@ final class DeliveryCount: Sendable {
         state = Mutex(State(remaining: expected))
     }
 
-    /// To be called once for each index.
+    /// Notes an ended delivery. Call it once for each index.
     func ended(_ index: Int, _ failure: KafkaError? = nil) {
         let (continuation, failures) = state.withLock { state -> (CheckedContinuation<Failures, Never>?, Failures) in
             if let failure { state.failures[index] = failure }
@@ -29,7 +29,7 @@ final class DeliveryCount: Sendable {
         continuation?.resume(returning: failures)
     }
 
-    /// Why which ones failed, once all have ended. To be awaited once.
+    /// Returns the reasons of the failed ones, once all have ended. To be awaited once.
     func failures() async -> Failures {
         await withCheckedContinuation { continuation in
             let failures = state.withLock { state -> Failures? in

@@ -23,7 +23,7 @@ struct OutboxRelay: Sendable {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
-                // What was decided up to there was also entered in the outbox up to there.
+                // All decisions up to there are also in the outbox.
                 guard highest != nil else { return Published(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
@@ -62,7 +62,7 @@ struct OutboxRelay: Sendable {
         let acknowledged = try await publisher.publish(events)
         ledger.published(acknowledged)
         let published = Set(acknowledged)
-        // What an operator decided is published by nobody else.
+        // Nobody else publishes an operator's decision.
         for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 

@@ -19,7 +19,7 @@ public final class OutcomePublisher: Sendable {
     let voice: KafkaVoice
     private let logger: Logger
     private let producer: ReplaceableProducer
-    /// In monotonic seconds.
+    /// The present time in monotonic seconds.
     private let now: @Sendable () -> Double
     private let said = Mutex(RepeatedWords())
 
@@ -58,7 +58,7 @@ public final class OutcomePublisher: Sendable {
                 return self.failures.recovered(.publisher)
             }
             owed = report(error, remaining[first], owed)
-            // From the first failure on, again in order: a consumer sees duplicates, never one overtaking another.
+            // Sends again in order from the first failure on: a consumer sees duplicates, never one overtaking another.
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -145,7 +145,7 @@ public final class OutcomePublisher: Sendable {
     /// Blocking: delivers what is under way, then ends the producer's thread.
     public func close() { producer.close() }
 
-    /// By the records' own indices.
+    /// Sends all, by the records' own indices.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
         let producer = producer.current
@@ -161,7 +161,7 @@ public final class OutcomePublisher: Sendable {
             } catch {
                 count.ended(index, error)
                 if error.isMessageTooLarge { continue }
-                // Those behind it shall not overtake it.
+                // Later records shall not overtake it.
                 for left in index + 1..<records.endIndex { count.ended(left, error) }
                 break
             }
@@ -176,7 +176,7 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    /// To be kept until the publication has ended: so long the process is not ready.
+    /// Reports trouble until the publication has ended. Keep the result: so long the process is not ready.
     private func report(
         _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
     ) -> PublicationTrouble.Owed? {
@@ -207,7 +207,7 @@ public final class OutcomePublisher: Sendable {
 
     private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
         if producer.isClosed { throw Abandoned() }
-        // Not cancellable on purpose: the outcome may be durable already, and its event is owed.
+        // The pause is not cancellable on purpose: the outcome may be durable already, and its event is owed.
         await BlockingWork.pause(seconds: backoff.next())
         if producer.isClosed { throw Abandoned() }
     }

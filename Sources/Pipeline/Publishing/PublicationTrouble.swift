@@ -51,7 +51,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// What an operator can do something about.
+    /// The trouble in words that an operator can act on.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

@@ -34,7 +34,7 @@ struct PublishedGrants: Sendable {
     /// Up to the present end of the topic. Throws a `KafkaError`, also where nothing comes for a while, and what `enter` throws.
     /// - Parameters:
     ///   - isCancelled: asked now and then; where it says so, a `CancellationError` is thrown.
-    ///   - enter: is given owners, each time as many as memory may hold. What it was given first counts.
+    ///   - enter: is given owners, each time as many as memory may hold. The first given owner counts.
     func read(
         since time: Timestamp, isCancelled: () -> Bool, _ enter: ([PublishedClaim]) throws -> Void
     ) throws {

@@ -52,7 +52,7 @@ final class ReplaceableProducer: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
-    /// To be asked for anew by each who sends.
+    /// The producer of now. Ask anew for each record.
     var current: KafkaProducer {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in

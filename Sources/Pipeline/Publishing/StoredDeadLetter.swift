@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// A record of the dead-letter topic, as its headers tell.
 public struct StoredDeadLetter: Sendable, Comparable {
-    /// Of a key that is shown.
+    /// The longest key that is shown, in bytes.
     private static let maximumKeyBytes = 512
 
     public let place: TopicPartition
@@ -19,12 +19,12 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let length: Int
     /// Only the value's beginning is here.
     public let isExcerpt: Bool
-    /// Of the sender, as the record itself says, or of its key.
+    /// The owner: the sender by the record itself, or by its key.
     public let owner: Owner
     /// Nil where only what is above is kept.
     public let record: ConsumerRecord?
 
-    /// Whose record it is, as far as it can be read. Nobody vouches for it.
+    /// The record's owner, as far as it can be read. Nobody vouches for it.
     public struct Owner: Sendable, Equatable {
         public var submissionID: String?
         public var playerID: String?
@@ -35,7 +35,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
 
     public init(_ record: ConsumerRecord) {
         func text(_ header: DeadLetterHeader) -> String? { header.text(in: record) }
-        // Of a batch that could not be read there is nothing to put back.
+        // A batch that could not be read leaves nothing to put back.
         let isUnreadable = text(.reason) == DeadLetter.Reason.unreadableBatch.rawValue
         let fullLength = text(.valueLength).flatMap { Int($0) }
         self.init(
@@ -91,13 +91,14 @@ public struct StoredDeadLetter: Sendable, Comparable {
             isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
-    /// Where the record that was set aside came from. Nil where the headers do not tell: then it is no dead letter of ours.
+    /// The origin of the record that was set aside. Nil where the headers do not tell: then it is no dead letter of
+    /// ours.
     public var source: (partition: TopicPartition, offset: Int64)? {
         guard !sourceTopic.isEmpty, let sourcePartition, let sourceOffset else { return nil }
         return (TopicPartition(topic: sourceTopic, partition: sourcePartition), sourceOffset)
     }
 
-    /// As it first came: with its key, its value and its own headers.
+    /// Returns the record as it first came: with its key, its value and its own headers.
     public func original(to topic: String) -> ProducerRecord? {
         guard let record, !isExcerpt, source != nil else { return nil }
         return ProducerRecord(
@@ -109,7 +110,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
         (left.place, left.offset) == (right.place, right.offset)
     }
 
-    /// By time, as far as it is known.
+    /// Orders by time, as far as it is known.
     public static func < (left: StoredDeadLetter, right: StoredDeadLetter) -> Bool {
         (left.timestampMilliseconds ?? 0, left.place, left.offset)
             < (right.timestampMilliseconds ?? 0, right.place, right.offset)

@@ -3,10 +3,11 @@ import Kafka
 import Logging
 import Operations
 
-/// Where the game reports what is used up of purchases.
+/// The topic of the game's reports of consumption.
 public struct ConsumptionSource: Sendable {
     public let topic: String
-    /// Of a group of their own: members of one group that read different topics would rebalance one another.
+    /// The properties of its consumer, which has a group of its own: members of one group that read different topics
+    /// would rebalance one another.
     public let consumerProperties: KafkaProperties
 
     public init(topic: String, consumerProperties: KafkaProperties) {
@@ -15,7 +16,7 @@ public struct ConsumptionSource: Sendable {
     }
 }
 
-/// What is done with a batch of the game's reports: read, and entered in the database.
+/// Works on a batch of the game's reports: reads them, and enters them in the database.
 struct ConsumptionWorker: BatchedTopicWorker {
     let source: ConsumptionSource
     let decoder: ConsumptionReportDecoder

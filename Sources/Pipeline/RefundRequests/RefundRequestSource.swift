@@ -11,14 +11,14 @@ struct RefundRequestSource: DueWork {
     let store: any OpenRefundRequests
     let queries: any StoreQueries
     let catalog: @Sendable () -> Catalog?
-    /// For what the game says. Seconds.
+    /// The wait for the game's report. Seconds.
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger
     var retry = RetryDelay()
     var now: @Sendable () -> Timestamp = { WallClock.now }
 
-    /// Without a catalog nobody knows whether one is to be answered.
+    /// Nobody knows without a catalog whether one is to be answered.
     var isWanted: Bool { catalog() != nil }
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedRefundRequest> {

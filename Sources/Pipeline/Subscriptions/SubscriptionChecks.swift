@@ -43,7 +43,7 @@ final class SubscriptionChecks: DueWork {
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedSubscription> {
         guard let catalog = catalog() else { return DueBatch() }
-        // In another order each time: they take turns.
+        // The order is another one each time: apps take turns.
         let apps = catalog.apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
         let room = underWay.withLock { underWay in
             apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: []].count) }
@@ -64,7 +64,7 @@ final class SubscriptionChecks: DueWork {
         if Task.isCancelled { throw Abandoned() }
         switch asked {
         case .found(let findings): try await settle(findings, of: leased, catalog)
-        // As if nothing were told: until something tells of it again.
+        // Apple gave no facts: the row waits until something announces them again.
         case .nothingToAskWith: try await settle(SubscriptionFindings(), of: leased, catalog)
         case .later(let seconds), .blocked(_, let seconds):
             try await store.reschedule(leased, dueAfterSeconds: seconds)

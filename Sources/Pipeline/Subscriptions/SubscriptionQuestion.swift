@@ -53,7 +53,8 @@ public struct SubscriptionQuestion: Sendable {
             return .found(findings)
         } catch {
             switch error {
-            // What the statuses say counts. That the history is to be read stays with the row, which is due again for it.
+            // The findings of the statuses count. That the history is to be read stays with the row, which is due again
+            // for it.
             case .notFound, .refused: return .found(findings)
             case .trouble(let trouble): return Self.later(trouble, now())
             case .blocked(let blockage): return Self.blocked(blockage)
@@ -61,7 +62,7 @@ public struct SubscriptionQuestion: Sendable {
         }
     }
 
-    /// What was read of a history.
+    /// The read part of a history.
     private struct History {
         let transactions: [NotifiedTransaction]
         let readUntil: SubscriptionFindings.ReadUntil
@@ -113,12 +114,12 @@ public struct SubscriptionQuestion: Sendable {
             bundleID: app.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
         request.playerID = subscription.player
         request.isProven = true
-        // Behind what is fresh: at most a fifth while that waits.
+        // The request goes behind fresh ones: at most a fifth while they wait.
         request.isRetry = true
         switch await verifier.verify(request) {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
-        // Of a subscription there is something to tell.
+        // A subscription always has facts to give.
         case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
         // Apple gave this receipt, or called it genuine.
         case .refused(.malformed), .refused(.unauthentic): return Self.later(AppleAnswer.Trouble(.status), now())
@@ -137,6 +138,6 @@ public struct SubscriptionQuestion: Sendable {
         .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
     }
 
-    /// So that what failed at one time is not asked for at one time.
+    /// Spreads retries, so that rows that failed at one time are not asked for at one time.
     private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
 }

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// What an import changes: the catalog in use against the one to come.
+/// The changes of an import: the catalog in use against the new one.
 package struct CatalogDifference: Sendable, Equatable {
     /// Each in one line for people, apps and products in the order of their ids. Holds names of settings, no secret.
     package private(set) var lines: [String] = []

@@ -16,7 +16,7 @@ package struct CatalogFault: Error, Sendable, Equatable, CustomStringConvertible
 
 /// All that is wrong with a catalog file, in the order of the file.
 package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertible {
-    /// With which the program ends: EX_CONFIG of sysexits.h.
+    /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
     /// Printed one by one; of more the number is told.

@@ -101,7 +101,7 @@ extension CatalogReader {
         let isName = text.utf8.enumerated().allSatisfy { index, byte in
             (0x41...0x5A).contains(byte) || index > 0 && ((0x30...0x39).contains(byte) || byte == 0x5F)
         }
-        // What does not look like a name may be the secret itself: it is not repeated.
+        // A text that does not look like a name may be the secret itself: it is not repeated.
         guard isName else {
             fail(node.position, "`\(name)` must be the name of a setting (A-Z, 0-9 and _, a letter first), not a value")
             return nil

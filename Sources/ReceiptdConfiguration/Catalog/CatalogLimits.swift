@@ -1,4 +1,4 @@
-/// How much a catalog file may hold.
+/// The limits of a catalog file.
 enum CatalogLimits {
     /// Bytes of the whole file.
     static let fileSize = 16 * 1_048_576

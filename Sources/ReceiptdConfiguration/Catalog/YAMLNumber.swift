@@ -1,4 +1,4 @@
-/// What a plain scalar is as a number, by YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
+/// The number in a plain scalar, by YAML 1.2's core schema (https://yaml.org/spec/1.2.2/#1032-tag-resolution).
 enum YAMLNumber: Equatable {
     /// The number in JSON's notation, digit for digit.
     case number(String)

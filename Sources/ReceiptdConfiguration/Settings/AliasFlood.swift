@@ -4,10 +4,10 @@
 /// compares what they expand to while it reads, which a few dozen of them make endless. This look is cheap and errs
 /// only for prose with many words that begin with an asterisk.
 enum AliasFlood {
-    /// As many double a value no more than a thousandfold or so.
+    /// So many aliases double a value no more than a thousandfold or so.
     static let maximum = 16
 
-    /// Where the alias is that is one too many; nil where there is none.
+    /// The place of the alias that is one too many; nil if there is none.
     static func position(in text: String) -> TextPosition? {
         var text = text
         return text.withUTF8 { bytes in
@@ -33,7 +33,7 @@ enum AliasFlood {
         var end = index + 1
         while end < bytes.count, isNameByte(bytes[end]) { end += 1 }
         guard end > index + 1 else { return false }
-        // Behind ASCII: three of YAML 1.1's line breaks begin with such a byte.
+        // A byte above ASCII may begin one of YAML 1.1's line breaks: three of them do.
         return end == bytes.count || bytes[end] >= 0x80 || " \t\r\n?:,]}%@`".utf8.contains(bytes[end])
     }
 

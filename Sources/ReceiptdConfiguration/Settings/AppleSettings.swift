@@ -1,21 +1,21 @@
 import AppleProofs
 import Foundation
 
-/// How Apple is reached. The addresses are Apple's own unless told otherwise
+/// The way to reach Apple. The addresses are Apple's own unless told otherwise
 /// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
 /// https://developer.apple.com/documentation/appstoreserverapi).
 package struct AppleSettings: Sendable {
     /// Whole URLs.
     package var verifyReceiptProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     package var verifyReceiptSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
-    /// What comes before `/inApps/`, without a slash at its end.
+    /// The part before `/inApps/`, without a slash at its end.
     package var serverAPIProductionURL = "https://api.storekit.apple.com"
     package var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
-    /// For one request.
+    /// The limit of one request.
     package var timeoutSeconds = 10.0
     /// Requests in flight from one replica.
     package var maxConcurrency = 256
-    /// For all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
+    /// The limit of all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
     package var maxRequestsPerSecond = 0.0
     /// Local refusals put to Apple a minute, by each replica; 0 none.
     package var localRefusalChecksPerMinute = 6
@@ -23,7 +23,7 @@ package struct AppleSettings: Sendable {
     package var caFile: String?
     /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
     package var rootCertificatesFile: String?
-    /// What it holds; Apple's own where there is none.
+    /// The roots of the file; Apple's own without one.
     package var roots = AppleRoots.builtIn
 }
 

@@ -2,7 +2,7 @@ import Foundation
 
 /// Reads a small file whole, or says why not.
 package enum BoundedFile {
-    /// Why a file was not read. Holds nothing of the contents.
+    /// The reason why a file was not read. Holds nothing of the contents.
     package struct Fault: Error, Sendable, Equatable {
         package let message: String
     }

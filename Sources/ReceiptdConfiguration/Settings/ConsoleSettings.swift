@@ -1,4 +1,4 @@
-/// Of `receiptd console`.
+/// The settings of `receiptd console`.
 package struct ConsoleSettings: Sendable {
     package enum Role: String, CaseIterable, Sendable {
         /// Sees everything.

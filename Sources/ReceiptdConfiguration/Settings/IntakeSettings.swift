@@ -16,7 +16,7 @@ package struct IntakeSettings: Sendable {
             if case .named(let names) = self { names } else { nil }
         }
 
-        /// As the setting has it.
+        /// The value as text of the setting.
         var text: String {
             switch self {
             case .unnamed: ""

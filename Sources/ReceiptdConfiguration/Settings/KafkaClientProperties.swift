@@ -1,6 +1,6 @@
 import Kafka
 
-/// What librdkafka's clients are given: receiptd's own properties, then the operator's.
+/// The properties of librdkafka's clients: receiptd's own, then the operator's.
 package struct KafkaClientProperties {
     /// Kilobytes of prefetched records; an answer of each broker may come on top.
     static let prefetchKilobytes = 4096
@@ -12,7 +12,7 @@ package struct KafkaClientProperties {
     /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
-    /// How soon notifications are read of a topic that was not there.
+    /// The time after which notifications are read of a topic that was not there.
     static let topicRefreshMilliseconds = 30_000
     /// Kilobytes of prefetched notifications, of which there are few.
     static let notificationsPrefetchKilobytes = 2_048
@@ -63,7 +63,7 @@ package struct KafkaClientProperties {
 
     package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
 
-    /// In a group of its own, and with a shorter wait for a topic that is made later: it is optional.
+    /// Makes a consumer in a group of its own, with a shorter wait for a topic that is made later: it is optional.
     private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
         properties["group.id"] = group

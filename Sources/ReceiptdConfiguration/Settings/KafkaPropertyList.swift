@@ -13,7 +13,7 @@ package struct KafkaPropertyList {
             let segment = Substring(bytes).trimmed
             if segment.isEmpty { continue }
             guard let equals = segment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-                // What is there may be the rest of a password that holds a semicolon.
+                // The segment may be the rest of a password that holds a semicolon.
                 faults.append("segment \(index + 1) has no '=': it must be name=value")
                 continue
             }
@@ -32,7 +32,7 @@ package struct KafkaPropertyList {
 }
 
 extension StringProtocol {
-    /// Without white space at both ends.
+    /// The text without white space at both ends.
     package var trimmed: SubSequence {
         guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace })
         else {

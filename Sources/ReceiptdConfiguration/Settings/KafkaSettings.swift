@@ -17,7 +17,7 @@ package struct KafkaSettings: Sendable {
     package var accountsGroupID: String { groupID + "-accounts" }
     package var consumptionGroupID: String { groupID + "-consumption" }
 
-    /// Those beside the submissions: a dead letter of any goes back to its own.
+    /// The topics beside the submissions: a dead letter of any goes back to its own.
     package var batchedTopics: Set<String> { [notificationsTopic, accountsTopic, consumptionTopic] }
 
     package init() {}

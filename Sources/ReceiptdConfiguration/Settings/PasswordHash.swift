@@ -1,7 +1,7 @@
 import Encodings
 
-/// What is kept of a password: its scrypt hash, in the PHC string format, `$scrypt$ln=15,r=8,p=1$salt$hash` with base64
-/// without padding. Whoever reads it does not know the password; it is never shown all the same.
+/// The stored form of a password: its scrypt hash, in the PHC string format, `$scrypt$ln=15,r=8,p=1$salt$hash` with
+/// base64 without padding. A reader of it does not know the password; it is never shown all the same.
 package struct PasswordHash: Sendable, Equatable {
     /// The cost: `2^logRounds` rounds of `128 * blockSize` bytes, `parallelism` times. Bounded, for each try at signing in pays it.
     package static let logRoundsRange = 10...17
@@ -47,7 +47,7 @@ package struct PasswordHash: Sendable, Equatable {
         return range.contains(number) ? number : nil
     }
 
-    /// As `CONSOLE_USERS` has it.
+    /// The text for `CONSOLE_USERS`.
     package var text: String {
         func base64(_ bytes: [UInt8]) -> String { Base64.encode(bytes).replacing("=", with: "") }
         return "$scrypt$ln=\(logRounds),r=\(blockSize),p=\(parallelism)$\(base64(salt))$\(base64(digest))"

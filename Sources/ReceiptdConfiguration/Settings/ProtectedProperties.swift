@@ -1,7 +1,8 @@
 /// librdkafka properties that receiptd's promises rest on: they may be given, but only with receiptd's own value
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
 struct ProtectedProperties {
-    /// Since when commits are safe while partitions move cooperatively, as `rd_kafka_version()` has it: 2.10.
+    /// The version since which commits are safe while partitions move cooperatively, as `rd_kafka_version()` has it:
+    /// 2.10.
     static let safeCooperativeVersion: Int32 = 0x020A_0000
     /// Beyond it an idempotent producer cannot keep the order.
     static let maximumRequestsInFlight = 5
@@ -25,7 +26,7 @@ struct ProtectedProperties {
         (["group.protocol"], ["classic"]),
     ]
 
-    /// What is wrong with the property, to be read behind its name; nil where nothing is. Holds no value but receiptd's.
+    /// Returns the property's fault, in words that follow its name; nil if it has none. Holds no value but receiptd's.
     func fault(of name: String, value: String) -> String? {
         let given = value
         let value = given.lowercased()

@@ -54,7 +54,7 @@ package enum SettingName: String, CaseIterable, Sendable {
     /// `NAME_FILE`, for a secret.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
 
-    /// How it can be given, for whoever did not.
+    /// The ways to give the setting, for people who did not.
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
@@ -62,8 +62,8 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(names) in the environment, or \(inFile) in the file of --config"
     }
 
-    /// Where a name of the environment is in the settings file: its first word is the section, the others in
-    /// camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
+    /// The place of a name of the environment in the settings file: its first word is the section, the others in camel
+    /// case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
     package static func path(of name: String) -> String {
         let words = name.lowercased().split(separator: "_").map(String.init)
         guard let section = words.first else { return "" }

@@ -4,7 +4,7 @@ import Kafka
 import Logging
 
 extension Settings {
-    /// What a command cannot do without.
+    /// A setting that a command needs.
     package enum Requirement: Sendable, Hashable {
         case kafka
         case database
@@ -68,7 +68,7 @@ extension Settings {
             return settings
         }
 
-        /// By the table of settings; what is no setting's name comes first.
+        /// Orders faults by the table of settings; other names come first.
         private static func inOrder(_ faults: [SettingsFault]) -> [SettingsFault] {
             let names = SettingName.allCases.map(\.rawValue)
             let ranks = faults.map { fault in
@@ -105,7 +105,7 @@ extension Settings {
             }
         }
 
-        /// With both, everybody could make receipts that a worker of a real shop grants.
+        /// Refuses both together: everybody could make receipts that a worker of a real shop grants.
         private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
             let names = apple.apples.map(\.rawValue)
             guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }

@@ -1,5 +1,5 @@
 extension Settings.Reader {
-    /// What Apple tells by itself, and what is put to it by ourselves.
+    /// Reads the settings for Apple's announcements, and for receiptd's own questions to Apple.
     func readAnnouncements(_ checks: inout SettingsChecks, into settings: inout Settings) {
         checks.decimal(
             .notificationHistorySeconds, into: &settings.announcements.historySeconds, in: SettingsLimits.delaySeconds)
@@ -19,7 +19,7 @@ extension Settings.Reader {
 }
 
 extension SettingsChecks {
-    /// Where an HTTP server listens.
+    /// Reads the address of an HTTP server.
     mutating func address(_ host: SettingName, _ port: SettingName, into http: inout HTTPSettings) {
         read(host, into: &http.host, mustBe: "a host name or address") { text in
             text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F && $0 != "/" } ? text : nil

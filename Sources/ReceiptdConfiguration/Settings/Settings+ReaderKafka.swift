@@ -32,7 +32,7 @@ extension Settings.Reader {
             guard !server.isEmpty, server.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
                 return false
             }
-            // Behind the last colon, unless that is in an IPv6 address without a port.
+            // The port is behind the last colon, unless that is in an IPv6 address without a port.
             guard let colon = server.lastIndex(of: ":"), !server.hasSuffix("]") else { return true }
             let port = server[server.index(after: colon)...]
             return colon > server.startIndex && port.utf8.allSatisfy { (0x30...0x39).contains($0) }

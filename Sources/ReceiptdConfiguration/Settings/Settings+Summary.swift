@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 
 extension Settings {
-    /// For the start-up log: each setting with its value, secrets only as whether and how many, the database only as
-    /// host and name, and of Kafka's further properties only the names.
+    /// The settings for the start-up log: each with its value, secrets only as whether and how many, the database only
+    /// as host and name, and of Kafka's further properties only the names.
     package var redactedSummary: [(String, String)] {
         let rows: [(SettingName, String)] = [
             (.kafkaBootstrapServers, kafka.bootstrapServers),
@@ -60,7 +60,7 @@ extension Settings {
     }
 }
 
-/// What of a connection URI may be shown.
+/// The parts of a connection URI that may be shown.
 enum DatabasePlace {
     private static let hidden = "(hidden)"
 
@@ -80,7 +80,7 @@ enum DatabasePlace {
         return isPlain && hasNumericPorts(place) ? place : hidden
     }
 
-    /// What follows a colon and is no number may be a password whose host was forgotten.
+    /// A word after a colon that is no number may be a password whose host was forgotten.
     private static func hasNumericPorts(_ place: String) -> Bool {
         place.prefix { $0 != "/" }.split(separator: ",").allSatisfy { host in
             guard let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") else { return true }

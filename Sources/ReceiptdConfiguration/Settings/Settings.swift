@@ -15,13 +15,13 @@ package struct Settings: Sendable {
     package var submissionSigningKeys: [Secret] = []
     /// Days after which decided submissions are forgotten.
     package var outcomeRetentionDays = 30
-    /// What Apple tells by itself.
+    /// The settings for Apple's announcements.
     package var announcements = AnnouncementSettings()
     package var servers = ServerSettings()
     /// Seconds in which a stopping worker finishes what is in flight.
     package var shutdownGraceSeconds = 25.0
     package var log = LogSettings()
-    /// To be told at the start.
+    /// The warnings at the start.
     package var warnings: [SettingsWarning] = []
 }
 
@@ -30,7 +30,7 @@ package struct DatabaseSettings: Sendable {
     package var url = Secret("")
     /// The file that it is in, nil where it is given itself.
     package var urlFile: String?
-    /// What the file holds now, for the next connection; nil where there is none, or where it holds no URI.
+    /// The file's present URI, for the next connection; nil without a file, or if it holds no URI.
     package var latestURL: Secret? {
         guard let urlFile,
             case .success(let secret) = SecretSource.resolve(
@@ -57,7 +57,7 @@ package struct RetrySettings: Sendable {
     package var delay = RetryDelay()
     /// Seconds after which a retrying submission leaves memory for PostgreSQL.
     package var parkAfterSeconds = 30.0
-    /// Of proofs that are not proven, parked in the whole fleet at most. A megabyte is 1,000,000 bytes.
+    /// The most megabytes of unproven proofs, parked in the whole fleet. A megabyte is 1,000,000 bytes.
     package var unprovenMegabytes = 512
 
     package var unprovenBytes: Int64 { Int64(unprovenMegabytes) * 1_000_000 }
@@ -69,7 +69,7 @@ package struct RetrySettings: Sendable {
 package struct AnnouncementSettings: Sendable {
     /// Seconds between two rounds of Apple's notification history, for each app; 0 never.
     package var historySeconds = 600.0
-    /// How far back it is asked for at first.
+    /// The days that the first round goes back.
     package var historyDays = 30
     /// Seconds that a purchase which Apple told of waits for its submission.
     package var missedPurchaseSeconds = 900.0
@@ -90,7 +90,7 @@ extension Settings {
     }
 }
 
-/// What answers by HTTP, but for the intake.
+/// The settings of the HTTP servers, but for the intake.
 package struct ServerSettings: Sendable {
     /// A worker's.
     package var http = HTTPSettings()
@@ -114,7 +114,7 @@ package struct HTTPSettings: Sendable {
 }
 
 package struct LogSettings: Sendable {
-    /// How a line looks.
+    /// The look of a line.
     package enum Format: String, CaseIterable, Sendable {
         case json
         case text

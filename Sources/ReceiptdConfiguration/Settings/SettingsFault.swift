@@ -24,7 +24,7 @@ package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertibl
 
 /// All that is wrong with the settings, in the order in which they are documented.
 package struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertible {
-    /// With which the program ends: EX_CONFIG of sysexits.h.
+    /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
     package let faults: [SettingsFault]

@@ -6,13 +6,13 @@ struct SettingsSource {
         let line: Int?
     }
 
-    /// What is wrong with the settings file itself, and with secrets that cannot be read.
+    /// The faults of the settings file itself, and of secrets that cannot be read.
     private(set) var faults: [SettingsFault] = []
     private(set) var values: [SettingName: Value] = [:]
     /// The paths of the files that secrets are in.
     private(set) var secretFiles: [SettingName: String] = [:]
 
-    /// By the names of the environment, `NAME_FILE` among them.
+    /// The values by the names of the environment, `NAME_FILE` among them.
     private var fileValues: [String: Value] = [:]
 
     /// - Parameter file: the path of the settings file.

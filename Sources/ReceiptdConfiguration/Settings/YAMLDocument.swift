@@ -11,7 +11,7 @@ struct YAMLDocument: Sendable {
 
     /// Nil where the text is empty, or no YAML at all.
     let root: YAMLNode?
-    /// In the order of the file.
+    /// The faults in the order of the file.
     let faults: [YAMLFault]
 
     init(_ text: String) {
@@ -77,7 +77,7 @@ struct YAMLComposition {
 
     private mutating func scalar(_ scalar: Node.Scalar, at position: TextPosition) -> YAMLNode.Content {
         let isPlain = scalar.style == .plain
-        // What is quoted or a block has the tag of text without having been given one.
+        // A quoted or block scalar has the tag of text without having been given one.
         let expected: Tag.Name = isPlain ? .implicit : .str
         guard scalar.tag.rawValue == expected.rawValue else {
             faults.append(YAMLFault(position: position, message: Self.tagMessage))

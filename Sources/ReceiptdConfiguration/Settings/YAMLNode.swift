@@ -8,7 +8,7 @@ struct TextPosition: Sendable, Hashable, Comparable {
     }
 }
 
-/// What is wrong with a text as YAML, before anybody asks what it means.
+/// A text's fault as YAML, before its meaning counts.
 struct YAMLFault: Error, Sendable, Equatable {
     let position: TextPosition
     let message: String
@@ -40,6 +40,6 @@ struct YAMLScalar: Sendable, Equatable {
     /// Written without quotes and in no block: only then may it be something else than text.
     let isPlain: Bool
 
-    /// As YAML 1.2's core schema reads it: empty, `~` and `null`.
+    /// Whether YAML 1.2's core schema reads it as null: empty, `~` and `null`.
     var isNull: Bool { isPlain && ["", "~", "null", "Null", "NULL"].contains(text) }
 }

@@ -19,7 +19,7 @@ struct CheckCommand: OperatorCommand {
             print(line.text)
             if let code = line.code { codes.append(code) }
         }
-        // What only a person mends comes first.
+        // The faults that only a person can correct come first.
         if let code = codes.max() { throw ExitCode(code) }
     }
 }

@@ -19,7 +19,7 @@ struct ConsoleCommand: AsyncParsableCommand {
             commandName: "serve", abstract: "The same as `receiptd console`.", shouldDisplay: false)
 
         static let requirements: Set<Settings.Requirement> = [.database]
-        /// They go to the log.
+        /// Warnings go to the log.
         static let told: Set<SettingsWarning.Kind> = []
 
         @OptionGroup var options: SettingsOptions

@@ -30,7 +30,7 @@ struct DeadLettersCommand: CommandGroup {
         func validate() throws { try RowLimit.validate(limit) }
 
         func run(_ settings: Settings) async throws {
-            // Its place and size are enough: a topic of large records must fit into memory.
+            // The places and sizes of the letters are enough: a topic of large records must fit into memory.
             let wanted = DeadLetterFilter(bundleID: bundle, reason: reason)
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()

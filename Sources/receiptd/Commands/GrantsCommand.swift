@@ -21,7 +21,7 @@ struct GrantsCommand: CommandGroup {
                 submission_id are optional. A transaction id is digits without a leading zero, and no id begins or ends with \
                 white space. Faulty lines are reported and skipped, and the exit code is then 1.
                 """)
-        /// Told one by one on standard error; the rest is counted.
+        /// The most that standard error names one by one; the rest is counted.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
@@ -67,7 +67,8 @@ struct GrantsCommand: CommandGroup {
             return report
         }
 
-        /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+        /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an
+        /// asynchronous function.
         @inline(never)
         private func row(of line: LineReader.Line, in rows: inout GrantFile) throws -> GrantFile.Row {
             do throws(GrantFile.Unreadable) {
@@ -93,7 +94,7 @@ struct GrantsCommand: CommandGroup {
     }
 }
 
-/// What became of a file's lines.
+/// The result of a file's lines.
 struct ImportReport {
     let maximumTold: Int
     let isDryRun: Bool

@@ -6,7 +6,7 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// What waits for a person.
+/// The commands about transactions that wait for a person.
 struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "holds", abstract: "Paid transactions that wait for a person.",
@@ -113,7 +113,7 @@ struct HoldChoice: ParsableArguments {
         }
     }
 
-    /// Of so many that were found, how many are meant.
+    /// Returns how many of so many found ones are meant.
     func count(_ found: Int) -> Int { min(found, limit ?? found) }
 
     var filter: HoldFilter {

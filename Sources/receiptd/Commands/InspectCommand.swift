@@ -69,7 +69,7 @@ struct InspectCommand: DatabaseCommand {
         let first = try await read()
         let kafka = await search.run(
             isKnown: first.sections.contains { !$0.rows.isEmpty }, players: first.players)
-        // What was decided in between is not told as waiting.
+        // A submission that was decided in between is not shown as waiting.
         let inspection = kafka.waiting.isEmpty ? first : try await read()
         var summary = InspectionSummary(id: id, inspection: inspection, kafka: kafka)
         if !summary.undecided.isEmpty { summary.apple = await AppleWord.lines(settings.http, in: pool) }

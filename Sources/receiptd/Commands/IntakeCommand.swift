@@ -13,7 +13,7 @@ struct IntakeCommand: OperatorCommand {
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
-    /// They go to the log.
+    /// Warnings go to the log.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions

@@ -19,7 +19,7 @@ struct MigrateCommand: OperatorCommand {
         }
     }
 
-    /// By what was found there.
+    /// Describes the state that was found.
     private static func text(_ found: Schema.State) -> String {
         switch found {
         case .current: "schema \(Schema.currentVersion) was in place already: nothing was changed"

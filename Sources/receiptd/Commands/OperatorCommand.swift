@@ -7,10 +7,10 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// A command that reads the settings and then does its work. What it throws becomes a message on standard error and an exit
-/// code, here and nowhere else.
+/// A command that reads the settings and then does its work. An error of it becomes a message on standard error and an
+/// exit code, here and nowhere else.
 protocol OperatorCommand: AsyncParsableCommand {
-    /// What the command cannot do without.
+    /// The settings that the command needs.
     static var requirements: Set<Settings.Requirement> { get }
     /// The warnings about settings that are told on standard error.
     static var told: Set<SettingsWarning.Kind> { get }
@@ -31,7 +31,7 @@ extension OperatorCommand {
 
 /// A command whose work is in a database with the schema in place.
 protocol DatabaseCommand: OperatorCommand {
-    /// How many sessions it may have at a time.
+    /// The number of sessions that it may have at a time.
     static var sessions: Int { get }
 
     func run(_ settings: Settings, in pool: PostgresPool) async throws

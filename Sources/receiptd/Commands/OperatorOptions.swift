@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import ReceiptdConfiguration
 
-/// Who asks for a change, and how sure of it.
+/// The operator who asks for a change, and how sure of it.
 struct OperatorOptions: ParsableArguments {
     static let maximumScalars = 128
 
@@ -59,7 +59,7 @@ struct Confirmation {
 
 /// `--limit` of a list or a change.
 enum RowLimit {
-    /// As many as are asked for, `all` of them where nothing is said.
+    /// Returns the requested rows, `all` of them without a request.
     static func rows(_ limit: Int?, all: Bool = true, page: Int = .max) -> Int {
         limit ?? (all ? Int(Int32.max) : page)
     }

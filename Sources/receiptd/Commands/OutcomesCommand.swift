@@ -5,7 +5,7 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// For whoever wants to see what the inventory service is told.
+/// Prints the events that the inventory service gets.
 struct OutcomesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "outcomes", abstract: "Prints the events of the outcomes topic, one JSON object a line.",
@@ -39,7 +39,7 @@ struct OutcomesCommand: OperatorCommand {
     }
 }
 
-/// At once, also where standard output is a pipe.
+/// Prints at once, also if standard output is a pipe.
 func printLine(_ bytes: [UInt8]) {
     FileHandle.standardOutput.write(Data(bytes + [UInt8(ascii: "\n")]))
 }

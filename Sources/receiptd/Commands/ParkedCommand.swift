@@ -6,7 +6,7 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// What waits in PostgreSQL, for an operator.
+/// The commands about submissions that wait in PostgreSQL.
 struct ParkedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "parked", abstract: "Submissions that wait in PostgreSQL.",
@@ -114,7 +114,7 @@ struct ParkedChoice: ParsableArguments {
         try RowLimit.validate(limit)
     }
 
-    /// Of so many that were found, how many are meant.
+    /// Returns how many of so many found ones are meant.
     func count(_ found: Int) -> Int { min(found, limit ?? found) }
 
     var filter: ParkedFilter { ParkedFilter(submissionID: submissionID, bundleID: bundle, reason: reason) }

@@ -22,7 +22,7 @@ struct PlayersCommand: CommandGroup {
                 """)
 
         static let sessions = 4
-        /// How long to wait for a worker to publish what is on its way.
+        /// The time to wait for a worker to publish events that are on their way.
         private static let publishingSeconds = 30.0
 
         @Argument(help: "The player's id.") var playerID: String
@@ -43,7 +43,7 @@ struct PlayersCommand: CommandGroup {
             let waiting = try await erasure.waiting()
             let name = ShownText.quoted(playerID)
             let isWaiting = waiting.held + waiting.parked + waiting.announced > 0
-            // What Apple told of is named where there is any.
+            // Announced purchases are named if there are any.
             let announced = waiting.announced > 0 ? ", and \(waiting.announced) that Apple announced" : ""
             let ended = "\(waiting.held) held and \(waiting.parked) parked\(announced)"
             if !force, isWaiting {

@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// For whoever has a proof in hand and wants to know what it is.
+/// Examines a proof for a person.
 struct ProofCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "proof",

@@ -46,7 +46,8 @@ struct ReconcileCommand: OperatorCommand {
         if !reconciliation.differences.isEmpty { throw ExitCode(1) }
     }
 
-    /// Not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous function.
+    /// This function is not inlined: the optimizer of Swift 6.3 crashes on a typed throw inlined into an asynchronous
+    /// function.
     @inline(never)
     private func readAll() throws -> SalesReport? {
         var sales: SalesReport?
@@ -65,7 +66,7 @@ struct ReconcileCommand: OperatorCommand {
         CommandFailure(faults.messages.map { "\(report): \($0)" }.joined(separator: "\n"), code: 1)
     }
 
-    /// Not inlined, as `readAll`.
+    /// This function is not inlined, as `readAll` is not.
     @inline(never)
     private static func read(_ report: String) throws -> SalesReport {
         let bytes: [UInt8]

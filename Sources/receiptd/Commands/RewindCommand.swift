@@ -30,7 +30,7 @@ struct RewindCommand: DatabaseCommand {
         guard let time = Timestamp(rfc3339: to) else {
             throw ValidationError("--to takes a time such as 2026-11-21T03:00:00Z.")
         }
-        // It would move nothing, and look as if it had.
+        // A move to the future would move nothing, and look as if it had.
         guard time <= WallClock.now else {
             throw ValidationError("--to is a time that has passed; \(to) is yet to come.")
         }
@@ -48,7 +48,7 @@ struct RewindCommand: DatabaseCommand {
         do {
             let moves = try await rewind.plan(to: time)
             if dryRun { return print(moves.plan + "\nnothing was done") }
-            // What was not done is not told as if it were.
+            // The report leaves out moves that were not done.
             try await rewind.apply(moves, restoredSince: databaseRestored ? time : nil)
             print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {

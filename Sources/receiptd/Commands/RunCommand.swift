@@ -15,7 +15,7 @@ struct RunCommand: OperatorCommand {
     private static let trimThreshold: Int32 = 1024 * 1024
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
-    /// They go to the log.
+    /// Warnings go to the log.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions
@@ -23,7 +23,7 @@ struct RunCommand: OperatorCommand {
     func run(_ settings: Settings) async throws {
         // glibc would keep an arena for each thread, most of them half empty; with two, threads wait for one another.
         mallopt(M_ARENA_MAX, Self.arenas)
-        // It would also keep what a backlog took: freed fetches of megabytes go back to the system at once.
+        // The allocator would also keep a backlog's memory: freed fetches of megabytes go back to the system at once.
         mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
         mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
         let logger = settings.log.makeLogger()

@@ -65,7 +65,7 @@ struct UnclaimedCommand: CommandGroup {
             if found == 0, let transactionID {
                 throw CommandFailure("\(ShownText.quoted(transactionID)) is not unclaimed", code: 1)
             }
-            // Those that were found: one may be unclaimed again before the last is due.
+            // The limit counts found ones: one may be unclaimed again before the last is due.
             let count = min(found, limit ?? found)
             if operation.dryRun { return print("\(count) would be due now; nothing was done") }
             let due = try await ConsoleChanges(pool: pool).record(

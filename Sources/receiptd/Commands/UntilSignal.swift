@@ -12,7 +12,7 @@
             var first: Int32?
             for await signal in signals {
                 if let first {
-                    // What runs by itself goes with it: see `ExitCleanup`.
+                    // Embedded programs end with it: see `ExitCleanup`.
                     exit(128 + first)
                 }
                 first = signal.rawValue

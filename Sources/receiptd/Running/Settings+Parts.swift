@@ -5,7 +5,7 @@ import Postgres
 import ReceiptdConfiguration
 
 extension DatabaseSettings {
-    /// For a worker's sessions.
+    /// The configuration of a worker's sessions.
     var workerConfiguration: PostgresConfiguration { configuration(PostgresLedger.sessionSettings) }
 }
 

@@ -5,8 +5,8 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Ends a shutdown that does not end by itself. Once the grace is over nobody waits for a PostgreSQL that does not answer,
-/// and soon after it the process ends, whatever it waits for. What was under way comes again, as after a kill.
+/// Ends a shutdown that does not end by itself. Once the grace is over nobody waits for a PostgreSQL that does not
+/// answer, and soon after it the process ends, whatever it waits for. Unfinished work comes again, as after a kill.
 final class ShutdownLimit: Sendable {
     /// Beyond the grace, in which the consumer leaves its group.
     private static let marginSeconds = 1.0
@@ -41,7 +41,8 @@ final class ShutdownLimit: Sendable {
         }
     }
 
-    /// Not in a task: the cooperative pool may be what is stuck. On the monotonic clock: the other one may be set back.
+    /// Waits on a thread: the cooperative pool may be what is stuck. On the monotonic clock: the other one may be set
+    /// back.
     private func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
             guard !hasEnded.load(ordering: .sequentiallyConsistent) else { return }

@@ -45,7 +45,7 @@ struct SignalledServices {
     }
 }
 
-/// From the first signal to the end, in seconds.
+/// The seconds from the first signal to the end.
 private final class StoppingClock: Sendable {
     private let began = Mutex<ContinuousClock.Instant?>(nil)
 

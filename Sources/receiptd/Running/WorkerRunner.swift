@@ -37,7 +37,7 @@ struct WorkerRunner {
         ).run()
     }
 
-    /// For its page: which of many this one is.
+    /// The facts on its page: which of many replicas this one is.
     private var about: [(name: String, value: String)] {
         let process = ProcessInfo.processInfo
         return [

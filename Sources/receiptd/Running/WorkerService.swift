@@ -15,7 +15,7 @@ import ServiceLifecycle
 
 /// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.
 struct WorkerService: Service {
-    /// Of what Apple takes: how long a small batch may wait for others.
+    /// The share of Apple's time that a small batch may wait for others.
     private static let gatheringShare = 0.05
 
     let settings: Settings
@@ -41,7 +41,7 @@ struct WorkerService: Service {
         let parking = PostgresParking(
             pool: pool, longestDelay: settings.retry.longestSeconds, mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
-        // Of its own: a lease must not wait behind a batch.
+        // The budget has a pool of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
@@ -178,7 +178,8 @@ struct WorkerService: Service {
         case other
     }
 
-    /// Until the process is to stop. Where the pipeline or something beside it ends before that, the rest stops in order.
+    /// Runs until the process is to stop. Where the pipeline or something beside it ends before that, the rest stops in
+    /// order.
     private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
         try await withThrowingTaskGroup(of: Ended.self) { group in
             for other in others {
@@ -215,7 +216,7 @@ struct WorkerService: Service {
         }
     }
 
-    /// Between two lines that say the same.
+    /// The pause between two lines that say the same.
     private static let waitingLinePause = Duration.seconds(60)
 
     /// Exits for nothing that may come back: it says what is missing, and keeps trying.
@@ -254,7 +255,7 @@ struct WorkerService: Service {
         return reason
     }
 
-    /// In PostgreSQL's words, with what mends it. A password may be in rotation: that too is waited for.
+    /// The reason in PostgreSQL's words, with the remedy. A password may be in rotation: that too is waited for.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {

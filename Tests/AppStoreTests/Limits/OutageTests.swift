@@ -61,7 +61,7 @@ struct OutageTests {
                         while !Task.isCancelled {
                             _ = await apple.ask(receipt, player: Identifier("stuck-\(number)"), isRetry: isRetry)
                             isRetry = true
-                            // As their retry delays would have it.
+                            // The wait stands for their retry delays.
                             try? await Task.sleep(for: .milliseconds(50))
                         }
                     }

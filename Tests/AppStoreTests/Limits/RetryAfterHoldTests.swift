@@ -14,7 +14,7 @@ struct RetryAfterHoldTests {
         /// A loaded machine needs some until all have heard of it, and the sanitizer makes everything ten times as slow.
         static let ahead = Int(ProcessInfo.processInfo.environment["TEST_HOLD_SECONDS"] ?? "") ?? 8
 
-        /// So many seconds ahead; one more for a date, which has no milliseconds.
+        /// Names a time so many seconds ahead; one more for a date, which has no milliseconds.
         func text(_ now: Date) -> String {
             switch self {
             case .seconds: return String(Self.ahead)
@@ -44,7 +44,7 @@ struct RetryAfterHoldTests {
         let limits = AppleLimits(maxConcurrency: 8, budget: budget)
         let follower = Task { await limits.follow() }
         defer { follower.cancel() }
-        // Its second look comes after what it made of the first.
+        // The second look comes after the effect of the first.
         for await _ in budget.looks.stream.prefix(2) {}
         try await SimulatedApple.run(limits: limits, now: Self.now) { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1")).genuine != nil)
@@ -65,7 +65,7 @@ struct RetryAfterHoldTests {
             let other = try VerifyReceiptClient(
                 settings: AppleSettings(productionURL: apple.store.productionURL, sandboxURL: apple.store.sandboxURL),
                 secrets: { _ in nil }, limits: otherLimits, now: Self.now)
-            // In use, so that the other replica has something to hold back.
+            // The scope is in use, so that the other replica has something to hold back.
             _ = await other.verify(
                 VerificationRequest(
                     bundleID: "com.example.game", receipt: SimulatedApple.receipt("0"), sharedSecretSetting: nil))

@@ -148,7 +148,7 @@ struct ServerAPIClientTests {
 }
 
 extension Timestamp {
-    /// Of the clock that the client reads.
+    /// The time of the clock that the client reads.
     fileprivate static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

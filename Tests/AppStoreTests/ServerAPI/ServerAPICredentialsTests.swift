@@ -39,7 +39,7 @@ struct ServerAPICredentialsTests {
             #expect(await apple.ask("2", player: "q") == .blocked(.serverAPI))
             #expect(apple.store.counters.requests == 2)
             clock.advance(seconds: CredentialsState.probeSeconds)
-            // Not known to Apple, but Apple took the token.
+            // Apple does not know the id, but took the token.
             #expect(await apple.ask("3", player: "r") == .refused(.unknownTransaction))
             #expect(observer.heard.misconfigured.isEmpty)
             #expect(await apple.ask("2", player: "q").genuine != nil)

@@ -36,7 +36,7 @@ struct SimulatedStoreTests {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
             let id = try apple.store.inStore { store in
-                // Its first period is over in the moment; only the time of the failure decides whether grace is.
+                // The first period is over in the moment; only the time of the failure decides whether grace is.
                 let now = store.now
                 store.now = now - Self.month - (state == .billingRetry ? 2 * 86_400_000 : 0)
                 let first = try store.buy("vip", by: Self.lena)

@@ -144,7 +144,7 @@ struct StoreQueryFailureTests {
                 return
             }
             #expect(trouble.kind == .rateLimited && trouble.retryNotBefore == until)
-            // What is left of ten minutes, and not the second that a 429 without a word is held for.
+            // The hold is the rest of ten minutes, and not the second of a 429 without a word.
             await observer.waitUntil { ($0.holds[scope] ?? 0) > 60 }
             #expect(await apple.client.transaction("1", ScriptedServerAPI.context()) == .notFound)
             #expect(!observer.heard.isDown && observer.heard.limit == AdaptiveConcurrency.start)

@@ -155,7 +155,7 @@ struct StoreQuerySimulationTests {
 }
 
 extension Timestamp {
-    /// Of the clock of client and simulation.
+    /// The time of the clock of client and simulation.
     fileprivate static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

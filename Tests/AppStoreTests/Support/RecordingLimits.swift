@@ -8,7 +8,7 @@ import Testing
 final class RecordingLimits: AppleLimitsObserver {
     struct Heard {
         var openCircuits: Set<BundleID> = []
-        /// By app and endpoint.
+        /// The faults by app and endpoint.
         var faults: [BundleID: [String: CredentialsFault]] = [:]
         var misconfigured: Set<BundleID> { Set(faults.filter { !$0.value.isEmpty }.keys) }
         var doubted: Set<BundleID> = []

@@ -126,7 +126,7 @@ struct ScriptedServerAPI: Sendable {
     }
 }
 
-/// What Apple signs, by the keys of the seeds.
+/// Signs data as Apple does, by the keys of the seeds.
 enum SignedByApple {
     static func transaction(
         _ id: String, original: String? = nil, environment: String = "Production",

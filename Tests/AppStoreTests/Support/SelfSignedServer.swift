@@ -27,7 +27,7 @@ struct SelfSignedServer {
         return SelfSignedServer(group: group, listener: listener)
     }
 
-    /// By name, which is what the certificate is for.
+    /// The URL by name, because the certificate is for the name.
     var url: String { "https://localhost:\(listener.localAddress?.port ?? 0)/verifyReceipt" }
 
     func shutdown() async throws {
@@ -53,7 +53,7 @@ struct SelfSignedServer {
         }
     }
 
-    /// For `localhost`, a century long. Made for this test, and trusted by nobody else.
+    /// A certificate for `localhost`, a century long. Made for this test, and trusted by nobody else.
     static let certificatePEM = """
         -----BEGIN CERTIFICATE-----
         MIIBljCCATugAwIBAgIUbihluyqQ6caDg3MMWcxQtV9YzDkwCgYIKoZIzj0EAwIw

@@ -10,7 +10,7 @@ struct MutatedBytes {
         random = SeededRandom(seed: seed)
     }
 
-    /// What lengths, tags and numbers break at.
+    /// The bytes at which lengths, tags and numbers break.
     private static let telling: [UInt8] = [
         0, 1, 2, 4, 0x1F, 0x22, 0x24, 0x30, 0x31, 0x5C, 0x7F, 0x80, 0x81, 0x84, 0x88, 0xA0, 0xFF,
     ]

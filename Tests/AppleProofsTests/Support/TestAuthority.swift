@@ -33,12 +33,12 @@ struct TestAuthority {
     let intermediate: [UInt8]
     let leaf: [UInt8]
 
-    /// With the seeds' RSA key for receipts.
+    /// Signs receipts with the seeds' RSA key.
     static func receipts(_ traits: Traits = Traits()) throws -> TestAuthority {
         try TestAuthority(leafKey: Certificate.PublicKey(TestKeys.receiptKey().publicKey), traits)
     }
 
-    /// With a P-256 key for transactions.
+    /// Signs transactions with a P-256 key.
     static func transactions(_ traits: Traits = Traits()) throws -> TestAuthority {
         try TestAuthority(leafKey: Certificate.PublicKey(TestKeys.transactionKey.publicKey), traits)
     }

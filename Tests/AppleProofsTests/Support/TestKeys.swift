@@ -5,7 +5,7 @@ import X509
 
 @testable import AppleProofs
 
-/// Where the project's seeds lie.
+/// The folder of the project's seeds.
 enum Seeds {
     static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -40,11 +40,11 @@ struct TestReceipt {
     var signerCount = 1
     /// Signature algorithm identifier; nil is rsaEncryption, as Apple writes it.
     var signatureAlgorithm: [UInt8]?
-    /// In place of the one that is used.
+    /// The digest algorithm in place of the used one.
     var digestAlgorithm: [UInt8]?
-    /// By a key identifier in place of issuer and serial number.
+    /// The signer is named by a key identifier in place of issuer and serial number.
     var isNamedByKey = false
-    /// In place of the cancellation date's, quantity's or another attribute's value in each purchase.
+    /// The values in place of the cancellation date's, quantity's or another attribute's in each purchase.
     var overrides: [Int64: [UInt8]] = [:]
 
     var payload: [UInt8] {

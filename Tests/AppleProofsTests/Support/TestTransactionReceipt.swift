@@ -10,7 +10,7 @@ struct TestTransactionReceipt {
     enum Spacing: CaseIterable {
         case wide
         case compact
-        /// Without quotation marks where none are needed, and without the last semicolon.
+        /// The text has no quotation marks where none are needed, and no last semicolon.
         case bare
     }
 

@@ -9,14 +9,14 @@ import Testing
 
 extension Chaos {
     private static let outageSeconds = Order.environment["CHAOS_OUTAGE"].flatMap { Int($0) }
-    /// Of a release build.
+    /// The memory of a release build.
     private static let memoryMegabytes = 150
     private static let parkedRows = 1000
     private static let submissionsPerSecond = 500
     /// The broker keeps 5 MB of each: enough for five minutes and more.
     private static let partitions: Int32 = 32
 
-    /// As an operator would leave them, not as tests have them.
+    /// The settings are an operator's defaults, not those of tests.
     private static let defaults = [
         "RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "300", "RETRY_PARK_AFTER_SECONDS": "30",
         "RETRY_DOUBT_SECONDS": "600", "APPLE_TIMEOUT_SECONDS": "10",

@@ -132,7 +132,7 @@ extension ChaosBed {
         return noBehaviour
     }
 
-    /// From now: all requests of one fault are told the same end, but for seconds.
+    /// The time counts from now: all requests of one fault get the same end, but for seconds.
     private static func retryAfter(_ fault: ChaosFault) -> String {
         let end = Date(timeIntervalSinceNow: Double(ChaosFault.retryAfterSeconds))
         switch fault {

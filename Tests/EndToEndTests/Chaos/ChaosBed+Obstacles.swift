@@ -59,7 +59,7 @@ extension ChaosBed {
         return {
             _ = await reading.result
             let ending = try await migration.value
-            // It may have met another fault, and says so then.
+            // The migration may have met another fault, and says so then.
             if ending.code != 0 { print("chaos: migrate beside a reader: \(ending.code) \(ending.errors.suffix(200))") }
         }
     }

@@ -34,14 +34,14 @@ final class ChaosBed: Sendable {
     let appleProxy: TCPProxy
     /// A standby of the server, or the one that was promoted.
     let otherServer = Locked<EmbeddedPostgres?>(nil)
-    /// What changes when the database may lack what it had.
+    /// The life of the database, which changes when it may lack what it had.
     let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
     /// Submissions that were parked once, of databases that are gone, too.
     private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
-    /// Those that should be running.
+    /// The workers that should be running.
     var workers: [Worker] { running.withLock { $0 } }
 
     static func run(_ body: (ChaosBed) async throws -> Void) async throws {

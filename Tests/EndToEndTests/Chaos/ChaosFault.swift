@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What the chaos run does to the parts around its workers, and to the workers.
+/// A fault that the chaos run puts into its workers, or into the parts around them.
 enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
@@ -25,13 +25,13 @@ enum ChaosFault: String, CaseIterable, Sendable {
     /// Seconds that Apple asks for.
     static let retryAfterSeconds = 5
 
-    /// What is committed may be lost: whatever rests on its order is not promised then.
+    /// Whether a commit may be lost: an order that rests on it is not promised then.
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
-    /// Those that the worker does not withstand yet.
+    /// The faults that the worker does not withstand yet.
     static let pending: Set<ChaosFault> = []
 
-    /// How long it must last to be one.
+    /// The least time that the fault must last to be one.
     var leastSeconds: Double {
         switch self {
         case .databaseBackendHung: 15
@@ -50,7 +50,7 @@ struct ChaosSchedule: Sendable {
         let faults: [ChaosFault]
         /// Seconds that they last.
         let seconds: Double
-        /// Which worker, by its place.
+        /// The worker's place.
         let victim: Int
 
         var description: String {

@@ -21,13 +21,14 @@ final class ChaosMonitor: Sendable {
         var unseen: [Int: ContinuousClock.Instant] = [:]
         /// Records that were told of already.
         var flagged: Set<Int> = []
-        /// How often the database had lost something when it was looked at last.
+        /// The number of the database's losses at the last look.
         var losses = 0
-        /// By partition: what was committed before the database lost something may be undecided, until all is settled.
+        /// The offsets by partition: a commit from before the database lost something may be undecided, until all is
+        /// settled.
         var excused: [Int32: Int64] = [:]
     }
 
-    /// How long an acknowledged event may take to the test's own consumer. A broker may be away meanwhile.
+    /// The time that an acknowledged event may take to the test's own consumer. A broker may be away meanwhile.
     private static let readingTime = Duration.seconds(30)
 
     private let bed: Testbed
@@ -55,7 +56,7 @@ final class ChaosMonitor: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await look()
-                // How often it looks; nothing is waited for.
+                // The monitor looks this often; nothing is waited for.
                 try? await Task.sleep(for: .milliseconds(700))
             }
         }
@@ -88,7 +89,7 @@ final class ChaosMonitor: Sendable {
         state.withLock { state in
             if state.losses != losses {
                 state.losses = losses
-                // Its workers start again where the database is, and commit from there.
+                // The workers start again where the database is, and commit from there.
                 for (partition, mark) in marks {
                     let before = max(state.highestCommitted[partition] ?? 0, mark.committed ?? 0)
                     state.excused[partition] = max(state.excused[partition] ?? 0, before)

@@ -12,15 +12,15 @@ struct ChaosRun {
     private static let recoveryLimit = Duration.seconds(60)
 
     let seed: UInt64
-    /// Of faults; coming up and settling take their own time.
+    /// The time of faults; coming up and settling take their own.
     let seconds: Int
     let chaos: ChaosBed
     let plan: Plan
 
     private let faults: [ChaosFault]
 
-    /// In every other run the database may lose what it had. What is decided again is decided in another order, so that
-    /// nothing may depend on who came first then.
+    /// In every other run the database may lose what it had. Repeated decisions come in another order, so that nothing
+    /// may depend on who came first then.
     /// - Parameter faults: only these.
     init(seed: UInt64, seconds: Int, chaos: ChaosBed, faults: [ChaosFault]? = nil) {
         let known =
@@ -68,7 +68,7 @@ struct ChaosRun {
             try await eventually("what Apple told of is as it said", within: .seconds(150)) {
                 try await bed.hasAll(told.all)
             }
-            // What a database has lost was answered before: only the ledger tells that it is decided again.
+            // A lost decision was answered before: only the ledger tells that it is decided again.
             let refunded = chaos.databaseLife.losses != 0 ? told.all.refunded : []
             try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
                 let granted = Set(
@@ -197,12 +197,13 @@ extension [ToldPurchases.Purchase] {
         Dictionary(filter { !$0.isRefunded }.map { ($0.id, $0.player) }, uniquingKeysWith: { $1 })
     }
 
-    /// What a database has lost of these is decided again, then perhaps behind the refund: no grant is due then.
+    /// A lost one of these is decided again, then perhaps behind the refund: no grant is due then.
     var refunded: Set<String> { Set(lazy.filter(\.isRefunded).map(\.id)) }
 }
 
 extension Plan {
-    /// Where a receipt comes twice the first may be parked, and the second be answered before it.
+    /// The plan without order where a receipt comes twice: the first may be parked, and the second be answered before
+    /// it.
     func whereOrderIsOpen() -> Plan {
         var submissions: [String: Set<String>] = [:]
         for record in records {

@@ -5,14 +5,14 @@ import Testing
 /// Whole workers among failing parts. One test at a time: each keeps the machine busy.
 @Suite(.serialized)
 struct Chaos {
-    /// What `scripts/chaos.sh` asks for.
+    /// The order of `scripts/chaos.sh`.
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
-        /// Of a run without an order, among all other tests: what it says is said of the change, and not of the draw. The
-        /// database falls back in it.
+        /// The seed of a run without an order, among all other tests: a failure is the change's, and not the draw's.
+        /// The database falls back in it.
         static let usualSeed: UInt64 = 102_080
-        /// Of faults. Without an order a short run, for it runs among all other tests then.
+        /// The seconds of faults. Without an order a short run, for it runs among all other tests then.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
         /// Only these, also such as the worker does not withstand yet.
         static let faults = environment["CHAOS_FAULTS"].map { names in
@@ -39,7 +39,7 @@ struct Chaos {
             for verdict in verdicts {
                 #expect(verdict.problems.isEmpty, "seed \(seed): \(verdict): \(verdict.problems.prefix(5))")
             }
-            // Its workers' logs are of use then.
+            // The workers' logs are of use then.
             if verdicts.contains(where: { !$0.problems.isEmpty }) {
                 throw DeadlinePassed(description: "seed \(seed) broke an invariant")
             }

@@ -44,7 +44,7 @@ struct Evidence: Sendable {
         let seconds: Double?
     }
 
-    /// What was under way at once, at most, and how much may be; and when Apple may hardly be asked.
+    /// The most work under way at once, and its limit; and when Apple may hardly be asked.
     struct Load: Sendable {
         var highestAppleConcurrency = 0
         var appleConcurrencyLimit = Int.max
@@ -55,26 +55,26 @@ struct Evidence: Sendable {
 
     struct Progress: Sendable {
         var recoveries: [Recovery] = []
-        /// What did not move although nothing that it needs was away.
+        /// The things that did not move although nothing that they need was away.
         var stalls: [String] = []
-        /// What was not done within the time given after the last fault.
+        /// The things that were not done within the time given after the last fault.
         var unsettled: [String] = []
     }
 
-    /// Of PostgreSQL.
+    /// The rows of PostgreSQL.
     struct Rows: Sendable {
         var grants: [Grant] = []
         var heldTransactions = 0
     }
 
-    /// What Apple told of by itself, and the players of what is granted of it and not revoked.
+    /// Apple's announced purchases, and the players who have an unrevoked grant of them.
     struct Told: Sendable {
         var purchases: [ToldPurchases.Purchase] = []
         var inForce: [String: String] = [:]
     }
 
     var plan = Plan()
-    /// In the order of each partition, repeats included.
+    /// The events in the order of each partition, repeats included.
     var events: [Event] = []
     /// Reasons by record key.
     var deadLetters: [String: Set<String>] = [:]
@@ -97,7 +97,7 @@ extension Evidence {
 }
 
 extension Evidence.Event {
-    /// Of a purchase that nobody submitted.
+    /// Whether nobody submitted its purchase.
     var isOfTold: Bool { submissionID.hasPrefix("apple-") }
 }
 

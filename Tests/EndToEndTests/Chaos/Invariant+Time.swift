@@ -1,7 +1,7 @@
 extension Evidence {
     /// Seconds within which full speed is promised after a fault's end.
     static let recoverySeconds = 30.0
-    /// Of a debug build, which takes more than a release build does.
+    /// The memory of a debug build, which takes more than a release build does.
     static let memoryMegabytes = 512
 
     /// First events of one player's submissions are in the submissions' order: all but those answered without Apple
@@ -57,8 +57,8 @@ extension Evidence {
         return problems
     }
 
-    /// What each 429 allows: until its `Retry-After` is over nobody asks, but for what was under way and for the moment
-    /// that it takes to tell the other replicas. Milliseconds.
+    /// A 429 allows this much: until its `Retry-After` is over nobody asks, but for requests under way and for the
+    /// moment that it takes to tell the other replicas. Milliseconds.
     /// - Parameter until: where all were told the same end; else each counts by itself.
     mutating func expectQuiet(
         afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil

@@ -1,4 +1,4 @@
-/// What must hold of every run, whatever happened in it.
+/// A rule that holds in every run, whatever happened in it.
 enum Invariant: String, CaseIterable, Sendable {
     case noGrantLost = "I1 no grant lost"
     case noneDoubled = "I2 none doubled"
@@ -88,7 +88,7 @@ extension Evidence {
     private func publication() -> [String] {
         var problems: [String] = []
         var first: [String: Event] = [:]
-        // What a database has lost is decided again at another time: then an event has copies of several bytes.
+        // A lost decision is made again at another time: then an event has copies of several bytes.
         var copies: [String: Set<[UInt8]>] = [:]
         for event in events { copies[event.id, default: []].insert(event.value) }
         var unpublished = Dictionary(grants.map { ($0.transactionID, $0) }, uniquingKeysWith: { one, _ in one })

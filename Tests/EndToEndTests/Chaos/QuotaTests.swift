@@ -7,9 +7,9 @@ extension Chaos {
     /// Requests a second, for both replicas together.
     private static let perSecond = 50
     private static let windowMilliseconds: Int64 = 10_000
-    /// Over the rate in any window, at most.
+    /// The most over the rate in any window.
     private static let tolerance = 1.05
-    /// Of the rate that is used while there is work, at least.
+    /// The least part of the rate that is used while there is work.
     private static let use = 0.9
 
     @Test(

@@ -18,7 +18,7 @@ final class RunningLoad: Sendable {
         self.plan = plan
     }
 
-    /// Where each record that was acknowledged is, in the plan's order.
+    /// The place of each acknowledged record, in the plan's order.
     var places: [Delivery] { state.withLock { $0.places } }
     var failure: String? { state.withLock { $0.failure } }
 

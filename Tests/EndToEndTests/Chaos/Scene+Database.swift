@@ -9,7 +9,7 @@ import Testing
 
 /// Scenes in which the database blocks the workers, or loses what it had committed.
 extension Scene {
-    /// Of the plan, in three parts.
+    /// The plan comes in three parts.
     private static let first = 80
     private static let second = 160
 
@@ -127,7 +127,7 @@ extension Scene {
         }
     }
 
-    /// As `pg_locks` has it.
+    /// The name in `pg_locks`.
     private static func name(of mode: String) -> String {
         mode == "EXCLUSIVE" ? "ExclusiveLock" : "AccessExclusiveLock"
     }

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Demo
 
-/// What is done to a worker in a scene, and what was seen meanwhile.
+/// The treatment of a worker in a scene, and the observations meanwhile.
 final class Scene: Sendable {
     let bed: Testbed
     let load: RunningLoad
@@ -17,7 +17,7 @@ final class Scene: Sendable {
     private let unsettled = Locked<[String]>([])
     private let told = Locked<Evidence.Told>(Evidence.Told())
 
-    /// What is not done by then is lost. A worker joins its group within seconds.
+    /// A submission without an answer by then is lost. A worker joins its group within seconds.
     private static let settling = Duration.seconds(25)
     private static let outageSeconds = 6
     private static let toldPurchases = 40
@@ -59,7 +59,7 @@ final class Scene: Sendable {
         load.start(perSecond: 20)
         try await bed.outcomes.until("the worker is at work") { $0.events.count > 20 }
         try await bed.apple.setOutage(.http503)
-        // What opens the circuit, and then what probes it.
+        // The first ones open the circuit, and then others probe it.
         let from = Self.now + 1000
         try await last(.seconds(Self.outageSeconds))
         quiets.value.append(
@@ -123,7 +123,7 @@ final class Scene: Sendable {
     func settle() async {
         do {
             try await bed.settle(plan, within: Self.settling)
-            // What a database has lost was answered before.
+            // A lost decision was answered before.
             try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }

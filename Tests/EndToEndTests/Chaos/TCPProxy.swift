@@ -40,7 +40,7 @@ final class TCPProxy: @unchecked Sendable {
         try? await group.shutdownGracefully()
     }
 
-    /// What is read from now on comes this late, in both directions.
+    /// Delays everything that is read from now on, in both directions.
     func setDelay(milliseconds: Int64) async throws {
         try await loop.submit { self.delay = .milliseconds(milliseconds) }.get()
     }
@@ -53,7 +53,7 @@ final class TCPProxy: @unchecked Sendable {
         }.get()
     }
 
-    /// Where new connections go. Open ones stay where they are.
+    /// Sets the target of new connections. Open ones stay where they are.
     func setTarget(port: Int) async throws {
         try await loop.submit { self.targetPort = port }.get()
     }
@@ -98,7 +98,7 @@ private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     private unowned let proxy: TCPProxy
     private let destination: any Channel
     private var source: (any Channel)?
-    /// Not on its way yet, because nothing is.
+    /// The pieces that are not on their way yet, because nothing is.
     private var held: [Piece] = []
     private var nextAt = NIODeadline.now()
 

@@ -6,8 +6,8 @@ import Synchronization
 
 @testable import Demo
 
-/// Purchases that Apple tells of at a steady rate while everything fails, and no client submits. Every third is refunded a
-/// while later.
+/// Announced purchases at a steady rate while everything fails, and no client submits. Every third is refunded a while
+/// later.
 final class ToldPurchases: Sendable {
     struct Purchase: Sendable {
         let id: String
@@ -100,7 +100,7 @@ final class ToldPurchases: Sendable {
 }
 
 extension Testbed {
-    /// What is granted and not revoked is what Apple has not taken back, and each delivery is told.
+    /// Whether the unrevoked grants are those that Apple has not refunded, and each delivery has its event.
     func hasAll(_ told: [ToldPurchases.Purchase]) async throws -> Bool {
         let granted = Set(
             outcomes.content.events.lazy.filter { $0.type == "receipt.granted" }.compactMap(\.transactionID))

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// What every page is held to.
+/// Holds every page to these rules.
 extension Browser {
-    /// Where pictures of pages are put.
+    /// The folder for pictures of pages.
     private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
     /// The rules of accessibility, by `scripts/check-tools.sh`.
     private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
@@ -29,20 +29,20 @@ extension Browser {
         return found as? [String] ?? ["axe gave no answer"]
     }
 
-    /// Of all that is there, in CSS pixels: more than the window's, and one must scroll sideways.
+    /// The width of all content in CSS pixels: if it is more than the window's, one must scroll sideways.
     var contentWidth: Int? {
         get async throws { try await evaluate("return document.documentElement.scrollWidth") as? Int }
     }
 
-    /// What the page has asked for, besides itself.
+    /// The requests of the page, besides itself.
     var requests: [String]? {
         get async throws {
             try await evaluate("return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
         }
     }
 
-    /// What one must scroll or guess to read: a table wider than its place, a word of a cell broken, buttons of one row on several
-    /// lines, a label that is not above its field.
+    /// Finds parts that one must scroll or guess to read: a table wider than its place, a word of a cell broken,
+    /// buttons of one row on several lines, a label that is not above its field.
     func layoutFaults() async throws -> [String] {
         let found = try await evaluate(
             """

@@ -15,7 +15,7 @@ final class Browser {
     private let session: String
 
     struct Fault: Error, CustomStringConvertible {
-        /// Of WebDriver's errors.
+        /// The name of WebDriver's error.
         var name: String?
         let description: String
     }
@@ -118,7 +118,8 @@ final class Browser {
         _ = try await ask("POST", "/element/\(try await find(selector))/value", ["text": text])
     }
 
-    /// Of a page that may be loaded anew, or take its new content, between the look for the element and for its text.
+    /// Reads the text of a page that may be loaded anew, or get new content, between the look for the element and for
+    /// its text.
     func text(_ selector: String) async throws -> String {
         while true {
             do {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// In Chromium, as support and operators have it.
+/// Uses Chromium, as support and operators do.
 @Suite("The console in a browser", .serialized, .wholeSystem)
 struct ConsoleBrowserTests {
     private static let views = [
@@ -26,7 +26,7 @@ struct ConsoleBrowserTests {
         try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
     }
 
-    /// As long as they come: holds of one player that differ in little, and one row of each other list.
+    /// Fills lists with the longest values: holds of one player that differ in little, and one row of each other list.
     private static func fillLong(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """

@@ -49,7 +49,7 @@ final class ConsoleClient: Sendable {
         return try await ask("POST", path, body, headers)
     }
 
-    /// What a person does: asks for the page that confirms, and presses its button.
+    /// Does a person's part: asks for the page that confirms, and presses its button.
     func confirm(_ address: String, note: String = "") async throws -> Answer {
         let page = try await get(address)
         var form = ["note": note]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Demo
 
-/// What lists filter and change, by HTTP.
+/// Filters and changes lists by HTTP.
 @Suite("The console's lists, end to end", .wholeSystem)
 struct ConsoleListTests {
     /// Two that killed their workers, one of a player who is unknown, and one of which nothing is kept any more. Another catalog has

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Demo
 
-/// What is filtered or picked and then decided, by HTTP.
+/// Filters or picks rows and decides them, by HTTP.
 @Suite("Picked and filtered rows of the console, end to end", .wholeSystem)
 struct ConsolePickTests {
     private static let entries =

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Demo
 
-/// Who is signed in, by HTTP.
+/// Lists sessions by HTTP.
 @Suite("The console's sessions, end to end", .wholeSystem)
 struct ConsoleSessionTests {
     @Test("an operator ends another's session by the form of the page, once; no reader and no other page does")

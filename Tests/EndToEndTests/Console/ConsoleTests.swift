@@ -9,7 +9,7 @@ import Testing
 
 @testable import Demo
 
-/// Over PostgreSQL as workers leave it, by HTTP.
+/// Uses PostgreSQL as workers leave it, by HTTP.
 @Suite("The console, end to end", .wholeSystem)
 struct ConsoleTests {
     /// `a right: password` and `another`.

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Demo
 
-/// What support is asked, answered in Chromium from one search.
+/// Answers support's questions in Chromium, each from one search.
 @Suite("Tickets in the console", .serialized, .wholeSystem)
 struct ConsoleTicketTests {
-    /// What is searched, the state, and words of the answer.
+    /// The searched id, the state, and words of the answer.
     private static let tickets = [
         ("9901", "granted", "was granted to player p-granted"),
         ("p-junk", "refused: malformed_receipt", "without asking Apple"),
@@ -35,7 +35,7 @@ struct ConsoleTicketTests {
         try await bed.publish("no submission at all", player: "p-nobody")
         try await bed.publish(#"{"submission_id":"s-letter","player_id":"p-letter","bundle_id":7}"#, player: "p-letter")
         try await bed.until("it is a dead letter") { !bed.answers("p-letter").isEmpty }
-        // It tells what it keeps of local refusals.
+        // The worker stores its local refusals at its end.
         worker.terminate()
         #expect(try await blocking { worker.wait() } == 0)
         _ = try await bed.number(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// In Chromium, as whoever runs a worker has it.
+/// Uses Chromium, as an operator of a worker does.
 @Suite("The worker's page in a browser", .serialized, .wholeSystem)
 struct WorkerPageBrowserTests {
     @Test("it fits 1,200 and 390 pixels, light and dark, breaks no serious rule of accessibility, and asks nobody else")

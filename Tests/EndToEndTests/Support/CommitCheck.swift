@@ -2,24 +2,24 @@ import Kafka
 import Postgres
 import TestSupport
 
-/// What was committed at one instant, against what was decided by then.
+/// Compares the commits of one instant with the decisions by then.
 struct CommitCheck: Sendable {
     let bed: Testbed
     let plan: Plan
-    /// Where each record of the plan is, in its order.
+    /// The place of each record of the plan, in its order.
     let places: [Delivery]
 
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
-        // What is parked is durable, too. In one statement: it moves from one to the other.
+        // A parked submission is durable, too. In one statement: it moves from one to the other.
         let durable = try await places(in: "\(Self.ofOutcomes) UNION \(Self.ofParked)")
         var open: [Int] = []
         for (index, place) in places.enumerated() {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
             if !durable.contains(Place(place)) { open.append(index) }
         }
-        // What is decided locally is in no table: its event was acknowledged, so it can be read.
+        // A local decision is in no table: its event was acknowledged, so it can be read.
         var problems: [String] = []
         do {
             try await eventually("committed records are answered", within: .seconds(10)) {

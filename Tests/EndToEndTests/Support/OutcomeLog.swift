@@ -22,7 +22,7 @@ final class OutcomeLog: Sendable {
     }
 
     struct Content: Sendable {
-        /// In the order of each partition, repeats included.
+        /// The events in the order of each partition, repeats included.
         var events: [Event] = []
         var deadLetters: [ConsumerRecord] = []
         /// Event ids by submission.
@@ -33,7 +33,7 @@ final class OutcomeLog: Sendable {
     private struct State {
         var content = Content()
         var isStopped = false
-        /// Of those who wait for what comes next.
+        /// The streams of tasks that wait for the next record.
         var arrivals: [Int: AsyncStream<Void>.Continuation] = [:]
         var waits = 0
     }
@@ -85,7 +85,7 @@ final class OutcomeLog: Sendable {
         _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
         _ isAsWanted: (Content) throws -> Bool
     ) async throws {
-        // What comes while one looks is one more look, however much it is.
+        // Records that come during a look cause one more look, however many they are.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.waits += 1

@@ -207,7 +207,7 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// What the game says of consumption. Its dead letter would be found under the transaction.
+    /// Publishes the game's report of consumption. Its dead letter would be found under the transaction.
     func report(_ value: String, of transaction: String) async throws {
         _ = try await producer.send(
             ProducerRecord(

@@ -1,14 +1,14 @@
 import Fulfillment
 import Kafka
 
-/// What is submitted and what must come of it: known to the generator, not asked of the worker.
+/// The submissions and the results that they must have: known to the generator, not asked of the worker.
 struct Plan: Sendable {
     var records: [PlannedRecord] = []
-    /// By submission id.
+    /// The truths by submission id.
     var truths: [String: Truth] = [:]
     /// Reasons by record key.
     var deadLetters: [String: String] = [:]
-    /// Of each exactly one transaction is granted, to whoever comes first.
+    /// The groups of which exactly one transaction is granted, to whoever comes first.
     var contests: [[String]] = []
     /// Transactions that are granted whatever the order.
     var certainGrants: Set<String> = []
@@ -31,7 +31,7 @@ struct PlannedRecord: Sendable {
     /// Nil where none can be read.
     var submissionID: String?
     var playerID: String
-    /// As it reaches Apple; nil where it never does.
+    /// The receipt as it reaches Apple; nil if it never does.
     var receipt: String?
 }
 

@@ -36,7 +36,8 @@ enum Receipts {
     /// The keys of the seeds, whose root every worker of these tests takes for Apple's.
     static let signer = Result { try SimulatedSigner(folder: Seeds.signing.path) }
 
-    /// Of iOS 7 and later, and proven. Each has bytes of its own, whatever it holds: no two have one creation date.
+    /// A proven receipt of iOS 7 and later. Each has bytes of its own, whatever it holds: no two have one creation
+    /// date.
     static func app(_ purchases: [SimulatedPurchase], number: Int) -> String {
         signed(
             SimulatedReceipt(

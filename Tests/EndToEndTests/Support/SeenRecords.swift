@@ -1,7 +1,7 @@
 import Foundation
 import Kafka
 
-/// Where `RECEIPTD_TEST_EVENTS` names a file, every outcome and every dead letter that these tests see is added to it: a line
+/// Adds every outcome and every dead letter that these tests see to the file that `RECEIPTD_TEST_EVENTS` names: a line
 /// of the headers, and for an outcome one of the value. scripts/check-schemas.sh holds them against docs/schemas.
 enum SeenRecords {
     /// Nil where nobody asks. Each record is one write at the file's end, so that those of several threads do not mix.

@@ -2,18 +2,18 @@ import AppStoreSimulation
 
 @testable import Demo
 
-/// An app beside those of the seeds' catalog, with a key for the App Store Server API. What nobody submits is granted to
-/// the player that its account token names.
+/// An app beside those of the seeds' catalog, with a key for the App Store Server API. An unsubmitted purchase is
+/// granted to the player that its account token names.
 struct ServerApp {
     let bundleID: String
     let appleID: Int64
-    /// What follows the bundle id in their ids, and what the catalog says of each.
+    /// The ends of the product ids behind the bundle id, and the catalog's words about each.
     var products: KeyValuePairs = ["gems": "kind: consumable"]
 
     /// An account token, which names its player.
     static func token(_ number: Int) -> String { "1a2b3c4d-0000-4000-8000-\(800_000_000_000 + number)" }
 
-    /// Of a worker: the roots, the key and more.
+    /// The settings of a worker: the roots, the key and more.
     static func settings(_ more: [String: String]) -> [String: String] {
         DemoRun.settings(signing: Seeds.signing).merging(more) { $1 }
     }

@@ -13,7 +13,7 @@ enum TestBroker {
 
     static let isReal = bootstrapServers != nil
 
-    /// What `EmbeddedParts` goes by.
+    /// The environment that `EmbeddedParts` reads.
     static var environment: [String: String] {
         var environment: [String: String] = [:]
         environment["KAFKA_BOOTSTRAP_SERVERS"] = bootstrapServers
@@ -21,8 +21,8 @@ enum TestBroker {
         return environment
     }
 
-    /// Of workers. The in-process broker takes a member back after its session less a second, and no session below 3 s; a
-    /// real one allows none below 6 s unless it is told to.
+    /// The properties of workers. The in-process broker takes a member back after its session less a second, and no
+    /// session below 3 s; a real one allows none below 6 s unless it is told to.
     static var workerProperties: String {
         let session = isReal ? "6000" : "3200"
         let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
@@ -35,8 +35,8 @@ enum TestBroker {
 }
 
 extension EmbeddedParts {
-    /// On the tests' broker, and on the database that is given. Without one on a server of its own, with the catalog of the
-    /// seeds, which the test may stop.
+    /// Starts on the tests' broker, and on the given database. Without one on a server of its own, with the catalog of
+    /// the seeds, which the test may stop.
     static func start(
         database uri: String?, brokers: Int32 = 1, partitions: Int32 = partitions, latency: SimulatedLatency,
         appleOptions: AppStoreSimulation.Options
@@ -51,7 +51,7 @@ extension EmbeddedParts {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// For what a test can do only to the in-process broker, or what only that one does.
+    /// The trait of tests that need the in-process broker for something that only it can do.
     static var onlyInProcessBroker: Self {
         .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
     }

@@ -93,7 +93,7 @@ extension Testbed {
     }
 }
 
-/// Where a dead letter came from: what tells copies of one from two.
+/// The origin of a dead letter: it tells copies of one from two.
 struct DeadLetterPlace: Hashable {
     let partition: String
     let offset: String

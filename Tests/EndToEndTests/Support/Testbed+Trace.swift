@@ -4,7 +4,8 @@ import Postgres
 @testable import Demo
 
 extension Testbed {
-    /// What is known of a submission that was not answered: told by a failing test, so that its run need not be repeated.
+    /// Returns the facts about an unanswered submission: a failing test prints them, so that its run need not be
+    /// repeated.
     func trace(of submissionID: String, in plan: Plan) async -> String {
         var lines = plan.records.indices.filter { plan.records[$0].submissionID == submissionID }.map { index in
             let key = plan.records[index].key

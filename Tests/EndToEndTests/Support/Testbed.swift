@@ -24,7 +24,7 @@ final class Testbed: Sendable {
     let pool: PostgresPool
     let producer: KafkaProducer
     let outcomes: OutcomeLog
-    /// Where all that was submitted is, in order.
+    /// The places of all submitted records, in order.
     let places = Mutex<[Delivery]>([])
     private let directory: URL
     private let settings: [String: String]

@@ -22,7 +22,7 @@ struct TrafficGenerator {
         }
     }
 
-    /// What Apple does for a while before it answers: none of it is a verdict.
+    /// Apple's troubles for a while before it answers: none of them is a verdict.
     static let troubles: [SimulatedBehaviour] = [
         [.status(21005), .genuine], [.html, .genuine], [.http(503), .genuine], [.status(21009).times(2), .genuine],
         [.halfBody, .reset, .genuine], [.status(21104, isRetryable: true), .garbage, .genuine],
@@ -40,7 +40,7 @@ struct TrafficGenerator {
         mark = String(seed % 1_000_000)
     }
 
-    /// At least `count` records.
+    /// Makes at least `count` records.
     static func plan(seed: UInt64, count: Int, players: Int = 200, withContests: Bool = true) -> Plan {
         plan(seed: seed, count: count, players: players, without: withContests ? [] : [.replayed, .restored])
     }

@@ -44,7 +44,7 @@ struct Worker: Sendable {
         (try? await get("/readyz").status) == 200
     }
 
-    /// Its exit code, or the signal's number below zero.
+    /// Waits for the exit code, or the signal's number below zero.
     func ending(within limit: Duration = .seconds(60)) async throws -> Int32 {
         try await eventually("the worker ends", within: limit) { !process.isRunning }
         return try await blocking { [process] in process.wait() }

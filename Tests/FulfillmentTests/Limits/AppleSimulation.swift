@@ -48,7 +48,7 @@ struct AppleSimulation {
 
     private struct Work {
         var submissions: [Submission] = []
-        /// When the next ones arrive, the last first.
+        /// The times at which the next ones arrive, the last first.
         var arriving: [Double] = []
         /// Asleep in memory or parked, until when.
         var waiting: [(until: Double, submission: Int)] = []
@@ -153,7 +153,7 @@ struct AppleSimulation {
 
     private mutating func lease() {
         guard let wanted = limits.budget?.toLease(waiting: queue.count, now: now) else { return }
-        // As the row does it: nothing is saved up, and not too far ahead.
+        // The row does the same: nothing is saved up, and not too far ahead.
         let start = max(leasedUntil, now)
         let jitter = unit()
         guard start - now < 1, !random.chance(5) else {
@@ -166,7 +166,7 @@ struct AppleSimulation {
             BudgetLease(requests: wanted, startsIn: start - now, lasts: lasts), now: now, jitter: jitter)
     }
 
-    /// Its circuit is open, and somebody waits there whom Apple would answer.
+    /// Whether the circuit is open while somebody waits there whom Apple would answer.
     private func isHeldUp(isProven: Bool) -> Bool {
         guard limits.circuits[isProven: isProven].isOpen else { return false }
         var others = queue

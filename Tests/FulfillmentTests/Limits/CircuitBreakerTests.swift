@@ -261,7 +261,7 @@ struct CircuitBreakerTests {
                     underWay.append((pass, now + latency, now >= faultEnds))
                 }
                 let valid = underWay.filter { $0.pass.isProbe && breaker.isValid($0.pass) }.count
-                // As many as may be, one of what failed before, and one more of each for each five seconds that others hang.
+                // So many are allowed: one retry, and one more of each for each five seconds that others hang.
                 try #require(valid <= CircuitBreaker.mostProbes + 1 + 2 * (Int(latency / 5) + 1), "seed \(seed)")
             }
             // A withdrawn probe costs a round more.

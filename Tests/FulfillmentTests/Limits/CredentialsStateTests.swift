@@ -126,7 +126,7 @@ struct CredentialsStateTests {
         #expect(subscription.isMisconfigured(now: 6))
         subscription.succeeded(receipt: 1, didCheckSecret: false)
         #expect(!subscription.isMisconfigured(now: 6))
-        // What a forger sends says nothing either way.
+        // A forger's receipt says nothing either way.
         var forged = afterRefusal(holdsAutoRenewable: false)
         for number in 0..<100 { forged.refused(player: 9, receipt: 100 + number, isProven: false, now: 6) }
         #expect(forged.isMisconfigured(now: 6))

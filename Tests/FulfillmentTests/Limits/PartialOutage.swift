@@ -1,24 +1,24 @@
-/// How Apple fails in a simulation: whom it answers, whom it does not, and how.
+/// Apple's failures in a simulation: whom it answers, whom it does not, and how.
 struct PartialOutage: Sendable {
     enum Pattern: Sendable {
-        /// Of submissions, whoever sent them.
+        /// The fault is of submissions, whoever sent them.
         case receipts
-        /// Of players, whatever they send.
+        /// The fault is of players, whatever they send.
         case players
-        /// Of each ten seconds, for everybody.
+        /// The fault is of each ten seconds, for everybody.
         case bursts
-        /// Of twenty apps.
+        /// The fault is of some of twenty apps.
         case apps
-        /// So many players, one submission each, in the first seconds.
+        /// The fault is of so many players, one submission each, in the first seconds.
         case stuckPlayers
         /// The same, with nobody else's before them.
         case stuckPlayersFirst
     }
 
     enum Failure: Sendable {
-        /// At once, by a status that the receipt may have brought about.
+        /// Apple fails at once, by a status that the receipt may have brought about.
         case status
-        /// At once, by a 503.
+        /// Apple fails at once, by a 503.
         case serverError
         /// Never; the client gives up.
         case hang
@@ -26,9 +26,9 @@ struct PartialOutage: Sendable {
 
     var pattern = Pattern.receipts
     var failure = Failure.status
-    /// Of a hundred; of stuck players, how many.
+    /// The share in a hundred; of stuck players, their number.
     var amount = 0
-    /// How long it lasts.
+    /// The seconds that it lasts.
     var seconds = 120.0
     var seed: UInt64 = 1
     var maximumInFlight = 2000
@@ -51,7 +51,7 @@ struct PartialOutage: Sendable {
     }
 }
 
-/// What came of it.
+/// The figures of an outage.
 struct OutageFigures {
     /// Submissions during the outage that Apple would answer.
     var healthy = 0

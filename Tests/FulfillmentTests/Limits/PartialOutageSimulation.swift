@@ -33,7 +33,7 @@ struct PartialOutageSimulation {
         var holdsRetryPlace = false
     }
 
-    /// What is in Kafka.
+    /// The records in Kafka.
     private struct Arrivals {
         var next = 0.0
         var backlog: [Int] = []
@@ -41,7 +41,7 @@ struct PartialOutageSimulation {
         var sick = 0
     }
 
-    /// What the worker has in hand.
+    /// The submissions in the worker's hands.
     private struct Load {
         var inMemory = 0
         var retrying = 0

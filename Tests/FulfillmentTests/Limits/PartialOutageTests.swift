@@ -24,7 +24,7 @@ struct PartialOutageTests {
         #expect(figures.median < 0.1)
         #expect(figures.p99 < (percent < 80 ? 0.2 : 5), "p99 \(figures.p99)")
         if percent < 80 { #expect(figures.secondsDown == 0) }
-        // What failed before tries in a share of its own: ten a second, and two for each answer.
+        // Retries have a share of their own: ten a second, and two for each answer.
         #expect(figures.wasted < 40)
         #expect(figures.mostInMemory < 500)
     }

@@ -12,7 +12,7 @@ struct ProofCircuitsTests {
         return nil
     }
 
-    /// As many different first tries as it takes fail.
+    /// Makes as many different first tries fail as it takes.
     private static func fail(_ kind: RequestKind, _ limits: inout ScopeLimits, from first: Int = 0, now: Double) throws
     {
         for number in first..<first + FirstTries.fewestFailures {

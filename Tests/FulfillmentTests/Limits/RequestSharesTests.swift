@@ -133,7 +133,7 @@ struct RequestSharesTests {
         return queue
     }
 
-    /// How many of a kind can begin one after the other.
+    /// Returns the number of a kind that can begin one after the other.
     private func most(_ kind: RequestKind, beside waiting: RequestQueue<Int>, _ given: RequestShares = .init()) -> Int {
         var shares = given
         var count = 0
@@ -168,7 +168,7 @@ struct RequestSharesTests {
             #expect(most(background, beside: queue(kind, background)) == 0)
         }
         #expect(most(background, beside: queue(background)) == 50)
-        // It does not count as a proven proof: what is not proven keeps its places.
+        // A request of the queue does not count as a proven proof: unproven ones keep their places.
         var shares = RequestShares()
         shares.began(queued)
         shares.ended(queued)

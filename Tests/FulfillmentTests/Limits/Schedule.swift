@@ -1,4 +1,4 @@
-/// What comes when: the earliest first.
+/// The events by time, the earliest first.
 struct Schedule {
     private var heap: [(at: Double, id: Int)] = []
 

@@ -131,7 +131,7 @@ struct ScopeLimitsTests {
                         pass, by: Suspect(random.below(1000)), now: now,
                         jitter: Double(random.below(100)) / 100)
                 }
-                // Whoever waits is looked at again: there is always a time for it, or a lease on its way.
+                // Every waiting request is looked at again: there is always a time for it, or a lease on its way.
                 var waiting = RequestQueue<Int>()
                 waiting.append(1, kind)
                 let later = limits.circuits[kind].nextPass(isFirst: kind.isFresh).map { $0 > now }

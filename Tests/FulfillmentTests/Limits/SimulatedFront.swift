@@ -2,8 +2,8 @@ import NamesAndTimes
 
 @testable import Fulfillment
 
-/// What is in front of Apple, put together as `AppleLimits` does it: one queue and one circuit for each app, one gate for
-/// all of them.
+/// The parts in front of Apple, combined as in `AppleLimits`: one queue and one circuit for each app, one gate for all
+/// of them.
 struct SimulatedFront {
     struct Waiter {
         let id: Int
@@ -22,7 +22,7 @@ struct SimulatedFront {
         let scope: Int
     }
     let scopes: [Scope] = (0..<20).map { _ in Scope() }
-    /// Those that were ever asked of, and how many wait in all of them: most ticks have nothing to do.
+    /// The apps that were ever asked about, and how many wait in all of them: most ticks have nothing to do.
     private var used: [Int] = []
     private var waiting = 0
     var concurrency: AdaptiveConcurrency

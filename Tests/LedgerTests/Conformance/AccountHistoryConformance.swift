@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger makes of purchases that an account's history tells of, and not the receipt.
+/// Every ledger treats purchases in an account's history, and not in the receipt, alike.
 @Suite("Every purchase ledger with an account's history")
 struct AccountHistoryConformance {
     private func with(
@@ -64,7 +64,7 @@ struct AccountHistoryConformance {
                 judged.origin = .latest
                 return judged
             }
-            // What the receipt itself holds is the thief's to claim: the device may be a shared one.
+            // The receipt's own purchase is the thief's to claim: the device may be a shared one.
             let stolen = [
                 Sample.judged(old), Sample.judged(Sample.purchase("1001")), listed("1002"),
                 listed("1003", .hold(.unknownProduct)),
@@ -79,7 +79,7 @@ struct AccountHistoryConformance {
         }
     }
 
-    /// Of the receipt's own transaction, for the thief.
+    /// The verdicts on the receipt's own transaction, for the thief.
     private static let verdicts: [JudgedPurchase.Verdict] = [
         .grant(payload: nil), .reject(.cancelled), .hold(.unknownProduct),
     ]

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store does with a purchase that Apple told of once a hold of it has ended without a grant.
+/// Every store treats an announced purchase alike once a hold of it has ended without a grant.
 @Suite("Every store of announced purchases that are held")
 struct AnnouncedHoldsConformance {
     private typealias Subject = AnnouncedSubject

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store of purchases that Apple told of does, the one in memory and the one in PostgreSQL.
+/// Every store of announced purchases keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of announced purchases")
 struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject
@@ -41,7 +41,7 @@ struct AnnouncedPurchasesConformance {
             _ = try await subject.ledger.record(Sample.decision([held], offset: 2))
             let refused = Sample.judged(Sample.purchase("1002"), .consumable, .reject(.bindingMismatch))
             _ = try await subject.ledger.record(Sample.decision([refused], offset: 3))
-            // Told again when it is granted: it never waits.
+            // The purchase is announced again when it is granted: it never waits.
             try await subject.enter([try Subject.told("1000", source: .history)])
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["granted"])
@@ -177,7 +177,7 @@ struct AnnouncedPurchasesConformance {
             try await subject.setGrantsSince(Sample.noon)
             try await subject.enter([try Subject.told("1000")])
             try await subject.endPatience()
-            // Whose delivery failed beside it is accused of nothing.
+            // A purchase whose delivery failed beside it is accused of nothing.
             for _ in 0..<4 {
                 try await announced.forgive(try await announced.leaseDue(under: catalog, limit: 10))
                 try await subject.endLeases()

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store does with further periods of subscriptions, and where an owner and a word about a token disagree.
+/// Every store treats further periods of subscriptions alike, also if an owner and a word about a token disagree.
 @Suite("Every store of announced renewals")
 struct AnnouncedRenewalsConformance {
     private typealias Subject = AnnouncedSubject

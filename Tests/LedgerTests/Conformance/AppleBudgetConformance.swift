@@ -4,14 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every budget does, the one in memory and the one in PostgreSQL, as each replica sees it.
+/// Every budget keeps these promises, the one in memory and the one in PostgreSQL, as each replica sees it.
 @Suite("Every budget in front of Apple")
 struct AppleBudgetConformance {
     private static func scope(_ name: String) -> AppleScope {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
     }
 
-    /// As two replicas have it.
+    /// The budgets of two replicas.
     private func budgets(
         _ implementation: Implementation
     ) async throws -> (one: any AppleBudget, other: any AppleBudget) {

@@ -7,7 +7,8 @@ import Testing
 
 @testable import Console
 
-/// What every list of the console promises to the page and the file that show it, on a database with rows of each.
+/// Every list of the console keeps these promises to the page and the file that show it, on a database with rows of
+/// each.
 @Suite("Every list of the console")
 struct ConsoleListConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -85,7 +86,7 @@ struct ConsoleListConformance {
         }
     }
 
-    /// By what each row is found, wherever its column is.
+    /// The ids by which rows are found, wherever their column is.
     private func ids(_ list: any ConsoleList, _ rows: [ListRow]) throws -> [String] {
         let column = try #require(list.columns.firstIndex { $0.isLink })
         return rows.map { $0.cells[column] }

@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger does with subscriptions, the one in memory and the one in PostgreSQL.
+/// Every ledger of subscriptions keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every ledger of subscriptions")
 struct FollowedSubscriptionsConformance {
     struct Subject: Sendable {
@@ -194,7 +194,7 @@ struct FollowedSubscriptionsConformance {
             ]
             let first = try #require(leased.first)
             let events = try await subject.settle(first, told, at: 40)
-            // Of the other only the renewal's state is new; nobody owns the third.
+            // Only the renewal's state of the other is new; nobody owns the third.
             #expect(Set(events.map(\.subject)) == ["1000", "2000"])
             #expect(try await subject.settle(first, told, at: 40).isEmpty)
             #expect(try await subject.known("1000")?.state == .expired)

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger does with further transactions of a period that is granted: seats that are added to it.
+/// Every ledger treats further transactions of a granted period alike: seats that are added to it.
 @Suite("Every ledger of periods with seats")
 struct GrantedPeriodsConformance {
     private typealias Subject = AnnouncedSubject

@@ -5,15 +5,15 @@ import Testing
 
 @testable import Ledger
 
-/// What every store of holds does where a player who has the purchase's token finds it held for another player.
+/// Every store of holds treats a player alike who has the purchase's token and finds it held for another player.
 extension HeldPurchasesConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
-    /// None, and one that is known by what Apple charged.
+    /// No period, and one that is known by Apple's charge.
     private static let periods: [String?] = [nil, "1"]
     private static let first: PlayerID = "player-1"
     private static let second: PlayerID = "player-2"
 
-    /// Of a period where `charged` is told.
+    /// A purchase, of a period if `charged` is given.
     private static func purchase(_ id: String = "1000", charged: String? = nil) -> StorePurchase {
         let end = Sample.noon.adding(milliseconds: AnnouncedSubject.period)
         var purchase = Sample.purchase(
@@ -24,7 +24,7 @@ extension HeldPurchasesConformance {
         return purchase
     }
 
-    /// As `held ownership_disputed`.
+    /// The outcome in words such as `held ownership_disputed`.
     private func submit(
         _ purchase: StorePurchase, _ player: PlayerID, token: String?, offset: Int64,
         verdict: JudgedPurchase.Verdict = .hold(.retiredProduct), to subject: Subject
@@ -42,7 +42,7 @@ extension HeldPurchasesConformance {
         return [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Of the first player without a token, and of the second player with it.
+    /// Holds it for the first player without a token, and for the second player with it.
     private func hold(_ purchase: StorePurchase, in subject: Subject) async throws {
         #expect(
             try await submit(purchase, Self.first, token: nil, offset: 1, to: subject)

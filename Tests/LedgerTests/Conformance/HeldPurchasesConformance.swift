@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store of holds does, the one in memory and the one in PostgreSQL.
+/// Every store of holds keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of held purchases")
 struct HeldPurchasesConformance {
     struct Subject {
@@ -12,7 +12,7 @@ struct HeldPurchasesConformance {
         let holds: any HeldPurchases
         /// An operator's release of one player's hold, or of all.
         let releasing: (StoreTransactionID, PlayerID?) async throws -> Void
-        /// As if all workers had died long ago.
+        /// Ends all leases, as if all workers had died long ago.
         let endLeases: () async throws -> Void
 
         func release(_ id: StoreTransactionID, of player: PlayerID? = nil) async throws {
@@ -167,7 +167,7 @@ struct HeldPurchasesConformance {
             }
             #expect(try await subject.take().isEmpty)
             #expect(try await subject.holds.hasSuspect(catalogVersion: 1))
-            // Whoever gives it back, and whoever only waits with it, accuses it of nothing.
+            // A worker that gives it back, or only waits with it, accuses it of nothing.
             let released = try #require(try await subject.takeIsolated())
             try await subject.holds.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())

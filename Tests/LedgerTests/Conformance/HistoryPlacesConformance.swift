@@ -4,12 +4,12 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store of places promises to the worker that reads Apple's notification histories.
+/// Every store of places keeps these promises to the worker that reads Apple's notification histories.
 @Suite("Every store of places in notification histories")
 struct HistoryPlacesConformance {
     private struct Subject {
         let places: any HistoryPlaces
-        /// As if the workers that have leases had died long ago.
+        /// Ends all leases, as if their workers had died long ago.
         let endLeases: () async throws -> Void
     }
 

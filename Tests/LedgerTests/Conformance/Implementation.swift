@@ -1,4 +1,4 @@
-/// Which implementation of a protocol a conformance suite runs on.
+/// The implementation of a protocol that a conformance suite runs on.
 enum Implementation: String, CaseIterable, Sendable {
     case inMemory
     case postgres

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger does where a period of a subscription was told by nobody, and is goods also after its end.
+/// Every ledger treats a period of a subscription alike that nobody reported, and that is goods also after its end.
 @Suite("Every ledger of subscriptions with missed periods")
 struct MissedPeriodsConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger does with refunds, the one in memory and the one in PostgreSQL.
+/// Every ledger of refunds keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every refund ledger")
 struct NoticeLedgerConformance {
     struct Subject {
@@ -81,7 +81,7 @@ struct NoticeLedgerConformance {
             #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
             #expect(try await subject.apply(notice("1000", after: 9, refundedAfter: 1)) == ["revoked"])
             #expect(try await subject.apply(notice("1000", isReversal: true, after: 10)) == ["reinstated"])
-            // Of its reversal alone nothing is known before.
+            // Nothing was known before a reversal alone.
             #expect(try await subject.apply(notice("1001", isReversal: true, after: 5)) == ["remembered"])
             #expect(try await subject.apply(notice("1001", after: 9, refundedAfter: 1)) == ["outdated"])
             #expect(try await subject.apply(notice("1001", after: 10, refundedAfter: 2)) == ["outdated"])

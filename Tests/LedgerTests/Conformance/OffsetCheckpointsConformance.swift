@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every keeper of checkpoints does, the one in memory and the one in PostgreSQL.
+/// Every keeper of checkpoints keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every keeper of offset checkpoints")
 struct OffsetCheckpointsConformance {
     private func checkpoints(_ implementation: Implementation) async throws -> any OffsetCheckpoints {

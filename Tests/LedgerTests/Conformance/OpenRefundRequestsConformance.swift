@@ -7,19 +7,19 @@ import Testing
 
 @testable import Ledger
 
-/// What every store of refund requests does, the one in memory and the one in PostgreSQL.
+/// Every store of refund requests keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of refund requests")
 struct OpenRefundRequestsConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let refunds: any NoticeLedger
         let requests: any OpenRefundRequests
-        /// As a notification enters it.
+        /// Enters a request as a notification does.
         let enter: (RefundRequest) async throws -> OutcomeEvent?
         /// Requests that the outbox tells of.
         let told: () async throws -> [OutcomeEvent]
         let acknowledge: () async throws -> Void
-        /// As if all workers had died long ago.
+        /// Ends all leases, as if all workers had died long ago.
         let endLeases: () async throws -> Void
 
         static var now: Timestamp { Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)) }

@@ -4,15 +4,15 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store of deliveries that Apple is to be told of does, the one in memory and the one in PostgreSQL.
+/// Every store of deliveries to report keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of deliveries to tell Apple of")
 struct OwedFinishesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let finishes: any OwedFinishes
-        /// As if all workers had died long ago, and all events were acknowledged.
+        /// Ends all leases, as if all workers had died long ago, and acknowledges all events.
         let endLeases: () async throws -> Void
-        /// As if a week had passed.
+        /// Ages the rows by a week.
         let age: () async throws -> Void
 
         func submit(

@@ -4,14 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every place for parked submissions does, the one in memory and the one in PostgreSQL.
+/// Every place for parked submissions keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of parked submissions")
 struct ParkedSubmissionsConformance {
     struct Subject {
         let store: any ParkedSubmissions
-        /// As if all workers had died long ago.
+        /// Ends all leases, as if all workers had died long ago.
         let endLeases: () async throws -> Void
-        /// As if so much time had passed that all are due, but what an operator decides.
+        /// Makes all rows due, except those that an operator decides.
         let makeDue: () async throws -> Void
 
         func dueOffsets(limit: Int = 10) async throws -> [Int64] {
@@ -162,7 +162,7 @@ struct ParkedSubmissionsConformance {
             #expect(try await subject.store.wakeTroubled(9, of: nil, after: place) == nil)
             let others = try await subject.dueOffsets()
             #expect(Set(first + others) == [1, 2, 3, 4, 5])
-            // From anywhere.
+            // The waking begins anywhere.
             _ = try await subject.store.wakeTroubled(9, of: nil, after: nil)
             #expect(try await subject.dueOffsets().isEmpty)
         }
@@ -181,7 +181,7 @@ struct ParkedSubmissionsConformance {
             }
             #expect(try await subject.dueOffsets().isEmpty)
             #expect(try await subject.store.hasSuspect())
-            // Whoever gives it back, and whoever only waits with it, accuses it of nothing.
+            // A worker that gives it back, or only waits with it, accuses it of nothing.
             let released = try #require(try await subject.takeIsolated())
             try await subject.store.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())

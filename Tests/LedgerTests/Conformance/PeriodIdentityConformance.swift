@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What every ledger does with a paid period that is told under several transactions and originals.
+/// Every ledger treats a paid period alike that has several transactions and originals.
 @Suite("Every ledger of periods with several ids")
 struct PeriodIdentityConformance {
     private typealias Subject = AnnouncedSubject
@@ -107,7 +107,7 @@ struct PeriodIdentityConformance {
             let second = Self.decision(
                 Self.judged("5001", original: "5000", charged: nil), player: "player-2", offset: 2)
             #expect(try await subject.ledger.record(second).reason == .ownedByOtherPlayer)
-            // Of nobody's original that goes on from another: two who bought in one millisecond.
+            // The stranger's original is nobody's and goes on from another: two who bought in one millisecond.
             let stranger = Self.decision(
                 Self.judged("7000", original: "7000", charged: nil), player: "player-2", offset: 3)
             #expect(try await subject.ledger.record(stranger).granted.count == 1)
@@ -233,7 +233,7 @@ struct PeriodIdentityConformance {
             #expect(try await subject.ledger.record(stranger).reason == .ownedByOtherPlayer)
             let own = try await subject.ledger.record(Self.decision(other, offset: 3))
             #expect(own.events.map(\.kind) == [.held] && own.reason == .retiredProduct)
-            // What the rules reject now frees it.
+            // A hold that the rules reject now frees it.
             try await settle("5001", .reject(.cancelled), in: subject)
             let granted = Self.decision(other, player: "player-2", offset: 4)
             #expect(try await subject.ledger.record(granted).granted.count == 1)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What every ledger does with subscriptions of which one period was told under both.
+/// Every ledger treats two subscriptions alike that share one period.
 @Suite("Every ledger of subscriptions that share a period")
 struct PeriodOwnersConformance {
     private static func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {

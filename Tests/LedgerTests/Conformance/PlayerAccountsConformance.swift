@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every store of players' accounts does, the one in memory and the one in PostgreSQL.
+/// Every store of players' accounts keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Every store of players' accounts")
 struct PlayerAccountsConformance {
     private typealias Subject = AnnouncedSubject
@@ -40,7 +40,7 @@ struct PlayerAccountsConformance {
             #expect(try await reason("1000", told: nil, sent: token, player: "player-2", at: 2) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: nil, player: "player-2", at: 3) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: token, player: "player-1", at: 4) == nil)
-            // Whose it is is decided before.
+            // The owner is decided before.
             #expect(
                 try await reason("1000", told: token, sent: token, player: "player-2", at: 5) == .ownedByOtherPlayer)
         }

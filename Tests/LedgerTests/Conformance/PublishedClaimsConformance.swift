@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What published events tell of owners, in memory and in PostgreSQL.
+/// Every keeper reads owners from published events alike, in memory and in PostgreSQL.
 @Suite("Every keeper of published claims")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
@@ -26,7 +26,7 @@ struct PublishedClaimsConformance {
         #expect(try await decide("1000", "player-2", 2).reason == .ownedByOtherPlayer)
         #expect(try await decide("1000", "player-1", 3).granted.map(\.subject) == ["1000"])
         #expect(try await decide("1000", "player-2", 4).reason == .ownedByOtherPlayer)
-        // What is granted stays with whoever has it.
+        // A granted purchase stays with its player.
         #expect(try await decide("1001", "player-1", 5).reason == .ownedByOtherPlayer)
     }
 

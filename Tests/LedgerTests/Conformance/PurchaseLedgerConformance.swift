@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What every ledger does, those in memory and the one in PostgreSQL.
+/// Every ledger keeps these promises, those in memory and the one in PostgreSQL.
 @Suite("Every purchase ledger")
 struct PurchaseLedgerConformance {
     enum Kind: CaseIterable {
@@ -158,7 +158,7 @@ struct PurchaseLedgerConformance {
             let outcomes = try await recordAll(decisions, in: ledger)
             let granted = try #require(outcomes.first?.events)
             #expect(granted.map(\.kind) == [.granted])
-            // Whatever was decided before the grant is refused.
+            // Every submission decided before the grant is refused.
             #expect(outcomes.allSatisfy { $0.events == granted || $0.reason == .accountNotFound })
             let last = Sample.decision(.whole(.noPurchase, []), offset: 30, submission: "same", proof: "same")
             #expect(try await ledger.record(last).events == granted)
@@ -176,7 +176,7 @@ struct PurchaseLedgerConformance {
             let other = try await ledger.record(Sample.decision([following], player: "player-2", offset: 2))
             #expect(other.events.map(\.reason) == [.ownedByOtherPlayer])
             #expect(try await ledger.record(Sample.decision([following], offset: 3)).granted.map(\.subject) == ["2000"])
-            // Of one that is nobody's, whoever brings it.
+            // Anyone may bring one that is nobody's.
             var free = Sample.purchase("3000")
             free.previousOriginalTransactionID = "2999"
             let brought = Sample.judged(free, .autoRenewableSubscription)

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// From when on every ledger has a subscription: a hold is no grant.
+/// Tests from when on every ledger has a subscription: a hold is no grant.
 @Suite("Every ledger of subscriptions that are held")
 struct SubscriptionOwnersConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// What is told of a subscription before there is an owner.
+/// Tests facts about a subscription before there is an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
         "what is told of the renewal before there is an owner is part of the first revision, the newest of it",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// What every outbox does, those in memory and the one in PostgreSQL.
+/// Every outbox keeps these promises, those in memory and the one in PostgreSQL.
 @Suite("Every outbox")
 struct UnpublishedEventsConformance {
     enum Kind: CaseIterable {
@@ -17,9 +17,9 @@ struct UnpublishedEventsConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let outbox: any UnpublishedEvents
-        /// As if a minute had passed since the events were made.
+        /// Ages the events by a minute.
         let age: () async throws -> Void
-        /// As an operator's command leaves its events.
+        /// Leaves events as an operator's command does.
         let handOver: ([NameBasedUUID]) async throws -> Void
 
         func grant(_ ids: Range<Int>, partition: Int32 = 0) async throws -> [OutcomeEvent] {
@@ -88,7 +88,7 @@ struct UnpublishedEventsConformance {
             #expect(first.map(\.event) == Array(events.prefix(3)))
             #expect(try await subject.outbox.orphans(limit: 100).map(\.event) == Array(events.suffix(2)))
             #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
-            // Whoever owns the partition has all of them.
+            // The partition's owner has all of them.
             #expect(try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100).count == 5)
         }
     }
@@ -101,7 +101,7 @@ struct UnpublishedEventsConformance {
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 2).map(\.event) == Array(events[2...3]))
             #expect(try await subject.outbox.handedOver(limit: 100).map(\.event) == Array(events.suffix(1)))
-            // Whoever leased them publishes them: handed over once more, they stay leased.
+            // The leasing worker publishes them: handed over once more, they stay leased.
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 100).isEmpty)
         }

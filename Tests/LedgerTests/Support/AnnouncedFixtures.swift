@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Ledger
 
-/// Purchases that Apple told of, in a store of either kind.
+/// Announced purchases, in a store of either kind.
 struct AnnouncedSubject {
     static let player: PlayerID = "player-1"
     static let token = "1a2b3c4d-0000-4000-8000-000000000001"
@@ -16,14 +16,14 @@ struct AnnouncedSubject {
     let announced: any AnnouncedPurchases
     let accounts: any PlayerAccounts
     let refunds: any NoticeLedger
-    /// As whoever tells of them does.
+    /// Enters purchases as an announcement does.
     let enter: ([AnnouncedPurchase]) async throws -> Void
-    /// As if all had waited for their submissions long enough.
+    /// Ends the wait of all for their submissions.
     let endPatience: () async throws -> Void
     let setGrantsSince: (Timestamp) async throws -> Void
     /// An operator's release.
     let release: (StoreTransactionID) async throws -> Void
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     let endLeases: () async throws -> Void
 
     static func with(
@@ -96,7 +96,7 @@ struct AnnouncedSubject {
             })
     }
 
-    /// In a transaction that locks their claims first, as a notice's does.
+    /// Enters purchases in a transaction that locks their claims first, as a notice's does.
     static func enter(_ purchases: [AnnouncedPurchase], in pool: PostgresPool) async throws {
         let originals = Set(purchases.map(\.purchase.originalTransactionID)).sorted()
         try await pool.run { session in

@@ -11,10 +11,11 @@ final class DatabaseProxy: Sendable {
     private let cuts = Atomic<Int>(0)
     private let answers = Atomic<Int>(0)
 
-    /// How often the server said that it was ready for more: ReadyForQuery ends each round trip, also one of a pipeline.
+    /// The number of times that the server said that it was ready for more: ReadyForQuery ends each round trip, also
+    /// one of a pipeline.
     var roundTrips: Int { answers.load(ordering: .sequentiallyConsistent) }
 
-    /// How many answers were cut off so far.
+    /// The number of answers that were cut off so far.
     var cutCount: Int { cuts.load(ordering: .sequentiallyConsistent) }
 
     init(server: UInt16) throws {

@@ -79,7 +79,7 @@ enum Sample {
     }
 }
 
-/// For tests that do not ask in which history of the database an answer stands.
+/// Helps tests that do not ask in which history of the database an answer stands.
 extension PurchaseLedger {
     func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection { try await recollect(query).value }
     func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
@@ -93,7 +93,7 @@ extension RecordedOutcome {
     }
 
     var granted: [OutcomeEvent] { events.filter { $0.kind == .granted } }
-    /// Of the submission's own event.
+    /// The reason of the submission's own event.
     var reason: Reason? { events.last?.reason }
 }
 

@@ -38,7 +38,7 @@ struct LedgerDatabase: Sendable {
         if isMigrated, !isCopied { try await pool.run { try Schema.migrate($0) } }
     }
 
-    /// On a thread that may block.
+    /// Creates a database on a thread that may block.
     private static func create(
         _ name: String, of template: String = emptyTemplate, on server: EmbeddedPostgres? = nil
     ) async throws -> String {

@@ -8,7 +8,7 @@ import Testing
 struct LedgerStatement: Sendable {
     /// The file's, without `.sql`; that of a statement in Swift is its beginning.
     let name: String
-    /// Of `Sources/Ledger`, where its Swift is.
+    /// The folder of `Sources/Ledger` that has its Swift.
     let folder: String
     let sql: String
 
@@ -32,7 +32,7 @@ struct LedgerStatement: Sendable {
         }
     }
 
-    /// Those that stand in the Swift that runs them.
+    /// The statements that stand in the Swift that runs them.
     static func inSwift() throws -> [LedgerStatement] {
         let literal = try Regex(#"PostgresStatement\(\s*(?:"""\s*([^"]+?)\s*"""|"((?:[^"\\]|\\.)*)")\s*\)"#)
         return try sources(endingWith: ".swift").flatMap { path, text in

@@ -38,8 +38,8 @@ extension LedgerDatabase {
         try await run(try OlderSchema(name: name).script())
     }
 
-    /// What PostgreSQL knows of the schema, one line for each table, column, constraint, index, trigger, function, type and comment.
-    /// The days of outcomes and what the first versions had parked are left out.
+    /// PostgreSQL's view of the schema, one line for each table, column, constraint, index, trigger, function, type and
+    /// comment. The days of outcomes and what the first versions had parked are left out.
     func catalog() async throws -> Set<String> {
         try await pool.run { session in
             let rows = try session.execute(PostgresStatement(Self.describing))

@@ -50,7 +50,7 @@ extension LedgerDatabase {
         """
 }
 
-/// What a program told, line by line.
+/// Collects a program's output, line by line.
 final class ToldLines: Sendable {
     private let state = Mutex<[String]>([])
     private let stream = AsyncStream<String>.makeStream()

@@ -15,7 +15,7 @@ extension Sample {
     }
 }
 
-/// With a database of its own and a store of parked submissions, which is closed afterwards.
+/// Runs with a database of its own and a store of parked submissions, which is closed afterwards.
 ///
 /// - Parameter hasSecondWriter: false where both may not count at once, as they do when the first is slow.
 func withParking(

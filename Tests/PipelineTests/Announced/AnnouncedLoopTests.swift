@@ -15,10 +15,10 @@ struct AnnouncedLoopTests {
 
         struct Content {
             var due: [LeasedAnnouncement] = []
-            /// What comes of looking for suspects, the first next.
+            /// The results of looks for suspects, the first next.
             var suspects: [Suspect] = []
             var delivered: [[Identifier]] = []
-            /// What cannot be read of each, as it was delivered.
+            /// The unreadable facts of each, as it was delivered.
             var unreadable: [[String]] = []
             var forgiven: [[Identifier]] = []
             var refusesDeliveries = false
@@ -136,7 +136,7 @@ struct AnnouncedLoopTests {
         ]
         let (store, _) = try await run(content, until: "one more delivery") { bench in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
-            // Of the two one is told, and Apple fails at the other.
+            // One of the two is answered, and Apple fails at the other.
             bench.queries.fail(.transaction, .trouble(.init(.timeout)))
             for id in ["2", "3"] as [Identifier] {
                 bench.queries.register(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What every `BatchedTopicWorker` promises to the loop that gives it batches.
+/// Every `BatchedTopicWorker` keeps these promises to the loop that gives it batches.
 @Suite("Every worker of a topic that is taken in batches")
 struct BatchedTopicWorkerConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -85,7 +85,7 @@ struct BatchedTopicWorkerConformance {
                 catalog: { Sample.catalog }, publisher: publisher, ledger: ledger,
                 queries: InMemoryStoreQueries(), metrics: metrics, logger: Self.logger)
             return subject(worker, "refund") {
-                // It was taken once: another of the same says so.
+                // The notification was taken once: another of the same says so.
                 guard case .taken(let notice) = Self.refund.verdict(under: Sample.catalog, from: .notification) else {
                     return false
                 }

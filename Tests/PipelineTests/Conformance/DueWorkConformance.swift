@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What every `DueWork` promises to the loop that does it.
+/// Every `DueWork` keeps these promises to the loop that does it.
 @Suite("Every table of work that comes due")
 struct DueWorkConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What every `LeaseSource` promises to the loop that leases from it.
+/// Every `LeaseSource` keeps these promises to the loop that leases from it.
 @Suite("Every source of leases")
 struct LeaseSourceConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -71,7 +71,7 @@ struct LeaseSourceConformance {
             for item in try await source.leaseDue(limit: 5).groups.joined() {
                 try await leases.bench.worker.work(on: item)
                 try await source.end(item)
-                // Whoever is told twice does no harm.
+                // A second end does no harm.
                 try await source.end(item)
             }
             leases.endLeases()

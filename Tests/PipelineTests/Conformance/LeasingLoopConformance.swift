@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-/// What every `LeasingLoop` promises to whoever starts and stops it.
+/// Every `LeasingLoop` keeps these promises to the code that starts and stops it.
 @Suite("Every loop that leases")
 struct LeasingLoopConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -14,7 +14,7 @@ struct LeasingLoopConformance {
         case dueWork
         case announced
 
-        /// What a try waits for may last: it is cut when the process stops.
+        /// A try's wait may last: it is cut when the process stops.
         static let asking = [leases, dueWork]
     }
 
@@ -23,9 +23,9 @@ struct LeasingLoopConformance {
         let loop: any LeasingLoop
         /// Tries that began.
         let tries: () -> Int
-        /// What the store still has, once no lease holds it back any more.
+        /// The store's remaining rows, once no lease holds them back any more.
         let remaining: () async throws -> Int
-        /// What the store has that is due now, whoever had it leased.
+        /// The store's due rows, whoever had them leased.
         let due: () async throws -> Int
     }
 

@@ -41,7 +41,7 @@ struct DueWorkLoopTests {
             try await table.until("all that can be are done") { $0.done.count == 15 }
             #expect(table.now.leases.count == 20)
         }
-        // It was cut as the process stopped, and is due again; those that failed keep their leases.
+        // The first was cut as the process stopped, and is due again; those that failed keep their leases.
         #expect(table.now.released == [1])
     }
 

@@ -60,7 +60,7 @@ struct DurableOffsetsTests {
         checkpoints.holdWrites(true)
         try await bench.submit("c", player: "c", partition: 0)
         try await bench.changes.until("the write is held") { checkpoints.heldWrites == 1 }
-        // Of the partition that made no progress: the stop begins by that.
+        // The departure is of the partition that made no progress: the stop begins with it.
         let departures = checkpoints.departures(from: 1)
         let stopping = Task { try await second.stop() }
         try await bench.changes.until("the stop began") { checkpoints.departures(from: 1) == departures + 1 }
@@ -110,7 +110,7 @@ struct DurableOffsetsTests {
         try await bench.untilAnswered("b", count: 2)
         #expect(bench.answers("b").allSatisfy { $0.hasPrefix("rejected") })
         #expect(try await checkpoints.lostClaims() == nil)
-        // To its owner it is granted again.
+        // The owner is granted it again.
         try await bench.submit("s", player: "a", partition: 0)
         try await bench.untilAnswered("a", count: 2)
         #expect(bench.answers("a") == ["granted s", "granted s"])

@@ -18,7 +18,7 @@ struct RefusedReadingTests {
         bench.cluster.pushRequestErrors(
             apiKey: Self.fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        // It is told in the log as soon as health has it.
+        // The log names it as soon as health has it.
         try await bench.changes.until("the worker is not ready, and says why") {
             running.health.unmet.contains("Kafka does not allow reading topic \(Sample.submissions)")
         }

@@ -46,7 +46,7 @@ struct TakeoverTests {
         bench.verifier.release("late")
         try await stopping.value
         #expect(bench.answers("late") == ["granted late"])
-        // Those that the last owner left are counted by who published them.
+        // The last owner's events are counted by the publisher.
         #expect(first.metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "").value == 17)
         let committed = try await bench.committed()
         #expect(committed[0] == 1)

@@ -107,7 +107,7 @@ struct UnreadableBatchTests {
         _ = try await producer.send(record)
         try await blocking { producer.close() }
         let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
-        // At once: each takes ten seconds and more.
+        // The tests run side by side: each takes ten seconds and more.
         func examine(_ offset: Int64) async throws -> BatchProbe.Finding {
             try await blocking { try probe.examine(partition, at: offset) }
         }

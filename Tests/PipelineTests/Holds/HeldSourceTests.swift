@@ -142,7 +142,7 @@ struct HeldSourceTests {
             bench.apple.answer(ParkingBench.genuine)
             bench.apple.onAsk { [slots = bench.parking.slots] request in
                 guard request.receipt == ParkingBench.receipt("suspect") else { return }
-                // As the other source does whenever something is due.
+                // The other source does the same whenever something is due.
                 let mayLease = slots.beginLeasing()
                 if mayLease { slots.endLeasing() }
                 beside.update { $0.append(slots.leased + (mayLease ? 100 : 0)) }

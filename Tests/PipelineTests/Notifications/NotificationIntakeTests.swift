@@ -191,7 +191,7 @@ struct NotificationIntakeTests {
                 }
             }
         }
-        // What is behind them in the one partition tells that nothing else is before it.
+        // The later record of the one partition shows that nothing else is before it.
         #expect(await take("purchase", intake) == .taken)
         try await changes.until("the last is in the topic") {
             collector.all(Self.topic).contains { $0.value == Array("purchase".utf8) }

@@ -35,7 +35,7 @@ struct UnreadRefundTests {
         return Catalog(version: 1, apps: [app])
     }
 
-    /// What a worker makes of it: whether the ledger has the refund, and the details of its dead letters.
+    /// The worker's result: whether the ledger has the refund, and the details of its dead letters.
     private func outcome(_ queries: InMemoryStoreQueries, withAPI: Bool) async throws -> (isTaken: Bool, letters: Int) {
         let cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
         let changes = ChangeSignal()
@@ -55,7 +55,7 @@ struct UnreadRefundTests {
             topicPartition: TopicPartition(topic: Self.topic, partition: 0), offset: 1,
             timestampMilliseconds: 1_795_168_000_000, key: nil, value: Array("refund".utf8))
         _ = try await worker.work(on: [record])
-        // It is known by now where it was taken.
+        // The refund is known by now where it was taken.
         let received = ReceivedNotice(
             StoreNotice(
                 RefundNotice(

@@ -193,7 +193,7 @@ struct FurtherQuestionTests {
             bench.queries.register(Self.told(Self.purchase("1")))
             for number in 0..<(20 * PipelineLimits.historyPages + 1) {
                 var other = Self.purchase(StoreTransactionID("2\(number)"), "gems")
-                // None of these counts for the submission.
+                // No change of these counts for the submission.
                 other.ownership = .familyShared
                 other.purchasedAt = WallClock.now.adding(milliseconds: -Self.hour)
                 bench.queries.register(Self.told(other))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// For an app with a shared secret and no credentials for the App Store Server API.
+/// Tests an app with a shared secret and no credentials for the App Store Server API.
 @Suite("Grace that the ledger knows of notifications")
 struct GraceTests {
     private static let day: Int64 = 86_400_000
@@ -19,7 +19,7 @@ struct GraceTests {
         return app
     }
 
-    /// Over since yesterday.
+    /// The period has been over since yesterday.
     private static var period: StorePurchase {
         var period = StorePurchase(
             transactionID: "1001", originalTransactionID: "1000", productID: "monthly",
@@ -29,7 +29,7 @@ struct GraceTests {
         return period
     }
 
-    /// Told before the period's end, as Apple tells that a renewal failed.
+    /// The state from before the period's end, as Apple reports that a renewal failed.
     private static func subscription(_ period: StorePurchase, graceDays: Int64?) -> Subscription {
         var fact = SubscriptionFact(
             originalTransactionID: "1000", bundleID: ParkingBench.bundle, environment: .production,

@@ -13,7 +13,7 @@ extension ParkingBench {
             var putBack: [Double] = []
             var released = 0
             var settled: [HoldDecision.Settled] = []
-            /// What comes of looking for suspects, the first next.
+            /// The results of looks for suspects, the first next.
             var suspects: [Suspect] = []
             var forgiven: [StoreTransactionID] = []
             /// Calls of `keepHeld` that are left to fail.

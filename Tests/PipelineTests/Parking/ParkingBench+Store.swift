@@ -30,9 +30,9 @@ extension ParkingBench {
             var woken: [BundleID] = []
             var wokenReasons: [[ParkingReason]] = []
             var limits: [Int] = []
-            /// What comes of looking for suspects, the first next.
+            /// The results of looks for suspects, the first next.
             var suspects: [Suspect] = []
-            /// Since their leases, which accuse.
+            /// The accusations since their leases.
             var accusations: [Accused] = []
             var refusesEnds = false
             /// The player has as many parked as one may have.

@@ -15,7 +15,7 @@ final class ParkingBench: Sendable {
 
     /// Raised by all that follow.
     let changes: ChangeSignal
-    /// In trouble with every proof, unless told otherwise.
+    /// Apple has trouble with every proof, unless told otherwise.
     let apple: ScriptedVerifier
     let ledger: Ledger
     let subscriptions: InMemoryLedger
@@ -79,7 +79,7 @@ final class ParkingBench: Sendable {
             metrics: PipelineMetrics(metrics), logger: logger)
     }
 
-    /// Of the parked submissions.
+    /// Makes the loop of parked submissions.
     func leaseLoop() -> DueWorkLoop<ParkedSource> { loop(parkedSource()) }
 
     func holdLoop() -> DueWorkLoop<HeldSource> { loop(heldSource()) }
@@ -134,7 +134,7 @@ final class ParkingBench: Sendable {
             at: Self.position(offset), decoded: .submission(submission))
     }
 
-    /// As the consumer's loop does it.
+    /// Works as the consumer's loop does.
     func work(on item: SubmissionInHand) async throws {
         defer { if let ticket = item.ticket { worker.lanes.leave(ticket) } }
         try await worker.work(on: item)
@@ -182,7 +182,7 @@ extension ParkingBench {
         var decisions: [PendingDecision] { state.read(\.decisions) }
         func recollect(_ recollection: Recollection) { state.update { $0.recollection = recollection } }
 
-        /// It has these transactions.
+        /// Makes the ledger have these transactions.
         func know(_ transactions: StoreTransactionID...) { state.update { $0.known.formUnion(transactions) } }
 
         func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-// What becomes of the rows of parked submissions: leased when due, woken when an app's credentials work again.
+// Tests the rows of parked submissions: leased when due, woken when an app's credentials work again.
 extension ParkingTests {
     @Test("what comes due is asked for once for each proof, decided or put back, and its row goes")
     func due() async throws {
@@ -74,7 +74,7 @@ extension ParkingTests {
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
-            // It waits for the ledger, for Apple, for the ledger, and for Kafka; between them it is at work.
+            // The record waits for the ledger, for Apple, for the ledger, and for Kafka; between them it is at work.
             #expect(accusedWhenAsked.value == [false])
             let accusations = bench.store.content.accusations
             #expect(accusations.count >= 8 && accusations.allSatisfy { $0.offset == 1 })

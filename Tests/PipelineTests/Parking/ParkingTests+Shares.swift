@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-/// Who has how much of the window, and what ends a wait.
+/// Tests the shares of the window, and the ends of waits.
 extension ParkingTests {
     @Test("bytes count as places do: what retries holds half of them at most")
     func retryShareInBytes() {
@@ -32,7 +32,7 @@ extension ParkingTests {
                 }
             }
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-1", bytes: 0) }
-            // Behind a first try.
+            // The four wait behind a first try.
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-2", bytes: 0) }
             #expect(bench.parking.slots.held.records == 0)
             #expect(!isParked())
@@ -41,7 +41,7 @@ extension ParkingTests {
             #expect(!isParked(), "its second failure may be a passing fault")
             #expect(isParked())
             #expect(bench.parking.slots.held.records == 5)
-            // What has its verdict retries no more, while it is recorded.
+            // A submission with a verdict retries no more, while it is recorded.
             retries.end()
             #expect(bench.parking.slots.held.records == 0)
         }

@@ -196,7 +196,7 @@ struct ParkingTests {
             bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
             #expect(bench.store.content.parked.count == 1)
-            // Its place is free again.
+            // The place is free again.
             #expect(bench.parking.slots.beginRetrying())
         }
     }

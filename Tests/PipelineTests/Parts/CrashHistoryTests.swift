@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Crash history")
 struct CrashHistoryTests {
-    /// What the next owner finds, and makes of it.
+    /// The history that the next owner finds, with its own start.
     private func next(_ history: CrashHistory, departures: Int64? = nil) -> CrashHistory {
         var next = CrashHistory(metadata: history.metadata)
         next.begin(departures: departures)
@@ -101,7 +101,7 @@ struct CrashHistoryTests {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
         history.isolate(57)
-        // It leaves, the database counts it, Kafka keeps what was told before.
+        // The owner leaves, the database counts it, Kafka keeps the earlier word.
         let after = next(history, departures: 5)
         #expect(after.suspect?.deaths == 0 && after.suspect?.isAtWork == false)
         #expect(after.starts == history.starts && after.remaining == history.remaining)
@@ -109,7 +109,7 @@ struct CrashHistoryTests {
         var named = after
         named.isolate(57)
         #expect(next(named, departures: 5).suspect?.deaths == 1)
-        // What Kafka and the database both know is not counted twice.
+        // A departure that Kafka and the database both know is not counted twice.
         var left = next(named, departures: 5)
         left.leave(departures: 6)
         #expect(next(left, departures: 6).starts == left.starts + 1)

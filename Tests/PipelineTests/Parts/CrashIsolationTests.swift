@@ -116,7 +116,7 @@ struct CrashIsolationTests {
             #expect(told?.partition == first)
             let suspect = CrashHistory(metadata: told?.metadata ?? "").suspect
             #expect(suspect?.offset == 5 && suspect?.isAtWork == isAtWork)
-            // Until Kafka has it, what it was told before counts.
+            // The earlier word counts until Kafka has the new one.
             #expect(isolation.hasSuspectAtWork != isAtWork)
             isolation.suspectIs(atWork: isAtWork)
             #expect(isolation.hasSuspectAtWork == isAtWork && isolation.hasWaitingSuspect != isAtWork)
@@ -179,7 +179,7 @@ struct CrashIsolationTests {
         #expect(done == nil && decided.history(of: first)?.suspect == nil)
         let died = isolation.prepared(first, departures: 4, decidedBefore: 7)
         #expect(died?.offset == 7 && died?.deaths == 2)
-        // It may be asked again, and counts nothing twice.
+        // The isolation may be asked again, and counts nothing twice.
         #expect(isolation.prepared(first, departures: 4, decidedBefore: 7)?.deaths == 2)
     }
 }

@@ -16,7 +16,7 @@ struct CrashSimulation {
         let offset: Int64
     }
 
-    /// What outlives a process.
+    /// The state that outlives a process.
     private struct Stored {
         var committed: CommitMark?
         var row: OffsetCheckpoint?
@@ -44,7 +44,7 @@ struct CrashSimulation {
     private(set) var deadLetters: Set<Place> = []
     /// Deaths with Kafka holding that one record was at work.
     private var isolatedDeaths: [Place: Int] = [:]
-    /// Of the poison in each partition, since Kafka last heard of progress there.
+    /// The deaths of the poison in each partition, since Kafka last heard of progress there.
     private var fruitlessDeaths: [TopicPartition: Int] = [:]
 
     init(seed: UInt64) {
@@ -272,7 +272,7 @@ struct CrashSimulation {
         }
     }
 
-    /// In order: the database always hears of it, Kafka not always.
+    /// Leaves in order: the database always hears of it, Kafka not always.
     private mutating func leave() {
         for partition in partitions {
             stored[partition]?.departures += 1

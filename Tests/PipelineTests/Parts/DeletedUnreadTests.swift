@@ -16,7 +16,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
         // Markers before what was deleted.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [12], earliest: -1) == 12...49)
-        // Of an earlier gap, and of a later one.
+        // The resets are of an earlier gap, and of a later one.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [9], earliest: -1) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
@@ -28,7 +28,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 10) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 0) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: nil) == nil)
-        // It was fetched before the log was cut off.
+        // The record was fetched before the log was cut off.
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 30) == nil)
     }
 

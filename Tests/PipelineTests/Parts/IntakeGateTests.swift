@@ -30,7 +30,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 1) == .wait)
         #expect(gate.turn(now: 1.9) == .wait)
         #expect(gate.turn(now: 2) == .pause)
-        // Where it could not be paused.
+        // The partition could not be paused.
         #expect(gate.turn(now: 2.1) == .pause)
         #expect(gate.pausable == [first])
         gate.paused([first])
@@ -104,7 +104,7 @@ struct IntakeGateTests {
             #expect(gate.admitPending(of: first, .unlimited).isEmpty)
             gate.fulfil(order[1], of: first)
             #expect(gate.firstPending(of: first) == 0)
-            // Behind what waits, so that the order stays.
+            // The record goes behind waiting ones, so that the order stays.
             let taken = gate.take(record(2), .unlimited)
             #expect(taken == .pending)
             #expect(gate.admitPending(of: first, .unlimited).map(\.offset) == [0, 1, 2])

@@ -151,7 +151,7 @@ struct IntakeSimulation {
         for partition in names where partitions[partition]?.isClosed == true { replace(partition) }
     }
 
-    /// It goes and comes again with other records; what is in flight of it keeps its places until it ends.
+    /// The partition goes and comes again with other records; records in flight keep their places until they end.
     private mutating func replace(_ partition: TopicPartition) {
         gate.forget(partition)
         assign(partition.partition)

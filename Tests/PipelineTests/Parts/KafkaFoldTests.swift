@@ -20,7 +20,7 @@ struct KafkaFoldTests {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
         #expect(fold.hear(fail("refused"), from: 1, now: 100) == [.trouble(refused, secondsSince: 0)])
-        // Its echo as an event, another client's, and a repetition.
+        // The echo as an event, another client's, and a repetition are left out.
         let event = KafkaLogLine(
             level: 3, facility: "ERROR", message: "_TRANSPORT (-195): plaintext://b:1/bootstrap: refused", code: -195)
         let down = KafkaLogLine(

@@ -136,7 +136,7 @@ struct PartitionProgressTests {
         #expect(result10 == nil)
         var elsewhere = progress
         #expect(try checkpoint(&elsewhere, in: Self.second) == .otherHistory)
-        // It was written: the row is our own.
+        // The row was written: it is our own.
         let (again, _) = try begun(&progress)
         let found = CheckpointResult(history: Self.first, refused: [0: lost.new])
         let result11 = progress.endCheckpoint(again, partition: 0, found)

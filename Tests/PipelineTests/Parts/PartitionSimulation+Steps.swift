@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Pipeline
 
-// What may happen to the partition, one step at a time: its owner's work, then its database's troubles.
+// Takes the partition's possible steps one at a time: its owner's work, then its database's troubles.
 extension PartitionSimulation {
     mutating func fetch() {
         guard owner.progress.isRowKnown, owner.next < log.count, !owner.gate.isFull else { return askLate() }
@@ -47,7 +47,7 @@ extension PartitionSimulation {
         return index
     }
 
-    /// What a statement does that comes by the pool: which of its sessions runs it is chance.
+    /// Runs a statement by the pool: which of its sessions runs it is chance.
     private mutating func onSomeSession<Value>(_ body: (inout Database) -> Value) -> Value {
         guard var former = formerPrimary, random.chance(50) else { return body(&primary) }
         defer { formerPrimary = former }
@@ -69,7 +69,7 @@ extension PartitionSimulation {
             work.item.position.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
     }
 
-    /// It is written or not, and the owner hears of it or not.
+    /// The checkpoint is written or not, and the owner hears of it or not.
     mutating func endCheckpoint(isTroubled: Bool) {
         guard let (write, decidedIn) = owner.checkpoint else { return }
         owner.checkpoint = nil
@@ -132,7 +132,7 @@ extension PartitionSimulation {
         assign()
     }
 
-    /// To the next owner, which begins at the lower of what Kafka and the database say.
+    /// Assigns the partition to the next owner, which begins at the lower of Kafka's and the database's offsets.
     mutating func assign(lowerStart: Int64? = nil) {
         assignments += 1
         let row: OffsetCheckpoint?? = random.chance(20) ? nil : .some(onSomeSession { $0.row })

@@ -40,11 +40,11 @@ struct PartitionSimulation {
         let lanes = PlayerLanes()
         var gate: IntakeGate
         var works: [Work] = []
-        /// Of the next record to be fetched.
+        /// The offset of the next record to be fetched.
         var next: Int
         var checkpoint: (write: CheckpointWrite, decidedIn: DatabaseHistory?)?
         var commitUnderWay: CommitMark?
-        /// Its records were told to give up: what is not in the database yet never will be by it.
+        /// The records were told to give up: decisions that are not in the database yet never will be by it.
         var isLeaving = false
     }
 
@@ -58,9 +58,9 @@ struct PartitionSimulation {
     var zombie: Owner?
     var assignments: UInt64 = 1
     var committed: Int64?
-    /// Where new sessions go.
+    /// The database of new sessions.
     var primary = Database(history: DatabaseHistory("0"))
-    /// Where sessions from before a fail-over still lead.
+    /// The database of sessions from before a fail-over.
     var formerPrimary: Database?
     var backups: [Database] = []
     var histories = 0
@@ -148,7 +148,7 @@ struct PartitionSimulation {
         default:
             guard var other = zombie, let index = decide(other) else { return }
             other.works[index].isDecided = true
-            // It goes on to its player's next.
+            // The turn goes on to its player's next.
             if let ticket = other.works[index].item.ticket { other.lanes.leave(ticket) }
             zombie = other
         }

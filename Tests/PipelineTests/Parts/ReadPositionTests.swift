@@ -37,7 +37,7 @@ struct ReadPositionTests {
         owner.read.ended(at: 11)
         #expect(owner.reached == 11)
         #expect(owner.progress.position == 10 && owner.progress.committable == 10)
-        // What came in the same batch as the end, and is not done.
+        // These records came in the same batch as the end, and are not done.
         owner.read.came(to: 13)
         owner.read.ended(at: 14)
         #expect(owner.reached == 10)

@@ -82,7 +82,7 @@ struct SharedAnswersTests {
     @Test("one who comes to wait only when another asks takes nobody's place, and nobody takes its")
     func late() {
         var followers = AnswerFollowers<String>()
-        /// Whoever gets no ticket asks.
+        /// A task without a ticket asks.
         func enter() -> UInt64? { followers.enter(key) }
         func wait(_ name: String, _ ticket: UInt64?) -> Bool {
             ticket.map { followers.wait(name, for: key, ticket: $0) } ?? false

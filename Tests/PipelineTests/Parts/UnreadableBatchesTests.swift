@@ -22,7 +22,7 @@ struct UnreadableBatchesTests {
         #expect(batches.failed(place(8), next: 9) == nil)
         #expect(batches.failed(place(7), next: 9) == nil)
         #expect(batches.failed(place(7), next: 9) == nil)
-        // From where it was to be read on, which may be within the batch.
+        // The offset at which reading was to go on, which may be within the batch.
         let suspicion = UnreadableBatches.Suspicion(partition: partition, offset: 9)
         #expect(batches.failed(place(7), next: 9) == suspicion)
         // One at a time.

@@ -60,7 +60,7 @@ struct SubscriptionQuestionTests {
                 signedAt: start.adding(milliseconds: toldDay * Self.day)))
     }
 
-    /// Of the first period.
+    /// A lease of the first period.
     private static func leased(receipt: String? = nil) -> LeasedSubscription {
         var fact = SubscriptionFact(
             originalTransactionID: "1000", bundleID: bundle, environment: .production, productID: "monthly",

@@ -35,7 +35,7 @@ struct DueWorkBench: Sendable {
     let unwanted: AnyDueWork
     /// Whether tries end without a result.
     let setTrouble: @Sendable (Bool) -> Void
-    /// As if all workers had died long ago, and an hour had passed.
+    /// Ends all leases an hour later, as if all workers had died long ago.
     let endLeases: @Sendable () -> Void
 
     private static let ids: [StoreTransactionID] = ["1000", "1001", "1002"]

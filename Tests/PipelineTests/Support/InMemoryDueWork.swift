@@ -84,7 +84,7 @@ final class InMemoryDueWork: DueWork {
         }
     }
 
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     func endLeases() {
         content.update { content in
             content.due += Set(content.leases).subtracting(content.done).subtracting(content.due).sorted()

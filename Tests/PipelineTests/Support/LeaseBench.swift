@@ -13,7 +13,7 @@ struct LeaseBench: Sendable {
     let enter: @Sendable (Int) async throws -> Void
     /// Two that one answer of Apple's serves.
     let enterTogether: @Sendable (Int, Int) async throws -> Void
-    /// As if all workers had died long ago.
+    /// Ends all leases, as if all workers had died long ago.
     let endLeases: @Sendable () -> Void
 
     static func parked() throws -> LeaseBench {

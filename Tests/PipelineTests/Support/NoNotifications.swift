@@ -21,7 +21,7 @@ enum NoNotifications {
             topic: topic, consumerProperties: try consumer(), parser: ScriptedNotifications(), notices: notices)
     }
 
-    /// Of which none comes either.
+    /// Makes a topic of accounts without records.
     static func accounts(_ accounts: any PlayerAccounts) throws -> PlayerAccountSource {
         PlayerAccountSource(topic: accountsTopic, consumerProperties: try consumer(), accounts: accounts)
     }
@@ -30,7 +30,7 @@ enum NoNotifications {
         ConsumptionSource(topic: consumptionTopic, consumerProperties: try consumer())
     }
 
-    /// Of a group of its own.
+    /// The properties of a consumer with a group of its own.
     private static func consumer() throws -> KafkaProperties {
         var properties = PipelineBench.properties(try cluster.get())
         let group = groups.add(1, ordering: .relaxed).newValue

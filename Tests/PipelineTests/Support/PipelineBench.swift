@@ -149,7 +149,7 @@ final class PipelineBench: Sendable {
         }
     }
 
-    /// What the group has committed.
+    /// The offsets that the group has committed.
     func committed() async throws -> [Int32: Int64] {
         let properties = Self.settings(cluster).consumerProperties
         return try await blocking {

@@ -52,7 +52,7 @@ struct RawBatch {
         add(Int32(bytes.count))
         request += bytes
         let answer = try exchange(request, with: bootstrapServers)
-        // Behind the correlation id, one topic, its name, one partition and its number: the error.
+        // The error is behind the correlation id, one topic, its name, one partition and its number.
         let place = 4 + 4 + 2 + partition.topic.utf8.count + 4 + 4
         guard answer.count > place + 1, answer[place] == 0, answer[place + 1] == 0 else {
             throw Refused(answer: answer)

@@ -89,7 +89,7 @@ enum Sample {
 }
 
 extension KafkaError {
-    /// As a broker would answer; only `code` is looked at.
+    /// A broker's error; only `code` matters.
     static func sample(_ code: Int32) -> KafkaError {
         KafkaError(code: code, name: "sample", message: "", isFatal: false, isRetriable: true)
     }

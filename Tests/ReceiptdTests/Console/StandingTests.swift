@@ -73,7 +73,7 @@ struct StandingTests {
         let stored =
             #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch","detail":"Send <it>."}"#
         #expect(try first(section("outcomes", stored)).sentence.contains("Send &lt;it&gt;."))
-        // Of an earlier version.
+        // The row is of an earlier version.
         let bare = #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch"}"#
         #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }
