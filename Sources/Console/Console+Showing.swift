@@ -122,11 +122,11 @@ extension Console {
         guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         guard let page = Self.page(request) else { return Self.noPage(list.title, session) }
         let count = try await list.count(filter)
-        let rows = try await list.rows(filter, limit: page * ListLimits.page)
+        let rows = try await list.rows(filter, limit: ListLimits.page, skipping: (page - 1) * ListLimits.page)
         return ConsoleAnswer(
             body: ListPage(
-                list: list, filter: filter, count: count, rows: Array(rows.dropFirst((page - 1) * ListLimits.page)),
-                page: page, kinds: try await ListedKinds.of(list.table, in: pool), session: session
+                list: list, filter: filter, count: count, rows: rows, page: page,
+                kinds: try await ListedKinds.of(list.table, in: pool), session: session
             ).html)
     }
 

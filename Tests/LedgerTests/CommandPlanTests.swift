@@ -18,8 +18,8 @@ struct CommandPlanTests {
         ("find_told_announced", "int4, int8", "30, 20000"),
         ("count_unclaimed", "text, text, text, text, timestamptz", "NULL, 'b7', NULL, 'gold', now()"),
         (
-            "list_unclaimed", "int8, text, text, text, text, timestamptz, int8",
-            "100, NULL, 'b7', NULL, 'gold', now(), 5"
+            "list_unclaimed", "int8, int8, text, text, text, text, timestamptz, int8",
+            "100, 0, NULL, 'b7', NULL, 'gold', now(), 5"
         ),
         ("list_unclaimed_kinds", "", ""),
         (
@@ -41,15 +41,15 @@ struct CommandPlanTests {
         ),
         ("count_holds", "text, text, text, text, text, timestamptz", "NULL, 'b7', NULL, 'p-7', 'gold', now()"),
         (
-            "list_holds", "int8, text, text, text, text, text, timestamptz",
-            "100, NULL, NULL, 'unknown_product', 'p-7', 'gold', now()"
+            "list_holds", "int8, int8, text, text, text, text, text, timestamptz",
+            "100, 0, NULL, NULL, 'unknown_product', 'p-7', 'gold', now()"
         ),
         (
             "list_holds_page", "timestamptz, text, text, int8, text, text, text, text, text, timestamptz",
             "'-infinity', '', '', 200, NULL, 'b7', 'unknown_product', 'p-7', 'gold', now()"
         ),
         ("count_parked", "text, text, text, text, timestamptz", "NULL, NULL, 'doubt', 'p-7', now()"),
-        ("list_parked", "int8, text, text, text, text, timestamptz", "100, NULL, 'b7', NULL, 'p-7', now()"),
+        ("list_parked", "int8, int8, text, text, text, text, timestamptz", "100, 0, NULL, 'b7', NULL, 'p-7', now()"),
         ("find_parked", "text, text, text, timestamptz, int8", "'b7', NULL, 'p-7', now(), 10"),
         (
             "lease_chosen_parked", "float8, int8, text, text, text, text, timestamptz, uuid[]",
@@ -60,7 +60,7 @@ struct CommandPlanTests {
             "'{b1,b2,b3}', '{5,5,5}', 60, 10"
         ),
         ("find_subscriptions", "text[]", "'{t-7,t-8}'"),
-        ("list_subscriptions", "int8, text, text", "100, 'b7', 'active'"),
+        ("list_subscriptions", "int8, int8, text, text", "100, 0, 'b7', 'active'"),
         ("inspect_subscriptions", "text, text[], int8, int8", "'p-7', '{t-8}', 100, 0"),
         ("lease_chosen_subscription", "text, float8", "'t-7', 60"),
         ("release_hold", "text, text, text", "'ann', 't-7', NULL"),
@@ -70,8 +70,8 @@ struct CommandPlanTests {
         ),
         ("list_refund_kinds", "int8", "20000"),
         (
-            "list_refunds", "int8, text, text, text, text, timestamptz",
-            "100, 'b7', NULL, NULL, NULL, now() - interval '1 day'"
+            "list_refunds", "int8, int8, text, text, text, text, timestamptz",
+            "100, 0, 'b7', NULL, NULL, NULL, now() - interval '1 day'"
         ),
     ]
 

@@ -47,12 +47,17 @@ protocol ConsoleList: Sendable {
 
     /// Some stop counting somewhere.
     func count(_ filter: ListFilter) async throws -> ListCount
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow]
+    /// - Parameter skipping: rows in front that are left out.
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow]
     /// The filter of a row by its id, which is neither empty nor longer than a search's; nil where no row can have that id.
     func row(_ id: String) -> ListFilter?
 }
 
 extension ConsoleList {
+    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
+        try await rows(filter, limit: limit, skipping: 0)
+    }
+
     func row(_ id: String) -> ListFilter? { TransactionIDText.isSound(id) ? ListFilter(id: id) : nil }
 }
 

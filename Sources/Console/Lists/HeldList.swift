@@ -28,8 +28,8 @@ struct HeldList: ConsoleList {
         return ListCount(rows: count.all, note: count.released > 0 ? "\(count.released) released" : "")
     }
 
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit).map { hold in
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { hold in
             ListRow(
                 cells: [
                     hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt.rfc3339, hold.productID,

@@ -27,8 +27,8 @@ struct ParkedList: ConsoleList {
         return ListCount(rows: count.all, note: count.leased > 0 ? "\(count.leased) are tried now" : "")
     }
 
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit).map { parked in
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { parked in
             let detail = [parked.detail, parked.sqlState].compactMap(\.self).joined(separator: ", ")
             let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "by an operator"
             return ListRow(

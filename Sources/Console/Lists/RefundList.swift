@@ -29,8 +29,8 @@ struct RefundList: ConsoleList {
         return ListCount(rows: count, isLeast: count >= Self.maximumCounted)
     }
 
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit).map { refund in
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { refund in
             let state =
                 (refund.revokedAt == nil ? "reversed" : refund.reason ?? "refund")
                 + (refund.isRevokedByOperator ? ", revoked by an operator" : "")

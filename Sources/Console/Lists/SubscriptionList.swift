@@ -27,8 +27,8 @@ struct SubscriptionList: ConsoleList {
         ListCount(rows: try await store.count(Self.filter(filter)))
     }
 
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit).map { subscription in
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { subscription in
             let renews = subscription.willRenew.map { $0 ? subscription.renewalProductID ?? "yes" : "no" } ?? "not told"
             return ListRow(
                 cells: [

@@ -28,8 +28,8 @@ struct UnclaimedList: ConsoleList {
         return ListCount(rows: count.all, note: lost > 0 ? "\(lost) of which too little is kept to retry" : "")
     }
 
-    func rows(_ filter: ListFilter, limit: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit).map { purchase in
+    func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
+        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { purchase in
             ListRow(
                 cells: [
                     purchase.reason, purchase.hasToken ? "known" : "none", purchase.toldAt.rfc3339,

@@ -97,11 +97,14 @@ public struct UnclaimedAdministration: Sendable {
     }
 
     /// Oldest first.
-    public func list(_ filter: UnclaimedFilter, limit: Int) async throws -> [UnclaimedSummary] {
+    /// - Parameter skipping: how many older ones are left out.
+    public func list(_ filter: UnclaimedFilter, limit: Int, skipping: Int = 0) async throws -> [UnclaimedSummary] {
         try await pool.run { session in
             let rows = try session.execute(
                 Self.listing,
-                [.int8(Int64(limit))] + filter.parameters + [.int8(Int64(AccountTokenFacts.maximumSenders))])
+                [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters + [
+                    .int8(Int64(AccountTokenFacts.maximumSenders))
+                ])
             return try UnclaimedSummary.all(rows)
         }
     }

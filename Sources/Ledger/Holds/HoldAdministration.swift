@@ -56,9 +56,11 @@ public struct HoldAdministration: Sendable {
     }
 
     /// Oldest first.
-    public func list(_ filter: HoldFilter, limit: Int) async throws -> [HoldSummary] {
+    /// - Parameter skipping: how many older ones are left out.
+    public func list(_ filter: HoldFilter, limit: Int, skipping: Int = 0) async throws -> [HoldSummary] {
         try await pool.run { session in
-            try HoldSummary.all(session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters))
+            try HoldSummary.all(
+                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
         }
     }
 

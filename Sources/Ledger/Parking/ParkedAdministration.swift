@@ -32,9 +32,11 @@ public struct ParkedAdministration: Sendable {
     }
 
     /// Oldest first.
-    public func list(_ filter: ParkedFilter, limit: Int) async throws -> [ParkedSummary] {
+    /// - Parameter skipping: how many older ones are left out.
+    public func list(_ filter: ParkedFilter, limit: Int, skipping: Int = 0) async throws -> [ParkedSummary] {
         try await pool.run { session in
-            try ParkedSummary.all(session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters))
+            try ParkedSummary.all(
+                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
         }
     }
 

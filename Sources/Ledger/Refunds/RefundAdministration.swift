@@ -68,9 +68,11 @@ public struct RefundAdministration: Sendable {
     }
 
     /// The newest notice first.
-    public func list(_ filter: RefundFilter, limit: Int) async throws -> [RefundSummary] {
+    /// - Parameter skipping: how many newer ones are left out.
+    public func list(_ filter: RefundFilter, limit: Int, skipping: Int = 0) async throws -> [RefundSummary] {
         try await pool.run { session in
-            let rows = try session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters)
+            let rows = try session.execute(
+                Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters)
             let columns = try rows.columns(Column.self)
             return (0..<rows.count).compactMap { row in
                 guard let id = rows.text(row, columns[.transactionID]),

@@ -43,9 +43,12 @@ public struct SubscriptionAdministration: Sendable {
     }
 
     /// The newest change first.
-    public func list(_ filter: SubscriptionFilter, limit: Int) async throws -> [SubscriptionSummary] {
+    /// - Parameter skipping: how many newer ones are left out.
+    public func list(_ filter: SubscriptionFilter, limit: Int, skipping: Int = 0) async throws -> [SubscriptionSummary]
+    {
         try await pool.run { session in
-            let rows = try session.execute(Self.listing, [.int8(Int64(limit))] + filter.parameters)
+            let rows = try session.execute(
+                Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters)
             return try SubscriptionSummary.all(rows)
         }
     }

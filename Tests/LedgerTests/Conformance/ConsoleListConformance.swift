@@ -86,6 +86,20 @@ struct ConsoleListConformance {
         }
     }
 
+    @Test("a page goes on where the one before it ended", arguments: Implementation.allCases)
+    func pages(implementation: Implementation) async throws {
+        try await with(implementation) { list, _ in
+            let all = try ids(list, try await list.rows(ListFilter(), limit: 10))
+            var turned: [String] = []
+            for place in 0..<3 {
+                let rows = try await list.rows(ListFilter(), limit: 1, skipping: place)
+                #expect(rows.count == (place < all.count ? 1 : 0))
+                turned += try ids(list, rows)
+            }
+            #expect(turned == all)
+        }
+    }
+
     /// The ids by which rows are found, wherever their column is.
     private func ids(_ list: any ConsoleList, _ rows: [ListRow]) throws -> [String] {
         let column = try #require(list.columns.firstIndex { $0.isLink })
