@@ -615,7 +615,9 @@ CREATE TABLE IF NOT EXISTS parked (
     tries text COLLATE "C",
     takes integer NOT NULL DEFAULT 0 CHECK (takes >= 0), is_alone boolean NOT NULL DEFAULT false,
     deaths_alone integer NOT NULL DEFAULT 0 CHECK (deaths_alone >= 0),
-    is_proven boolean NOT NULL DEFAULT true
+    is_proven boolean NOT NULL DEFAULT true,
+    -- The game's own order, for those who look it up. Null where it has none, and where a version before 12 parked.
+    order_id text COLLATE "C"
 ) WITH (
     -- As for the outbox: rows come and go.
     vacuum_truncate = false,
@@ -630,6 +632,7 @@ CREATE INDEX IF NOT EXISTS parked_shares ON parked (player_id, due_at) WHERE rea
 -- The order in which `receiptd parked` lists and retries.
 CREATE INDEX IF NOT EXISTS parked_kinds ON parked (bundle_id, reason, parked_at, id);
 CREATE INDEX IF NOT EXISTS parked_names ON parked (submission_id);
+CREATE INDEX IF NOT EXISTS parked_orders ON parked (order_id) WHERE order_id IS NOT NULL;
 COMMENT ON TABLE parked IS 'The schedule of submissions that wait outside of memory. The SQL transaction that decides a submission deletes its row. due_at is null where only an operator ends the wait: PostgreSQL refuses the data (what may be unstorable is escaped then, and sql_state and detail say why), or it killed its workers (reason crashed).';
 
 CREATE OR REPLACE FUNCTION kinds_of_parked(wanted_bundle text, wanted_reason text)

@@ -1,5 +1,6 @@
--- A transaction may be held for one player while another one disputes that.
+-- A transaction may be held for one player while another one disputes that. What is parked is found by its order.
 
+ALTER TABLE IF EXISTS parked ADD COLUMN IF NOT EXISTS order_id text COLLATE "C";
 ALTER TABLE holds ADD COLUMN IF NOT EXISTS is_bound boolean;
 ALTER TABLE holds DROP CONSTRAINT holds_pkey;
 CREATE UNIQUE INDEX IF NOT EXISTS holds_key ON holds (transaction_id, player_id);

@@ -30,6 +30,7 @@ struct CommandPlanTests {
         ("find_grant_in_force", "text", "'t-7'"),
         ("insert_grant_decision", "text, text, text, text", "'t-7', 'revoke', 'ann', NULL"),
         ("find_parked_by_submission", "text, int8", "'s-7', NULL"),
+        ("find_parked_orders", "text, int8", "'o-7', 10"),
         ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
         (
             "retry_parked_page", "uuid, int8, text, text, text, timestamptz",
@@ -81,9 +82,9 @@ struct CommandPlanTests {
         try await database.run(
             """
             INSERT INTO parked (id, source_topic, source_partition, source_offset, source_timestamp, submission_key,
-                submission_id, player_id, bundle_id, proof, reason, due_at)
+                submission_id, player_id, bundle_id, proof, reason, due_at, order_id)
             SELECT gen_random_uuid(), 't', 0, n, now(), gen_random_uuid(), 's-' || n, 'p-' || n, 'b' || n % 50, sha256('p'),
-                CASE WHEN n % 2 = 0 THEN 'doubt' ELSE 'player_share' END, now() + interval '1 hour'
+                CASE WHEN n % 2 = 0 THEN 'doubt' ELSE 'player_share' END, now() + interval '1 hour', 'o-' || n
             FROM generate_series(1, 100000) AS n;
             INSERT INTO holds (transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason,
                 submission_key, submission_id, environment, quantity, purchased_at, catalog_version, held_at,

@@ -57,6 +57,7 @@ enum InsertParked {
                 .float8(shareSpacing),
                 .textArray(rows.map(\.history.tries.storedText)),
                 .boolArray(rows.map(\.isProven)), .int8(Int64(rowsOfPlayer)), .int8(room),
+                .textArray(rows.map(\.submission.orderID)),
             ])
         let (id, history) = (try found.column("refused_id"), try found.column("history"))
         let refused = Set((0..<found.count).compactMap { found.uuid($0, id)?.nameBased })

@@ -43,6 +43,7 @@ enum InsertRefused {
                     .bytea(proof.bytes), .text(ParkingReason.databaseRefused.rawValue),
                     .text(error.sqlState.map(shown)), .text(shown(error.message)), .bytea(position.content.bytes),
                     .text(traceparent.map(shown)), .bytea(submission.storedBytes),
+                    .text(submission.orderID.map(shown)),
                 ])
             return rows.history(0, try rows.column("history"))
         }

@@ -5,7 +5,7 @@
 -- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
 -- many others wait by their own delay only; $22 further ones that are counted; $23 seconds between two of a player who has
 -- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven;
--- $27 bytes that may still be parked of what is not proven
+-- $27 bytes that may still be parked of what is not proven; $28 the games' orders
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
         min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,
@@ -13,11 +13,11 @@ WITH given AS (
     FROM unnest(
         $1::uuid[], $2::text[], $3::int4[], $4::int8[], $5::timestamptz[], $6::uuid[], $7::text[], $8::text[],
         $9::text[], $10::bytea[], $11::text[], $12::text[], $13::int4[], $14::jsonb[], $15::timestamptz[],
-        $16::int4[], $17::float8[], $18::bytea[], $19::text[], $20::bytea[], $24::text[], $25::boolean[])
+        $16::int4[], $17::float8[], $18::bytea[], $19::text[], $20::bytea[], $24::text[], $25::boolean[], $28::text[])
         WITH ORDINALITY AS given (
             id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
             player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, delay,
-            content, traceparent, submission, tries, is_proven, number)
+            content, traceparent, submission, tries, is_proven, order_id, number)
 ), known AS (
     SELECT players.player_id, count(parked.proof) AS rows, count(DISTINCT parked.proof) AS proofs
     FROM (SELECT DISTINCT player_id FROM given WHERE NOT is_proven) AS players
@@ -48,11 +48,11 @@ WITH given AS (
 ), fresh AS (
     INSERT INTO parked (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
-        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven, takes,
+        bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven, order_id, takes,
         deaths_alone, due_at)
     SELECT id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id,
         player_id, bundle_id, proof, reason, detail, failures, doubts, first_failure_at, parkings, tries, is_proven,
-        CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END, CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END,
+        order_id, CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END, CASE WHEN reason = 'crashed' THEN 3 ELSE 0 END,
         CASE
             WHEN reason = 'player_share' THEN
                 greatest(now(), (

@@ -2,8 +2,8 @@
 WITH row AS (
     INSERT INTO parked AS known (
         id, source_topic, source_partition, source_offset, source_timestamp, submission_key, submission_id, player_id,
-        bundle_id, proof, reason, sql_state, detail)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        bundle_id, proof, reason, sql_state, detail, order_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $17)
     ON CONFLICT (id) DO UPDATE
     SET reason = excluded.reason, sql_state = excluded.sql_state, detail = excluded.detail, due_at = NULL,
         leased_until = NULL
