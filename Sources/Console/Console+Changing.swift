@@ -31,19 +31,19 @@ extension Console {
     private func counted(_ change: ConsoleChange, _ target: ListFilter) async throws -> (Int, String) {
         switch change {
         case .release:
-            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(target))
+            let count = try await HoldAdministration(pool: pool).count(target.waiting())
             return (count.all - count.released, count.digest)
         case .rejectHeld:
-            let count = try await HoldAdministration(pool: pool).count(HeldList.filter(target))
+            let count = try await HoldAdministration(pool: pool).count(target.waiting())
             return (count.all, count.digest)
         case .retry:
-            let count = try await ParkedAdministration(pool: pool).count(ParkedList.filter(target))
+            let count = try await ParkedAdministration(pool: pool).count(target.waiting())
             return (count.all - count.leased, "")
         case .rejectParked:
-            let count = try await ParkedAdministration(pool: pool).count(ParkedList.filter(target))
+            let count = try await ParkedAdministration(pool: pool).count(target.waiting())
             return (count.all, count.digest)
         case .retryUnclaimed:
-            let count = try await UnclaimedAdministration(pool: pool).count(UnclaimedList.filter(target))
+            let count = try await UnclaimedAdministration(pool: pool).count(target.waiting())
             return (count.retriable, count.digest)
         case .revoke, .reinstate:
             let grant = try await GrantAdministration(pool: pool).find(StoreTransactionID(target.id ?? ""))

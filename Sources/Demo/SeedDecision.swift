@@ -32,7 +32,7 @@ struct SeedDecision: Sendable {
     /// Decides as `receiptd holds` and `receiptd grants` do.
     func apply(in pool: PostgresPool) async throws {
         let holds = HoldAdministration(pool: pool)
-        let filter = HoldFilter(transactionID: transactionID)
+        let filter = HoldFilter(id: transactionID.text)
         switch verdict {
         case .reject:
             let now = WallClock.now

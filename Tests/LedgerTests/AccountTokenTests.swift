@@ -146,10 +146,10 @@ struct AccountTokenTests {
             #expect(words(outcome) == "held ownership_disputed shared_token")
         }
         let store = HoldAdministration(pool: database.pool)
-        let refused = try await store.reject(HoldFilter(transactionID: "2"), by: "ann", at: Sample.noon)
+        let refused = try await store.reject(HoldFilter(id: "2"), by: "ann", at: Sample.noon)
         #expect(refused.rejected == 1)
         #expect(words(try await ledger.record(decision(2, player: "buyer"))) == "granted")
-        #expect(try await store.release(HoldFilter(transactionID: "3"), by: "ann") == 1)
+        #expect(try await store.release(HoldFilter(id: "3"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
         let hold = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 10).first)
         var purchase = Sample.purchase("3")

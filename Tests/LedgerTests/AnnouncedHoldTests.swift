@@ -27,7 +27,7 @@ struct AnnouncedHoldTests {
 
     private func reject(in database: LedgerDatabase) async throws {
         let refused = try await HoldAdministration(pool: database.pool)
-            .reject(HoldFilter(transactionID: "1000"), by: "ann", at: Sample.noon)
+            .reject(HoldFilter(id: "1000"), by: "ann", at: Sample.noon)
         #expect(refused.rejected == 1)
     }
 

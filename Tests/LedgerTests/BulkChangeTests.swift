@@ -63,7 +63,7 @@ struct BulkChangeTests {
         #expect(told.withLock { $0 } == told.withLock { $0 }.sorted())
         #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at <= now()") == Self.rows)
         #expect(try await store.retry(ParkedFilter(bundleID: "other")) == Self.rows / 5)
-        #expect(try await store.retry(ParkedFilter(submissionID: "s-7")) == 1)
+        #expect(try await store.retry(ParkedFilter(id: "s-7")) == 1)
         #expect(try await store.retry(ParkedFilter(reason: .blockedRequest), limit: 3_000) == 3_000)
     }
 
@@ -91,6 +91,6 @@ struct BulkChangeTests {
         #expect(try await store.release(HoldFilter(), by: "ann") == Self.rows - 1_100 - first)
         #expect(try await database.number("SELECT count(*) FROM hold_decisions") == Self.rows)
         #expect(try await database.number("SELECT count(DISTINCT transaction_id) FROM hold_decisions") == Self.rows)
-        #expect(try await store.release(HoldFilter(transactionID: "t-1"), by: "ann") == 0)
+        #expect(try await store.release(HoldFilter(id: "t-1"), by: "ann") == 0)
     }
 }

@@ -86,7 +86,7 @@ struct DailyLimitTests {
         #expect(try await record("4", 4).granted.count == 1)
         #expect(try await record("5", 5).reason == .dailyLimit)
         let store = HoldAdministration(pool: database.pool)
-        #expect(try await store.release(HoldFilter(transactionID: "2"), by: "ann") == 1)
+        #expect(try await store.release(HoldFilter(id: "2"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
         let released = try #require(try await holds.leaseDue(catalogVersion: 1, limit: 5).first)
         #expect(released.dailyCount == 2)
@@ -115,7 +115,7 @@ struct DailyLimitTests {
         let holds = PostgresHolds(pool: database.pool)
         func counted(_ id: StoreTransactionID) async throws -> Int? {
             #expect(
-                try await HoldAdministration(pool: database.pool).release(HoldFilter(transactionID: id), by: "ann") == 1
+                try await HoldAdministration(pool: database.pool).release(HoldFilter(id: id.text), by: "ann") == 1
             )
             let hold = try await holds.leaseDue(catalogVersion: 1, limit: 5).first
             #expect(hold?.transactionID == id)

@@ -45,12 +45,12 @@ struct DisputedHoldTests {
         let ledger = database.ledger()
         try await hold("1", "2", in: ledger)
         let store = HoldAdministration(pool: database.pool)
-        #expect(try await store.count(HoldFilter(transactionID: "1")).all == 2)
-        #expect(try await store.count(HoldFilter(transactionID: "1", of: "second")).all == 1)
-        #expect(try await store.release(HoldFilter(transactionID: "1", of: "second"), by: "ann") == 1)
+        #expect(try await store.count(HoldFilter(id: "1")).all == 2)
+        #expect(try await store.count(HoldFilter(id: "1", playerID: "second")).all == 1)
+        #expect(try await store.release(HoldFilter(id: "1", playerID: "second"), by: "ann") == 1)
         #expect(try await held(database) == ["1 first", "1 second released", "2 first", "2 second"])
         let refused = try await store.reject(
-            HoldFilter(transactionID: "2", of: "first"), by: "ann", at: Sample.noon)
+            HoldFilter(id: "2", playerID: "first"), by: "ann", at: Sample.noon)
         #expect(refused.rejected == 1)
         #expect(try await held(database) == ["1 first", "1 second released", "2 second"])
         #expect(try await database.number("SELECT count(*) FROM refusals WHERE player_id <> 'first'") == 0)
@@ -99,7 +99,7 @@ struct DisputedHoldTests {
         let state = "SELECT count(*) FROM announced_purchases WHERE state = 'claimed'"
         let store = HoldAdministration(pool: database.pool)
         for (player, claimed) in [("second", 1), ("first", 0)] {
-            let filter = HoldFilter(transactionID: "1000", of: player)
+            let filter = HoldFilter(id: "1000", playerID: player)
             #expect(try await store.reject(filter, by: "ann", at: Sample.noon).rejected == 1)
             #expect(try await database.number(state) == claimed)
         }

@@ -153,7 +153,7 @@ struct InspectionTests {
         #expect(waiting.map { $0.split(separator: ":")[0] } == ["submitted", "apple", "parked"])
         #expect(waiting[2].hasPrefix("parked: apple_trouble, timeout; next try 2"))
         let ending = try await ParkedRejection(pool: database.pool, by: "ann").run(
-            ParkedFilter(submissionID: "waiting"))
+            ParkedFilter(id: "waiting"))
         #expect(ending.rejected == 1)
         let ended = try await steps("waiting")
         #expect(ended.contains("refused: by the operator ann"))

@@ -84,7 +84,7 @@ struct OutboxTests {
         #expect(try await reasons() == [.revokedByOperator])
         _ = try await HoldAdministration(pool: database.pool).reject(HoldFilter(), by: "ann", at: Sample.noon)
         #expect(try await reasons() == [.refusedByOperator])
-        _ = try await ParkedRejection(pool: database.pool, by: "ann").run(ParkedFilter(submissionID: "waits"))
+        _ = try await ParkedRejection(pool: database.pool, by: "ann").run(ParkedFilter(id: "waits"))
         #expect(try await reasons() == [.refusedByOperator])
         try await ParkedRejection(pool: database.pool, by: "ann").run(of: "waits too")
         #expect(try await reasons() == [.refusedByOperator])

@@ -223,7 +223,7 @@ struct ParkingTests {
             let blocked = ParkedFilter(bundleID: Sample.bundle.text, reason: .blockedRequest)
             let row = try #require(try await operatorStore.list(blocked, limit: 10).first)
             #expect(row.reason == "blocked_request" && row.detail == "timeout" && row.failures == 1 && !row.isLeased)
-            #expect(try await operatorStore.retry(ParkedFilter(submissionID: "s-2")) == 1)
+            #expect(try await operatorStore.retry(ParkedFilter(id: "s-2")) == 1)
             #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [2])
             #expect(try await operatorStore.retry(ParkedFilter()) == 1)
             let count = try await operatorStore.count(ParkedFilter())

@@ -88,7 +88,7 @@ struct SuspectTests {
             #expect(listed.first?.detail == "the process died 4 times while this one was tried in isolation")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
             // An operator's retry ends it, and no death is counted.
-            #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(submissionID: "s-3")) == 1)
+            #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(id: "s-3")) == 1)
             #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [3])
         }
     }

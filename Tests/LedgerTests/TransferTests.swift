@@ -31,7 +31,7 @@ struct TransferTests {
         #expect(try await transfer() == .held(1))
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'player-2'") == 0)
         _ = try await HoldAdministration(pool: database.pool)
-            .reject(HoldFilter(transactionID: "5001"), by: "ann", at: Sample.noon)
+            .reject(HoldFilter(id: "5001"), by: "ann", at: Sample.noon)
         #expect(try await transfer() == .done(from: "player-1"))
         await ledger.close()
     }

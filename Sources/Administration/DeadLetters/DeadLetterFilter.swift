@@ -7,17 +7,43 @@ import Pipeline
 package struct DeadLetterFilter: Sendable {
     private let bundleID: String?
     private let reason: DeadLetter.Reason?
+    private let playerID: String?
+    private let since: Timestamp?
+    private let until: Timestamp?
 
-    package init(bundleID: String?, reason: DeadLetter.Reason?) {
-        self.bundleID = bundleID
-        self.reason = reason
+    /// - Parameters:
+    ///   - playerID: whom the record names, or its key where it names nobody.
+    ///   - since: the earliest time at which it was set aside.
+    ///   - until: the latest.
+    package init(
+        bundleID: String?, reason: DeadLetter.Reason?, playerID: String? = nil, since: Timestamp? = nil,
+        until: Timestamp? = nil
+    ) {
+        (self.bundleID, self.reason, self.playerID) = (bundleID, reason, playerID)
+        (self.since, self.until) = (since, until)
     }
 
     /// The filter as an entry of `console_changes`.
-    var subject: String { ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
+    var subject: String {
+        ConsoleChanges.subject(
+            bundleID: bundleID, reason: reason?.rawValue,
+            [
+                playerID.map { _ in "one player's" }, since.map { "since \($0.rfc3339)" },
+                until.map { "before \($0.rfc3339)" },
+            ])
+    }
 
     package func admits(_ letter: StoredDeadLetter) -> Bool {
-        (reason == nil || letter.reason == reason?.rawValue)
-            && (bundleID == nil || letter.owner.bundleID.map { Identifier($0) } == bundleID.map { Identifier($0) })
+        let time = letter.timestampMilliseconds.map { Timestamp(milliseconds: $0) }
+        return (reason == nil || letter.reason == reason?.rawValue)
+            && Self.isSame(letter.owner.bundleID, bundleID)
+            && Self.isSame(letter.owner.playerID ?? letter.owner.key, playerID)
+            && (since == nil || time.map { $0 >= since ?? $0 } ?? false)
+            && (until == nil || time.map { $0 <= until ?? $0 } ?? false)
+    }
+
+    /// As bytes.
+    private static func isSame(_ found: String?, _ wanted: String?) -> Bool {
+        wanted == nil || found.map { Identifier($0) } == wanted.map { Identifier($0) }
     }
 }

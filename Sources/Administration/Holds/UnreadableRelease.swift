@@ -14,9 +14,8 @@ package struct UnreadableRelease: Sendable {
 
     /// Nil unless one transaction is named that is held because it cannot be read. Before the release. Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
-        guard let transaction = chosen.transactionID else { return nil }
-        filter = HoldFilter(
-            transactionID: transaction, of: chosen.playerID, reason: .unreadableTransaction)
+        guard let transaction = chosen.id else { return nil }
+        filter = HoldFilter(id: transaction, reason: .unreadableTransaction, playerID: chosen.playerID)
         self.store = store
         guard try await store.count(filter).all > 0 else { return nil }
     }

@@ -35,23 +35,23 @@ struct ChangeRun: Sendable {
         switch change {
         case .release:
             let released = try await HoldAdministration(pool: pool).release(
-                HeldList.filter(target), by: operatorName, limit: shown)
+                target.waiting(), by: operatorName, limit: shown)
             return released == 0 ? Self.nothing : "\(released) released; a worker judges them within seconds"
         case .rejectHeld:
             return try await HoldAdministration(pool: pool).reject(
-                HeldList.filter(target), by: operatorName, at: WallClock.now, limit: shown
+                target.waiting(), by: operatorName, at: WallClock.now, limit: shown
             ).description
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
-                ParkedList.filter(target), limit: shown)
+                target.waiting(), limit: shown)
             return due == 0 ? Self.nothing : "\(due) are due now"
         case .rejectParked:
             return try await ParkedRejection(pool: pool, by: operatorName).run(
-                ParkedList.filter(target), limit: shown
+                target.waiting(), limit: shown
             ).description
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
-                UnclaimedList.filter(target), limit: shown)
+                target.waiting(), limit: shown)
             return due == 0 ? Self.nothing : "\(due) are due now"
         case .revoke, .reinstate:
             return try await decide(StoreTransactionID(target.id ?? ""))

@@ -24,12 +24,12 @@ struct HeldList: ConsoleList {
     let changes: [ConsoleChange] = [.release, .rejectHeld]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
-        let count = try await store.count(Self.filter(filter))
+        let count = try await store.count(filter.waiting())
         return ListCount(rows: count.all, note: count.released > 0 ? "\(count.released) released" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { hold in
+        try await store.list(filter.waiting(), limit: limit, skipping: skipping).map { hold in
             ListRow(
                 cells: [
                     hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt.rfc3339, hold.productID,
@@ -41,14 +41,6 @@ struct HeldList: ConsoleList {
 
     func row(_ id: String) -> ListFilter? {
         HeldRow(id).map { ListFilter(id: $0.transactionID, playerID: $0.playerID) }
-    }
-
-    static func filter(_ filter: ListFilter) -> HoldFilter {
-        var holds = HoldFilter(
-            transactionID: filter.id.map { StoreTransactionID($0) }, bundleID: filter.bundleID,
-            reason: filter.reason.flatMap(Reason.init))
-        (holds.playerID, holds.productID, holds.until) = (filter.playerID, filter.productID, filter.time)
-        return holds
     }
 
     private static func state(_ hold: HoldSummary) -> String {

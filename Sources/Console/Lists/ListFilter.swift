@@ -20,6 +20,10 @@ struct ListFilter: Sendable {
 
     /// Nil where it asks for what the list does not have: a change of more than was meant is worse than none.
     init?(_ fields: [String: String], of list: any ConsoleList) {
+        self.init(fields, reasons: list.reasons, parts: list.parts, ages: list.ages)
+    }
+
+    init?(_ fields: [String: String], reasons: [String], parts: Set<ListPart>, ages: [ListAge]) {
         func value(_ name: String) -> String? {
             let text = String((fields[name] ?? "").trimmed)
             return text.isEmpty ? nil : text
@@ -31,9 +35,8 @@ struct ListFilter: Sendable {
             guard let time = Int64(time), time.magnitude < Self.farthest else { return nil }
             now = Timestamp(milliseconds: time)
         }
-        guard reason.map(list.reasons.contains) ?? true, playerID == nil || list.parts.contains(.player),
-            productID == nil || list.parts.contains(.product),
-            value("age") == nil || age.map(list.ages.contains) ?? false,
+        guard reason.map(reasons.contains) ?? true, playerID == nil || parts.contains(.player),
+            productID == nil || parts.contains(.product), value("age") == nil || age.map(ages.contains) ?? false,
             [bundleID, playerID, productID].compactMap(\.self).allSatisfy(Self.isSound)
         else { return nil }
     }
@@ -56,10 +59,16 @@ struct ListFilter: Sendable {
     var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
 
     private func words(_ player: String?) -> String {
-        let parts = [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }].compactMap(\.self)
-        let all = ConsoleChanges.subject(bundleID: bundleID, reason: reason)
-        guard !parts.isEmpty else { return all }
-        return ((bundleID == nil && reason == nil ? [] : [all]) + parts).joined(separator: ", ")
+        ConsoleChanges.subject(
+            bundleID: bundleID, reason: reason,
+            [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }])
+    }
+
+    /// The rows that it shows of a list of what waits.
+    func waiting<Reason: WaitingReason>() -> WaitingFilter<Reason> {
+        WaitingFilter(
+            id: id, bundleID: bundleID, reason: reason.flatMap(Reason.init), playerID: playerID, productID: productID,
+            until: time)
     }
 
     /// The filter's fields in an address.
@@ -80,12 +89,13 @@ enum ListAge: String, CaseIterable, Sendable {
     case overDay = "over-day"
     case overWeek = "over-week"
     case overMonth = "over-month"
+    case underHour = "under-hour"
     case underDay = "under-day"
     case underWeek = "under-week"
     case underMonth = "under-month"
 
     static let waiting: [ListAge] = [.overHour, .overDay, .overWeek, .overMonth]
-    static let recent: [ListAge] = [.underDay, .underWeek, .underMonth]
+    static let recent: [ListAge] = [.underHour, .underDay, .underWeek, .underMonth]
 
     var words: String {
         rawValue.replacing("-hour", with: " an hour").replacing("-", with: " a ")
@@ -93,7 +103,7 @@ enum ListAge: String, CaseIterable, Sendable {
 
     var seconds: Int64 {
         switch self {
-        case .overHour: 3_600
+        case .overHour, .underHour: 3_600
         case .overDay, .underDay: 86_400
         case .overWeek, .underWeek: 7 * 86_400
         case .overMonth, .underMonth: 30 * 86_400

@@ -23,12 +23,12 @@ struct ParkedList: ConsoleList {
     let changes: [ConsoleChange] = [.retry, .rejectParked]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
-        let count = try await store.count(Self.filter(filter))
+        let count = try await store.count(filter.waiting())
         return ListCount(rows: count.all, note: count.leased > 0 ? "\(count.leased) are tried now" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { parked in
+        try await store.list(filter.waiting(), limit: limit, skipping: skipping).map { parked in
             let detail = [parked.detail, parked.sqlState].compactMap(\.self).joined(separator: ", ")
             let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "by an operator"
             return ListRow(
@@ -40,11 +40,4 @@ struct ParkedList: ConsoleList {
     }
 
     func row(_ id: String) -> ListFilter? { ListFilter(id: id) }
-
-    static func filter(_ filter: ListFilter) -> ParkedFilter {
-        var parked = ParkedFilter(
-            submissionID: filter.id, bundleID: filter.bundleID, reason: filter.reason.flatMap(ParkingReason.init))
-        (parked.playerID, parked.until) = (filter.playerID, filter.time)
-        return parked
-    }
 }

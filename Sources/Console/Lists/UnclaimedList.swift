@@ -23,13 +23,13 @@ struct UnclaimedList: ConsoleList {
     let changes: [ConsoleChange] = [.retryUnclaimed]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
-        let count = try await store.count(Self.filter(filter))
+        let count = try await store.count(filter.waiting())
         let lost = count.all - count.retriable
         return ListCount(rows: count.all, note: lost > 0 ? "\(lost) of which too little is kept to retry" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
-        try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { purchase in
+        try await store.list(filter.waiting(), limit: limit, skipping: skipping).map { purchase in
             ListRow(
                 cells: [
                     purchase.reason, purchase.hasToken ? "known" : "none", purchase.toldAt.rfc3339,
@@ -38,12 +38,5 @@ struct UnclaimedList: ConsoleList {
                 ], id: purchase.isRetriable ? purchase.transactionID : nil,
                 changes: purchase.isRetriable ? nil : [])
         }
-    }
-
-    static func filter(_ filter: ListFilter) -> UnclaimedFilter {
-        var unclaimed = UnclaimedFilter(
-            bundleID: filter.bundleID, reason: filter.reason.flatMap(UnclaimedReason.init), transactionID: filter.id)
-        (unclaimed.productID, unclaimed.until) = (filter.productID, filter.time)
-        return unclaimed
     }
 }

@@ -2,29 +2,6 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Selects the unclaimed purchases that an operator means. Nil means any.
-public struct UnclaimedFilter: Sendable, Equatable {
-    public var bundleID: String?
-    public var reason: UnclaimedReason?
-    public var transactionID: String?
-    public var productID: String?
-    /// The latest time at which Apple told of it.
-    public var until: Timestamp?
-
-    public init(bundleID: String? = nil, reason: UnclaimedReason? = nil, transactionID: String? = nil) {
-        self.bundleID = bundleID
-        self.reason = reason
-        self.transactionID = transactionID
-    }
-
-    /// The subject of the entry in `console_changes`.
-    public var subject: String { transactionID ?? ConsoleChanges.subject(bundleID: bundleID, reason: reason?.rawValue) }
-
-    fileprivate var parameters: [PostgresParameter] {
-        [.text(transactionID), .text(bundleID), .text(reason?.rawValue), .text(productID), .timestamptz(until)]
-    }
-}
-
 /// An announced purchase that is nobody's, as an operator sees it.
 public struct UnclaimedSummary: Sendable, Equatable {
     public let transactionID: String

@@ -83,8 +83,9 @@ public struct ConsoleChanges: Sendable {
     }
 
     /// The subject of a change without an id, for people and for the entry.
-    public static func subject(bundleID: String?, reason: String?) -> String {
-        let parts = [bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }].compactMap(\.self)
+    /// - Parameter more: further words of what it is.
+    public static func subject(bundleID: String?, reason: String?, _ more: [String?] = []) -> String {
+        let parts = ([bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }] + more).compactMap(\.self)
         return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 

@@ -37,7 +37,7 @@ public struct PlayerRejection: Sendable {
             before = held
             for transaction in held {
                 _ = try await store.reject(
-                    HoldFilter(transactionID: Identifier(transaction), of: player.text), by: operatorName, at: now)
+                    HoldFilter(id: transaction, playerID: player.text), by: operatorName, at: now)
             }
         }
     }

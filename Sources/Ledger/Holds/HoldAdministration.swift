@@ -73,9 +73,9 @@ public struct HoldAdministration: Sendable {
         _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
         let who = PostgresParameter.text(operatorName)
-        if let transaction = filter.transactionID {
+        if let transaction = filter.id {
             return try await pool.run {
-                try $0.execute(Self.releasingOne, [who, .text(transaction.text), .text(filter.playerID)]).affectedRows
+                try $0.execute(Self.releasingOne, [who, .text(transaction), .text(filter.playerID)]).affectedRows
             }
         }
         var last = ""

@@ -58,7 +58,7 @@ public struct ParkedAdministration: Sendable {
     public func retry(
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
-        guard filter.submissionID != nil || limit != nil else {
+        guard filter.id != nil || limit != nil else {
             return try await ParkedPages.run(Self.retryingPage, filter.ofMany, in: pool, progress: progress)
         }
         var rest = try await ids(filter, limit: limit)[...]
@@ -77,7 +77,7 @@ public struct ParkedAdministration: Sendable {
         try await pool.run { session in
             let limit = PostgresParameter.int8(limit.map(Int64.init))
             let rows =
-                if let submission = filter.submissionID {
+                if let submission = filter.id {
                     try session.execute(Self.findingNamed, [.text(submission), limit])
                 } else {
                     try session.execute(Self.finding, filter.ofMany + [limit])

@@ -4,6 +4,7 @@ import Foundation
 import Fulfillment
 import Kafka
 import Ledger
+import NamesAndTimes
 import Pipeline
 import Postgres
 import ReceiptdConfiguration
@@ -22,8 +23,7 @@ struct DeadLettersCommand: CommandGroup {
         static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Option(help: "Only those that name this app.") var bundle: String?
-        @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
+        @OptionGroup var letters: DeadLetterOptions
         @Option(help: "The most rows to show, latest first.") var limit = Self.page
         @OptionGroup var options: SettingsOptions
 
@@ -31,7 +31,7 @@ struct DeadLettersCommand: CommandGroup {
 
         func run(_ settings: Settings) async throws {
             // The places and sizes of the letters are enough: a topic of large records must fit into memory.
-            let wanted = DeadLetterFilter(bundleID: bundle, reason: reason)
+            let wanted = letters.filter
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()
             let shown = Array(letters.suffix(limit))
@@ -49,9 +49,8 @@ struct DeadLettersCommand: CommandGroup {
             discussion: "Counts and leaves alone what this release and these settings would make a dead letter again.")
         static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-        @Flag(help: "Accepted for symmetry: redrive always takes all that match --bundle and --reason.") var all = false
-        @Option(help: "Only those that name this app.") var bundle: String?
-        @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
+        @Flag(help: "Accepted for symmetry: redrive always takes all that the options choose.") var all = false
+        @OptionGroup var letters: DeadLetterOptions
         @Option(help: "Put back at most this many.") var limit: Int?
         @Flag(help: "Include records that were put back before.") var again = false
         @OptionGroup var operation: OperatorOptions
@@ -64,11 +63,22 @@ struct DeadLettersCommand: CommandGroup {
             let redrive = DeadLetterRedrive(
                 kafka: settings.kafka, store: RedrivenStore(pool: pool), changes: ConsoleChanges(pool: pool),
                 reading: RedriveReading(settings, catalog: catalog ?? Catalog(version: 0, apps: [])),
-                filter: DeadLetterFilter(bundleID: bundle, reason: reason),
+                filter: letters.filter,
                 options: .init(limit: limit, again: again, dryRun: operation.dryRun))
             print(try await redrive.run(by: operation.name))
         }
     }
 }
 
-extension DeadLetter.Reason: ExpressibleByArgument {}
+/// Which dead letters.
+struct DeadLetterOptions: ParsableArguments {
+    @Option(help: "Only those that name this app.") var bundle: String?
+    @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
+    @Option(help: "Only those of this player, or with this key where they name no player.") var player: String?
+    @Option(help: ArgumentHelp("Only those set aside since then, RFC 3339.", valueName: "time")) var since: Timestamp?
+    @Option(help: ArgumentHelp("Only those set aside before then, RFC 3339.", valueName: "time")) var before: Timestamp?
+
+    var filter: DeadLetterFilter {
+        DeadLetterFilter(bundleID: bundle, reason: reason, playerID: player, since: since, until: before)
+    }
+}

@@ -19,18 +19,14 @@ struct HoldsCommand: CommandGroup {
 
         @Flag(help: "One JSON document on standard output.") var json = false
         @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
-        @Option(help: "The most rows to show, oldest first.") var limit: Int?
-        @Option(help: "Only this app's.") var bundle: String?
-        @Option(help: "Only transactions held for this reason.") var reason: Reason?
+        @OptionGroup var rows: WaitingOptions<Reason>
         @OptionGroup var options: SettingsOptions
 
-        func validate() throws { try RowLimit.validate(limit) }
-
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            let filter = HoldFilter(bundleID: bundle, reason: reason)
+            let filter = rows.filter()
             let store = HoldAdministration(pool: pool)
             let total = try await store.count(filter).all
-            let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
+            let shown = try await store.list(filter, limit: RowLimit.rows(rows.limit, all: all, page: Self.page))
             let width = Terminal.outputWidth
             print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total, width: width))
         }
@@ -41,7 +37,7 @@ struct HoldsCommand: CommandGroup {
             commandName: "release",
             abstract: "Releases holds: a worker waives the reason, asks Apple again, and judges the rest anew.")
 
-        @OptionGroup var choice: HoldChoice
+        @OptionGroup var choice: WaitingChoice<Reason>
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
@@ -54,7 +50,7 @@ struct HoldsCommand: CommandGroup {
             let unreadable = try await UnreadableRelease(of: choice.filter, in: store)
             var progress = ProgressBar("releasing")
             let released = try await store.release(
-                choice.filter, by: choice.operation.name, limit: choice.limit
+                choice.filter, by: choice.operation.name, limit: choice.rows.limit
             ) { done in progress.show(min(done, found.all), of: found.all) }
             progress.end()
             let before = found.released > 0 ? ", \(found.released) were before" : ""
@@ -70,7 +66,7 @@ struct HoldsCommand: CommandGroup {
 
         static let sessions = 4
 
-        @OptionGroup var choice: HoldChoice
+        @OptionGroup var choice: WaitingChoice<Reason>
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
@@ -92,44 +88,14 @@ struct HoldsCommand: CommandGroup {
     }
 }
 
-/// One transaction by its id, or all of an app, of a reason, or of both; and who decides.
-struct HoldChoice: ParsableArguments {
-    @Argument(help: "A transaction id, as `holds list` shows it.") var transactionID: String?
-    @Flag(help: "All holds that match --bundle and --reason.") var all = false
-    @Option(help: "Only this player's: two may wait for one transaction.") var player: String?
-    @Option(help: "With --all: only this app's.") var bundle: String?
-    @Option(help: "With --all: only transactions held for this reason.") var reason: Reason?
-    @Option(help: "With --all: change at most this many.") var limit: Int?
-    @OptionGroup var operation: OperatorOptions
-
-    func validate() throws {
-        guard (transactionID != nil) != all else { throw ValidationError("Name a transaction id, or say --all.") }
-        guard all || (bundle == nil && reason == nil && limit == nil) else {
-            throw ValidationError("--bundle, --reason and --limit go with --all.")
-        }
-        try RowLimit.validate(limit)
-        if let transactionID, !TransactionIDText.isSound(transactionID) {
-            throw ValidationError("\(ShownText.quoted(transactionID)) is not \(TransactionIDText.requirement).")
-        }
-    }
-
-    /// Returns how many of so many found ones are meant.
-    func count(_ found: Int) -> Int { min(found, limit ?? found) }
-
-    var filter: HoldFilter {
-        HoldFilter(
-            transactionID: transactionID.map { StoreTransactionID($0) }, of: player, bundleID: bundle, reason: reason)
-    }
-
+extension WaitingChoice<Reason> {
     /// Exit 1 where a transaction is named that is not held, and 64 where it is held for several players and none is named.
     func requireOne(_ found: HoldAdministration.Count, in store: HoldAdministration) async throws {
-        guard let transactionID, found.all != 1 else { return }
-        guard found.all > 0 else { throw CommandFailure("\(ShownText.quoted(transactionID)) is not held", code: 1) }
+        try requireAny(found.all, "held")
+        guard let id, found.all != 1 else { return }
         let players = try await store.list(filter, limit: 5).map { ShownText.quoted($0.playerID) }
         throw CommandFailure(
-            "\(ShownText.quoted(transactionID)) is held for \(found.all) players: name one by --player, of "
+            "\(ShownText.quoted(id)) is held for \(found.all) players: name one by --player, of "
                 + players.joined(separator: ", "), code: Confirmation.usage)
     }
 }
-
-extension Reason: ExpressibleByArgument {}

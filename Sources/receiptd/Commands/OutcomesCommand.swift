@@ -16,18 +16,11 @@ struct OutcomesCommand: OperatorCommand {
     @Flag(help: "Keep printing new events, until Ctrl-C.") var follow = false
     @Option(help: "Only this player's.") var player: String?
     @Option(help: ArgumentHelp("Only events since then, RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time"))
-    var since: String?
+    var since: Timestamp?
     @OptionGroup var options: SettingsOptions
 
-    func validate() throws {
-        guard let since else { return }
-        guard Timestamp(rfc3339: since) != nil else {
-            throw ValidationError("--since takes a time such as 2026-11-21T03:00:00Z.")
-        }
-    }
-
     func run(_ settings: Settings) async throws {
-        let start = since.flatMap { Timestamp(rfc3339: $0) }.map { OutcomeTopic.Start.time($0) } ?? .beginning
+        let start = since.map { OutcomeTopic.Start.time($0) } ?? .beginning
         // Events are keyed by their player.
         let key = player.map { Array($0.utf8) }
         try await OutcomeTopic(settings: settings.kafka).read(from: start, follow: follow) { step in

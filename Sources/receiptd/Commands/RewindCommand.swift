@@ -17,7 +17,7 @@ struct RewindCommand: DatabaseCommand {
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-    @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: String
+    @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: Timestamp
     @Flag(
         help: """
             The database was restored to an earlier state. A purchase refunded since then may have been granted in the lost \
@@ -27,17 +27,13 @@ struct RewindCommand: DatabaseCommand {
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        guard let time = Timestamp(rfc3339: to) else {
-            throw ValidationError("--to takes a time such as 2026-11-21T03:00:00Z.")
-        }
         // A move to the future would move nothing, and look as if it had.
-        guard time <= WallClock.now else {
-            throw ValidationError("--to is a time that has passed; \(to) is yet to come.")
+        guard to <= WallClock.now else {
+            throw ValidationError("--to is a time that has passed; \(to.rfc3339) is yet to come.")
         }
     }
 
     func run(_ settings: Settings, in pool: PostgresPool) async throws {
-        guard let time = Timestamp(rfc3339: to) else { return }
         let topic = settings.kafka.submissionsTopic
         let consumer = KafkaClientProperties(settings: settings.kafka).consumer
         try await DeadLetterTopic.requireTopic(topic, consumer)
@@ -46,10 +42,10 @@ struct RewindCommand: DatabaseCommand {
             topic: topic, consumerProperties: consumer,
             checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID), log: recorder.note)
         do {
-            let moves = try await rewind.plan(to: time)
+            let moves = try await rewind.plan(to: to)
             if dryRun { return print(moves.plan + "\nnothing was done") }
             // The report leaves out moves that were not done.
-            try await rewind.apply(moves, restoredSince: databaseRestored ? time : nil)
+            try await rewind.apply(moves, restoredSince: databaseRestored ? to : nil)
             print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {
             throw CommandFailure(kafka: error, recorder)

@@ -54,7 +54,7 @@ struct FollowedSubscriptionsConformance {
                 holds: PostgresHolds(pool: database.pool),
                 release: { transaction in
                     _ = try await HoldAdministration(pool: database.pool)
-                        .release(HoldFilter(transactionID: transaction), by: "ann")
+                        .release(HoldFilter(id: transaction.text), by: "ann")
                 })
         }
 

@@ -48,7 +48,7 @@ struct HeldPurchasesConformance {
                 Subject(
                     ledger: ledger, holds: PostgresHolds(pool: database.pool),
                     releasing: { transaction, player in
-                        let filter = HoldFilter(transactionID: transaction, of: player?.text)
+                        let filter = HoldFilter(id: transaction.text, playerID: player?.text)
                         _ = try await HoldAdministration(pool: database.pool).release(filter, by: "ann")
                     },
                     endLeases: {

@@ -85,7 +85,7 @@ struct AnnouncedSubject {
             },
             release: { transaction in
                 _ = try await HoldAdministration(pool: database.pool)
-                    .release(HoldFilter(transactionID: transaction), by: "ann")
+                    .release(HoldFilter(id: transaction.text), by: "ann")
             },
             endLeases: {
                 try await database.run(

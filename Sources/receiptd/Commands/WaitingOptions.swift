@@ -1,0 +1,75 @@
+import Administration
+import ArgumentParser
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import ReceiptdConfiguration
+
+/// Which rows of what is held, parked or unclaimed.
+struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
+    @Option(help: "Only this app's.") var bundle: String?
+    @Option(help: "Only those that wait for this reason.") var reason: Reason?
+    @Option(help: ArgumentHelp("Only this player's.", visibility: Reason.hasPlayers ? .default : .private))
+    var player: String?
+    @Option(help: ArgumentHelp("Only of this product.", visibility: Reason.hasProducts ? .default : .private))
+    var product: String?
+    @Option(
+        help: ArgumentHelp(
+            "Only those that wait since before then, RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time"))
+    var before: Timestamp?
+    @Option(help: "At most this many, oldest first.") var limit: Int?
+
+    func validate() throws {
+        try RowLimit.validate(limit)
+        guard Reason.hasPlayers || player == nil else { throw ValidationError("What is unclaimed has no player.") }
+        guard Reason.hasProducts || product == nil else { throw ValidationError("What is parked names no product.") }
+    }
+
+    /// - Parameter id: of one row; nil: of all that the options choose.
+    func filter(id: String? = nil) -> WaitingFilter<Reason> {
+        WaitingFilter(
+            id: id, bundleID: bundle, reason: reason, playerID: player, productID: product, until: before)
+    }
+}
+
+/// One row by its id, or all that the options choose; and who decides.
+struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
+    @Argument(help: "An id, as the list shows it. Several players may have given their submissions the same.")
+    var id: String?
+    @Flag(help: "All that the options choose.") var all = false
+    @OptionGroup var rows: WaitingOptions<Reason>
+    @OptionGroup var operation: OperatorOptions
+
+    func validate() throws {
+        guard (id != nil) != all else { throw ValidationError("Name an id, or say --all.") }
+        // Two players may wait for one held transaction.
+        let besideID = WaitingFilter<Reason>(playerID: Reason.self == Fulfillment.Reason.self ? rows.player : nil)
+        guard all || (rows.filter() == besideID && rows.limit == nil) else {
+            throw ValidationError("Options that choose rows, and --limit, go with --all.")
+        }
+        if let id, Reason.hasProducts, !TransactionIDText.isSound(id) {
+            throw ValidationError("\(ShownText.quoted(id)) is not \(TransactionIDText.requirement).")
+        }
+    }
+
+    /// Of so many that were found, how many are meant.
+    func count(_ found: Int) -> Int { min(found, rows.limit ?? found) }
+
+    var filter: WaitingFilter<Reason> { rows.filter(id: id) }
+
+    /// Exit 1 where an id is named that does not wait.
+    /// - Parameter what: it is not, such as held.
+    func requireAny(_ found: Int, _ what: String) throws {
+        guard found == 0, let id else { return }
+        throw CommandFailure("\(ShownText.quoted(id)) is not \(what)", code: 1)
+    }
+}
+
+extension Reason: ExpressibleByArgument {}
+extension ParkingReason: ExpressibleByArgument {}
+extension UnclaimedReason: ExpressibleByArgument {}
+extension DeadLetter.Reason: ExpressibleByArgument {}
+
+extension Timestamp: ExpressibleByArgument {
+    public init?(argument: String) { self.init(rfc3339: argument) }
+}
