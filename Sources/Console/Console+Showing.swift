@@ -45,11 +45,13 @@ extension Console {
         var spans: [Traffic] = []
         for span in TrafficSpan.allCases { spans.append(try await TrafficStore(pool: pool).read(span)) }
         var page = DeadLettersPage(spans: spans, session: session)
-        page.reason = request.query["reason"].flatMap { $0.isEmpty ? nil : $0 }
-        guard page.reason.map(page.reasons.contains) ?? true else { return Self.unknownFilter(session) }
+        let filter = ListFilter(request.query, reasons: page.reasons, parts: [.player], ages: DeadLettersPage.ages)
+        guard let filter, filter.bundleID == nil else { return Self.unknownFilter(session) }
+        page.filter = filter
         guard request.path == "/dead-letters.csv" else {
-            page.nameless = try await LocalRefusalStore(pool: pool).namelessDeadLetters(
-                page.reason.map { [$0] } ?? page.reasons, limit: ListLimits.page)
+            page.letters = try await LocalRefusalStore(pool: pool).deadLetters(
+                filter.reason.map { [$0] } ?? page.reasons, player: filter.playerID, since: filter.time,
+                limit: ListLimits.page)
             return ConsoleAnswer(body: page.html)
         }
         return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, page.rows))

@@ -30,6 +30,28 @@ struct LocalRefusalStoreTests {
         }
     }
 
+    @Test("dead letters are found by reason, player and time, and other refusals are not among them")
+    func deadLetters() async throws {
+        let database = try await LedgerDatabase()
+        let store = LocalRefusalStore(pool: database.pool)
+        try await store.add([Self.refusal(1), Self.refusal(2), Self.refusal(3, player: "q"), Self.refusal(4)])
+        try await database.run(
+            """
+            UPDATE local_refusals SET reason = 'too_large' WHERE submission_id <> 's-4';
+            UPDATE local_refusals SET occurred_at = occurred_at + interval '1 hour' WHERE submission_id = 's-1'
+            """)
+        func found(_ reason: String, player: String? = nil, since: String? = nil) async throws -> [String] {
+            try await store.deadLetters(
+                [reason], player: player, since: since.flatMap { Timestamp(rfc3339: $0) }, limit: 5
+            ).map(\.submissionID)
+        }
+        #expect(try await found("too_large") == ["s-1", "s-2", "s-3"])
+        #expect(try await found("crashed").isEmpty)
+        #expect(try await found("too_large", player: "p") == ["s-1", "s-2"])
+        #expect(try await found("too_large", since: "2026-11-27T05:00:00Z") == ["s-1"])
+        #expect(try await store.deadLetters(["too_large"], limit: 1).map(\.submissionID) == ["s-1"])
+    }
+
     @Test("local refusals are forgotten after three days")
     func forgotten() async throws {
         let database = try await LedgerDatabase()

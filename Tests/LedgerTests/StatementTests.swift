@@ -68,7 +68,7 @@ struct StatementTests {
         "insert_console_change": "receiptd console", "update_console_change": "receiptd console",
         "list_console_changes": "receiptd console", "list_refunds": "receiptd console",
         "count_refunds": "receiptd console", "list_refund_kinds": "receiptd console",
-        "list_nameless_dead_letters": "receiptd console",
+        "list_kept_dead_letters": "receiptd console",
         "list_unclaimed_kinds": "receiptd console",
         "count_holds": "receiptd holds", "list_holds": "receiptd holds list",
         "list_holds_page": "receiptd holds reject",

@@ -2,67 +2,82 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The number of unreadable records, by reason. The records are in Kafka, which the console does not reach.
+/// The number of unreadable records, by reason, and the newest ones of the sample. The records are in Kafka, which the console does not
+/// reach.
 struct DeadLettersPage {
+    /// The ages that the sample can have.
+    static let ages: [ListAge] = [.underHour, .underDay]
+    /// The answer to the sender of a dead letter, where it names one.
+    static let answered = Reason.malformedSubmission.rawValue
+
     let spans: [Traffic]
     let session: Sessions.Session
-    /// Nil: of any.
-    var reason: String?
-    /// The newest of those that no search by submission finds.
-    var nameless: [LocalRefusal] = []
+    var filter = ListFilter()
+    var letters: [LocalRefusal] = []
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
     /// The reasons of this version, and those that workers of another one counted.
-    var reasons: [String] { counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).sorted() }
+    var reasons: [String] {
+        counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
+    }
+
+    /// The filter means all that was counted: counts know no player, and have spans of their own.
+    private var isOfCounts: Bool { filter.playerID == nil && filter.age == nil && filter.reason != Self.answered }
 
     /// One for each reason: never more than a page.
     var rows: [[String]] {
-        counted.filter { reason == nil || $0 == reason }.sorted().map { name in
+        guard isOfCounts else { return [] }
+        return counted.filter { filter.reason == nil || $0 == filter.reason }.sorted().map { name in
             [name] + spans.map { span in "\(span.rows(.deadLetter).first { $0.name == name }?.total ?? 0)" }
         }
     }
 
-    private var options: String {
-        reasons.map { "<option\($0 == reason ? " selected" : "")>\(HTMLText.escaped($0))</option>" }.joined()
+    private var form: String {
+        var form = FilterForm(path: "/dead-letters")
+        form.choice("reason", "Reason", reasons.map { ($0, $0) }, filter.reason)
+        form.text("player", "Player or key", filter.playerID)
+        form.ages(Self.ages, filter.age)
+        return form.html
     }
 
-    private var file: String {
-        ConsolePage.address("/dead-letters.csv", reason.map { [("reason", $0)] } ?? [])
+    private var counts: String {
+        guard isOfCounts else { return "" }
+        let file = ConsolePage.address("/dead-letters.csv", filter.fields)
+        let heads = Self.heads.enumerated().map { ($1, $0 > 0) }
+        let rows = rows.map { $0.map { HTMLText.shown($0) } }
+        return """
+            <div class="actions">\(ConsolePage.link("Export as CSV", to: file))</div>
+            \(ConsolePage.table("Dead letters by reason", heads, rows, none: "There were none."))
+            """
     }
 
-    private var namelessTable: String {
-        guard !nameless.isEmpty else { return "" }
-        let rows = nameless.map { letter in
+    private var records: String {
+        let rows = letters.map { letter in
             [
                 ConsolePage.cell(letter.reason), ConsolePage.cell(letter.occurredAt), HTMLText.shown(letter.detail),
                 InspectionRow.link(letter.submissionID),
                 letter.playerID.isEmpty ? "none" : InspectionRow.link(letter.playerID),
             ]
         }
-        let heads = ["Reason", "At", "What", "Record", "Key"].map { ($0, false) }
+        let heads = ["Reason", "At", "What", "Submission or record", "Player or key"].map { ($0, false) }
         return """
-            <h2>Without a sender</h2><p>Records that name no submission or player, so that no event answers them: the newest of \
-            the sample that is kept for three days. The key of a record is the player's id, where the game keeps to the contract.</p>
-            \(ConsolePage.table("Records without a sender, the newest first", heads, rows, none: ""))
+            <h2>The newest records</h2><p>Of the sample that is kept for three days. <code>\(Self.answered)</code>: the record names its \
+            submission and player, and an event answered it. The others are known by their place and key; the key is the player's id, \
+            where the game keeps to the contract.</p>
+            \(ConsolePage.table("Dead letters, the newest first", heads, rows, none: "The sample has none."))
             """
     }
 
     static let heads = ["Reason", "Last hour", "Last day", "Last month"]
 
     var html: String {
-        let heads = Self.heads.enumerated().map { ($1, $0 > 0) }
-        return ConsolePage(
+        ConsolePage(
             title: "Dead letters", place: "/dead-letters", session: session,
             main: """
                 <p>Records that no worker could read, and that are on the dead-letter topic with all that they hold:
                 <code>receiptd dead-letters list</code> shows them, <code>receiptd dead-letters redrive</code> puts them back.</p>
-                <form class="filter" action="/dead-letters" method="get"><div><label for="reason">Reason</label>
-                <select id="reason" name="reason"><option value="">any</option>\(options)</select></div>
-                <button>Show</button></form>
-                <div class="actions">\(ConsolePage.link("Export as CSV", to: file))</div>
-                \(ConsolePage.table("Dead letters by reason", heads, rows.map { $0.map { HTMLText.shown($0) } }, none: "There were none."))
-                \(namelessTable)
+                \(form)\(counts)\(records)
                 """
         ).html
     }

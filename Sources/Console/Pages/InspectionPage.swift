@@ -56,14 +56,17 @@ struct InspectionPage {
             let rest =
                 inspection.sections.allSatisfy(\.rows.isEmpty)
                 ? "nothing is known of it here" : "it is named in the rows below only"
-            let order =
-                id.wholeMatch(of: /M[A-Z0-9]{7,15}/) == nil
-                ? ""
-                : "<p>It looks like an order number of Apple's mail: <code>receiptd inspect --apple-order \(HTMLText.shown(id))</code> "
-                    + "asks Apple for its transactions, which are found here.</p>"
+            guard id.wholeMatch(of: /M[A-Z0-9]{7,15}/) == nil else {
+                return """
+                    \(others)<p class="answer"><b class="badge soft">Apple's order number</b> \(rest): Apple does not tell such numbers \
+                    with a purchase. Ask an operator to run</p>
+                    <p><code>receiptd inspect --apple-order \(HTMLText.shown(id))</code></p>
+                    <p>It asks Apple for the order's transactions. Search for these here.</p>
+                    """
+            }
             return """
                 \(others)<p class="answer"><b class="badge soft">not found</b> \(rest): check the id, search more days, or the \
-                submission has not been read yet.</p>\(order)
+                submission has not been read yet.</p>
                 """
         }
         let further = all.filter { $0.sentence != first.sentence }.prefix(SearchLimits.standings)

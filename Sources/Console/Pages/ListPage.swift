@@ -23,45 +23,13 @@ struct ListPage {
     }
 
     private var filters: String {
-        var fields = [
-            Self.choice("bundle", "App", kinds.bundleIDs.map { ($0, $0) }, filter.bundleID),
-            Self.choice("reason", list.reasonLabel, kinds.reasons.map { ($0, $0) }, filter.reason),
-        ]
-        if list.parts.contains(.player) { fields.append(Self.text("player", "Player", filter.playerID)) }
-        if list.parts.contains(.product) { fields.append(Self.text("product", "Product", filter.productID)) }
-        if !list.ages.isEmpty {
-            fields.append(Self.choice("age", "Age", list.ages.map { ($0.rawValue, $0.words) }, filter.age?.rawValue))
-        }
-        return """
-            <form class="filter" action="/\(list.name)" method="get">\(fields.joined())<button>Show</button></form>
-            """
-    }
-
-    private static func field(_ name: String, _ label: String, _ control: String) -> String {
-        "<div><label for=\"\(name)\">\(label)</label> \(control)</div>"
-    }
-
-    private static func text(_ name: String, _ label: String, _ value: String?) -> String {
-        field(
-            name, label,
-            """
-            <input id="\(name)" name="\(name)" value="\(HTMLText.escaped(value ?? ""))" placeholder="any" \
-            maxlength="\(SearchLimits.maximumID)" autocomplete="off" spellcheck="false">
-            """)
-    }
-
-    /// Any, and each that there is; what is chosen is among them, though its last row be gone.
-    private static func choice(
-        _ name: String, _ label: String, _ offered: [(value: String, words: String)], _ chosen: String?
-    ) -> String {
-        let gone: (value: String, words: String)? =
-            offered.contains { $0.value == chosen } ? nil : chosen.map { ($0, $0) }
-        let options = (offered + [gone].compactMap(\.self)).map { value, words in
-            "<option value=\"\(HTMLText.escaped(value))\"\(value == chosen ? " selected" : "")>\(HTMLText.shown(words))</option>"
-        }
-        return field(
-            name, label,
-            "<select id=\"\(name)\" name=\"\(name)\"><option value=\"\">any</option>\(options.joined())</select>")
+        var form = FilterForm(path: "/" + list.name)
+        form.choice("bundle", "App", kinds.bundleIDs.map { ($0, $0) }, filter.bundleID)
+        form.choice("reason", list.reasonLabel, kinds.reasons.map { ($0, $0) }, filter.reason)
+        if list.parts.contains(.player) { form.text("player", "Player", filter.playerID) }
+        if list.parts.contains(.product) { form.text("product", "Product", filter.productID) }
+        form.ages(list.ages, filter.age)
+        return form.html
     }
 
     private var actions: String {

@@ -11,7 +11,7 @@ public struct LocalRefusalStore: Sendable {
     /// A search looks through so many of the newest refusals.
     private static let lookedThrough: Int64 = 20_000
 
-    private static let listing = LedgerSQL.statement(PackageResources.list_nameless_dead_letters_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_kept_dead_letters_sql)
     private static let adding = LedgerSQL.statement(PackageResources.insert_local_refusals_sql)
 
     private let pool: PostgresPool
@@ -20,12 +20,22 @@ public struct LocalRefusalStore: Sendable {
         self.pool = pool
     }
 
-    /// Dead letters that name no sender, the newest first. Their `submissionID` is their record's place, their `playerID` its key.
-    /// - Parameter reasons: of a dead letter.
-    public func namelessDeadLetters(_ reasons: [String], limit: Int) async throws -> [LocalRefusal] {
+    /// Dead letters, the newest first. Where they name no sender, their `submissionID` is their record's place, and their `playerID`
+    /// its key.
+    /// - Parameters:
+    ///   - reasons: of a dead letter, or `malformed_submission` for those whose sender was answered.
+    ///   - player: nil: of any.
+    ///   - since: the earliest time of the record; nil: any.
+    public func deadLetters(
+        _ reasons: [String], player: String? = nil, since: Timestamp? = nil, limit: Int
+    ) async throws -> [LocalRefusal] {
         try await pool.run { session in
             let rows = try session.execute(
-                Self.listing, [.textArray(reasons), .int8(Int64(limit)), .int8(Self.lookedThrough)])
+                Self.listing,
+                [
+                    .textArray(reasons), .int8(Int64(limit)), .int8(Self.lookedThrough), .text(player),
+                    .timestamptz(since),
+                ])
             let (event, place) = (try rows.column("event_id"), try rows.column("submission_id"))
             let (key, reason) = (try rows.column("player_id"), try rows.column("reason"))
             let (code, detail) = (try rows.column("detail_code"), try rows.column("detail"))

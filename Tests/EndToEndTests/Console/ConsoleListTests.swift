@@ -42,10 +42,31 @@ struct ConsoleListTests {
             #expect(try await rows("/dead-letters?reason=") == ["bad_signature", "too_large"])
             #expect(try await rows("/dead-letters?reason=too_large") == ["too_large"])
             let page = try await rob.get("/dead-letters?reason=too_large").body
-            #expect(page.contains("<option selected>too_large</option>"))
+            #expect(page.contains("<option value=\"too_large\" selected>too_large</option>"))
             #expect(page.contains("/dead-letters.csv?reason=too_large"))
             #expect(try await rob.get("/dead-letters?reason=crashed").body.contains("There were none"))
             #expect(try await rob.get("/dead-letters?reason=made_up").status == 400)
+            _ = try await bed.number(
+                """
+                INSERT INTO local_refusals (event_id, submission_id, player_id, reason, detail_code, detail, occurred_at)
+                SELECT gen_random_uuid(), name, player, reason, 'c', 'What is wrong.', now() - age
+                FROM (VALUES ('t/0/1', 'p-1', 'too_large', interval '2 hours'), ('t/0/2', 'p-2', 'too_large', '0 s'),
+                    ('s-3', 'p-1', 'malformed_submission', '0 s'), ('s-4', 'p-1', 'foreign_app', '0 s')) AS told (name, player, reason, age)
+                RETURNING 1::int8
+                """)
+            func records(_ query: String) async throws -> [String] {
+                try await rob.get("/dead-letters?\(query)").body.matches(
+                    of: /data-label="Submission or record"><a href="\/search\?q=([^"]+)"/
+                ).map { String($0.output.1) }
+            }
+            #expect(try await records("player=p-1") == ["s-3", "t%2F0%2F1"])
+            #expect(try await records("player=p-1&age=under-hour") == ["s-3"])
+            #expect(try await records("reason=too_large") == ["t%2F0%2F2", "t%2F0%2F1"])
+            #expect(try await records("player=nobody").isEmpty)
+            #expect(try await !rob.get("/dead-letters?player=p-2").body.contains("by reason"), "counts know no player")
+            for query in ["age=over-week", "bundle=com.example.castle", "product=gold"] {
+                #expect(try await rob.get("/dead-letters?\(query)").status == 400, "\(query)")
+            }
             let file = try await rob.get("/dead-letters.csv?reason=too_large").body
             #expect(file.split(separator: "\r\n").map { $0.prefix { $0 != "," } } == ["Reason", "too_large"])
         }

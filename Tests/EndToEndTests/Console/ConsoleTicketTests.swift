@@ -20,7 +20,7 @@ struct ConsoleTicketTests {
         ("p-other", "refused: owned_by_other_player", "It is about 9901"),
         ("9941", "subscribed: in grace", "should mend the payment"),
         ("nobody-knows", "not found", "check the id"),
-        ("MK5TTTVWJ3", "not found", "receiptd inspect --apple-order"),
+        ("MK5TTTVWJ3", "Apple's order number", "receiptd inspect --apple-order MK5TTTVWJ3"),
         ("s-letter", "refused: malformed_submission", "is not a submission"),
         ("p-nobody", "player", "1 refused in the last 2 days"),
     ]
@@ -78,7 +78,7 @@ struct ConsoleTicketTests {
                         try await browser.picture("ticket-\(id)-\(kind)")
                     }
                     try await browser.open(console + "/dead-letters?reason=malformed_message")
-                    try await browser.click("td[data-label='Record'] a")
+                    try await browser.click("td[data-label='Submission or record'] a")
                     #expect(try await browser.text(".badge") == "dead letter: malformed_message", "at \(kind)")
                     for path in ["/search?q=p-held-1x", "/sessions", "/held", "/confirm?change=release&id=9910"] {
                         try await browser.open(console + path)

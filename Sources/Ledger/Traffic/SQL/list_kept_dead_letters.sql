@@ -1,0 +1,11 @@
+-- Dead letters, newest first, as far as they are kept. $1 reasons; $2 how many; $3 of how many of the last that were kept, of the
+-- player where one is asked for; $4 a player, or the key of a record that names none, or null; $5 the earliest time, or null
+SELECT event_id, submission_id, player_id, reason, detail_code, detail, occurred_at
+FROM (
+    (SELECT * FROM local_refusals WHERE $4::text IS NULL ORDER BY kept_at DESC LIMIT $3::int8)
+    UNION ALL
+    (SELECT * FROM local_refusals WHERE player_id = $4 ORDER BY kept_at DESC LIMIT $3::int8)
+) AS newest
+WHERE reason = ANY ($1::text[]) AND occurred_at >= coalesce($5::timestamptz, '-infinity')
+ORDER BY occurred_at DESC, event_id
+LIMIT $2::int8;
