@@ -93,21 +93,64 @@ struct ProofShapeTests {
         #expect(event.member("detail")?.string?.contains(letter.detail) == true)
     }
 
-    static let mistakes: [(Submission.Proof, String)] = [
-        (.receipt("!"), "not_base64"), (.receipt(Base64.encode([0x30, 0x82, 0x10, 0x00, 0x06])), "truncated"),
-        (.receipt("MIIB%2BAAA"), "percent_encoded"), (.receipt(#"MIIB\r\nAAAA"#), "escaped_line_ends"),
-        (.receipt("MIIB AA"), "blanks_for_plus"), (.receipt("data:application/octet-stream;base64,MIIB"), "data_url"),
-        (.receipt(String(repeating: "308201", count: 8)), "hex"), (.receipt("{\"x\":1}"), "json_text"),
-        (.receipt(Base64.encode(Array("{\"x\":1}".utf8))), "json_text"),
-        (.receipt(Base64.encode(Array("MIIBAAAA".utf8))), "base64_twice"),
-        (.receipt("abcdefghijklmnop.AO-J1OzabcdefGH"), "google_play"), (.receipt("AAAA"), "not_a_receipt"),
-        (.signedTransaction("eyJhbGciOiJFUzI1NiJ9.e30"), "jws_parts"), (.signedTransaction("a.b.c"), "not_a_jws"),
+    static let mistakes: [(Submission.Proof, code: String, words: String)] = [
+        (.receipt("!"), "not_base64", "has characters that base64 does not have: send the receipt's bytes as base64"),
+        (
+            .receipt(Base64.encode([0x30, 0x82, 0x10, 0x00, 0x06])), "truncated",
+            "ends before its own length says: send all of it, and check for a column or buffer that cuts it"
+        ),
+        (
+            .receipt("MIIB%2BAAA"), "percent_encoded",
+            "is percent-encoded, as in a form or URL: decode it before you send it"
+        ),
+        (
+            .receipt(#"MIIB\r\nAAAA"#), "escaped_line_ends",
+            "has escaped line ends (a backslash and a letter): remove them before you send it"
+        ),
+        (
+            .receipt("MIIB AA"), "blanks_for_plus",
+            "has blanks where base64 has '+': encode '+' as %2B where the client posts a form"
+        ),
+        (
+            .receipt("data:application/octet-stream;base64,MIIB"), "data_url",
+            "is a data: URL: send only the base64 behind the comma"
+        ),
+        (
+            .receipt(String(repeating: "308201", count: 8)), "hex",
+            "is written in hexadecimal digits: send the receipt's bytes as base64"
+        ),
+        // Of the base64, cut off in the middle of a byte.
+        (
+            .receipt("4d494948735159" + String(repeating: "4a4b6f5a", count: 8) + "4"), "hex",
+            "is written in hexadecimal digits"
+        ),
+        (
+            .receipt("{\"x\":1}"), "json_text",
+            "is JSON: send the receipt or the JWS itself, or Unity's envelope with its Payload"
+        ),
+        (.receipt(Base64.encode(Array("{\"x\":1}".utf8))), "json_text", "is JSON: send the receipt or the JWS itself"),
+        (
+            .receipt(Base64.encode(Array("MIIBAAAA".utf8))), "base64_twice",
+            "is base64 of base64: encode the receipt's bytes once"
+        ),
+        (
+            .receipt("abcdefghijklmnop.AO-J1OzabcdefGH"), "google_play",
+            "is a Google Play purchase: only purchases of the App Store are taken"
+        ),
+        (.receipt("AAAA"), "not_a_receipt", "cannot be read as a receipt"),
+        (
+            .signedTransaction("eyJhbGciOiJFUzI1NiJ9.e30"), "jws_parts",
+            "begins as a JWS and does not have its three parts: send jwsRepresentation whole"
+        ),
+        (.signedTransaction("a.b.c"), "not_a_jws", "cannot be read as a signed transaction"),
     ]
 
-    @Test("each mistake that a proof's text shows has a code and a sentence", arguments: mistakes)
-    func mistake(proof: Submission.Proof, code: String) {
+    @Test(
+        "each mistake that a proof's text shows has a code, and a sentence of what it looks like and what to send",
+        arguments: mistakes)
+    func mistake(proof: Submission.Proof, code: String, words: String) {
         let cause = MalformedProof.cause(of: proof)
         #expect(cause.code == code)
-        #expect(cause.sentence.hasSuffix("."))
+        #expect(cause.sentence.hasPrefix("The proof \(words)") && cause.sentence.hasSuffix("."), "\(cause.sentence)")
     }
 }

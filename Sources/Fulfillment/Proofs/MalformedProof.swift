@@ -51,10 +51,9 @@ public enum MalformedProof {
         return text.utf8.starts(with: "ey".utf8) && points != 2 ? .jwsParts : nil
     }
 
-    /// A sequence of ASN.1 in hexadecimal digits.
+    /// Base64 of so many digits has others, too: whether it is the receipt in hexadecimal, or its base64, and cut off or not.
     private static func isHex(_ bytes: String.UTF8View) -> Bool {
-        bytes.count % 2 == 0 && bytes.starts(with: "30".utf8) && bytes.count >= 32
-            && bytes.allSatisfy { HexDigit.value(of: $0) != nil }
+        bytes.count >= 32 && bytes.allSatisfy { HexDigit.value(of: $0) != nil }
     }
 
     /// Whether ASN.1's outer length says that there is more (X.690, 8.1.3).
