@@ -43,11 +43,23 @@ struct MistakenProofTests {
 
     private struct Missing: Error {}
 
-    private static let spoiled: [(code: String, @Sendable (String) -> String)] = [
-        ("repaired_blanks", { $0.replacing("+", with: " ") }),
-        ("repaired_percent_encoding", { $0.replacing("+", with: "%2B").replacing("=", with: "%3D") }),
-        ("repaired_line_ends", { $0.prefix(76) + #"\r\n"# + $0.dropFirst(76) }),
-        ("repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
+    private static let spoiled: [(code: String, words: String, @Sendable (String) -> String)] = [
+        (
+            "repaired_blanks", "had blanks in place of '+' and was repaired: encode '+' as %2B",
+            { $0.replacing("+", with: " ") }
+        ),
+        (
+            "repaired_percent_encoding", "was percent-encoded and was repaired: decode it before you send it",
+            { $0.replacing("+", with: "%2B").replacing("=", with: "%3D") }
+        ),
+        (
+            "repaired_line_ends", "had escaped line ends and was repaired: remove them before you send it",
+            { $0.prefix(76) + #"\r\n"# + $0.dropFirst(76) }
+        ),
+        (
+            "repaired_base64_twice", "was base64 of base64 and was repaired: encode the receipt's bytes once",
+            { Base64.encode(Array($0.utf8)) }
+        ),
     ]
 
     @Test("what a repair brings out is taken where its signature is proven, under the digest of the sound one")
@@ -58,12 +70,13 @@ struct MistakenProofTests {
             return
         }
         #expect(sound.repair == nil)
-        for (code, spoil) in Self.spoiled {
+        for (code, words, spoil) in Self.spoiled {
             guard case .admitted(let proof)? = screen(receipt: spoil(text)) else {
                 Issue.record("\(code) is refused")
                 continue
             }
             #expect(proof.repair?.code == code)
+            #expect(proof.repair?.sentence.hasPrefix("The proof \(words)") == true)
             #expect(proof.signature == .proven)
             #expect(proof.digest == sound.digest)
             #expect(proof.material == sound.material)
@@ -74,7 +87,7 @@ struct MistakenProofTests {
     func unproven() throws {
         let text = try receipt(certificates: [])
         let codes = ["blanks_for_plus", "percent_encoded", "escaped_line_ends", "base64_twice"]
-        for ((_, spoil), code) in zip(Self.spoiled, codes) {
+        for ((_, _, spoil), code) in zip(Self.spoiled, codes) {
             guard case .rejected(let refusal, _)? = screen(receipt: spoil(text)) else {
                 Issue.record("\(code) is taken")
                 continue
@@ -150,6 +163,10 @@ struct MistakenProofTests {
         }
         #expect(refusal.reason == .unauthenticReceipt)
         #expect(refusal.cause.code == "xcode_receipt")
+        #expect(
+            refusal.cause.sentence
+                == "Xcode signed the proof, not Apple: test with the sandbox or TestFlight in place of a StoreKit file."
+        )
     }
 
     @Test("a person is told what a text is")

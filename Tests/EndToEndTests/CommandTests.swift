@@ -133,6 +133,7 @@ extension EndToEnd {
             let empty = try await Program.run(["check"], environment: bed.environment())
             for part in ["postgresql", "partitions", "postgresql rights"] {
                 #expect(empty.code == 69 && empty.output.contains("FAILED  \(part): "), "\(empty)")
+                #expect(empty.output.contains("run `receiptd migrate`"), "\(empty)")
             }
             for _ in 0..<2 { #expect(try await Program.run(["migrate"], environment: bed.environment()).code == 0) }
             let uncatalogued = try await Program.run(["check"], environment: bed.environment())

@@ -104,6 +104,10 @@ extension EndToEnd {
                 }
                 let gauge = "receiptd_misconfigured{bundle_id=\"\(Self.app)\"}"
                 #expect(try await worker.scrape()[gauge] == 1)
+                let told = try await worker.get("/readyz").body
+                #expect(
+                    told.contains(Self.app) && told.contains("Apple refuses the key in SEEDS_SERVER_API_KEY")
+                        && told.contains("(401): compare issuer_id, key_id and key with App Store Connect"), "\(told)")
                 let check = try await Program.run(["check"], environment: bed.environment())
                 #expect(check.code == 78 && check.output.contains("the credentials are refused"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")

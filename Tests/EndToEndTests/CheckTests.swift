@@ -1,0 +1,39 @@
+import AppStoreSimulation
+import Testing
+
+@testable import Demo
+
+extension EndToEnd {
+    @Test(
+        "check names the setting whose shared secret Apple refuses, once a subscription's receipt makes Apple look at it"
+    )
+    func refusedSecret() async throws {
+        try await Testbed.run { bed in
+            let app = "com.example.castle.club"
+            let line = "apple verifyReceipt, the shared secret of \(app): "
+            let before = try await Program.run(["check"], environment: bed.environment())
+            #expect(before.code == 0, "\(before)")
+            #expect(
+                before.output.contains(
+                    "ok      \(line)SEEDS_SHARED_SECRET is set; Apple looks at it with the first receipt of a subscription"
+                ),
+                "\(before)")
+            let receipt = Receipts.single("480000000000021", bundle: app)
+            bed.apple.register(receiptData: receipt, behaviour: [.status(21004).times(1_000)])
+            try await bed.run(
+                """
+                INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment, revision,
+                    updated_at, period_began_at)
+                VALUES ('480000000000021', 'p', '\(app)', 'club', 'active', 'Production', 1, now(), now());
+                INSERT INTO subscription_receipts (original_transaction_id, receipt)
+                VALUES ('480000000000021', decode('\(receipt)', 'base64'))
+                """)
+            let refused = try await Program.run(["check"], environment: bed.environment())
+            #expect(refused.code == 78, "\(refused)")
+            #expect(
+                refused.output.contains(
+                    "FAILED  \(line)Apple refuses it (21004): SEEDS_SHARED_SECRET is not this app's, or it was made anew in "
+                        + "App Store Connect"), "\(refused)")
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Encodings
+import Testing
+
+@testable import Fulfillment
+
+@Suite("What is behind a refusal")
+struct RefusalCauseTests {
+    private func told(_ decision: PendingDecision) -> (code: String?, sentence: String?) {
+        var view = LedgerView()
+        let answer = decision.settle(in: &view).answer
+        return (answer?.member("detail_code")?.string, answer?.member("detail")?.string)
+    }
+
+    @Test("a receipt that Apple refuses is not told as if it could not be read here")
+    func refusedByApple() {
+        let malformed = told(Sample.decision(.whole(.malformedReceipt, [])))
+        #expect(malformed.code == "apple_cannot_read")
+        #expect(
+            malformed.sentence
+                == "Apple answered three times that it cannot read the receipt (21002): send the receipt as the device has it."
+        )
+        let unauthentic = told(Sample.decision(.whole(.unauthenticReceipt, [])))
+        #expect(unauthentic.code == "apple_cannot_authenticate")
+        #expect(unauthentic.sentence == "Apple answered that it cannot authenticate the receipt (21003).")
+    }
+
+    @Test("a token that is missing or another's is told with what to send")
+    func tokens() {
+        #expect(
+            Cause.tokenMissing.sentence
+                == "The submission has no app_account_token and needs one (the nil UUID counts as none): send the purchase's."
+        )
+        #expect(
+            Cause.tokenNotOnPurchase.sentence
+                == "The purchase has no appAccountToken: only a signed proof of it can show who bought it.")
+        #expect(
+            Cause.tokenDiffers.sentence
+                == "The submission's app_account_token is not the purchase's: it was bought for another game account.")
+        #expect(
+            Cause.tokenOfOtherPlayer.sentence == "The purchase's account token belongs to another player of the game.")
+    }
+}
