@@ -76,8 +76,10 @@ struct BatchCostTests {
             counted = try await database.number(
                 "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_user_tables WHERE relname <> 'schema_version'"
             )
-            return try await database.number("SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'")
-                == 100
+            let granted = try await database.number(
+                "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'")
+            // It may have told between the two.
+            return granted == 100 && counted >= granted
         }
         #expect(counted <= most, "\(counted) rows, at most \(most)")
         #expect(counted > 400, "\(counted) rows")
