@@ -28,7 +28,7 @@ enum ToldEvents {
         let transaction = try rejected.column("transaction_id")
         if rejected.count > 0, let found = rejected.text(0, transaction) { return found }
         if let found = try numbered(
-            grants, "transaction_id", "revision", in: session,
+            grants, "transaction_id", "revision", from: 2, in: session,
             has: { transaction, revision in
                 [OutcomeEvent.Kind.revoked, .reinstated].contains {
                     OutcomeEvent.eventID($0, transaction: transaction, revision: revision) == wanted
@@ -38,13 +38,13 @@ enum ToldEvents {
             return found
         }
         if let found = try numbered(
-            subscriptions, "original_transaction_id", "revision", in: session,
+            subscriptions, "original_transaction_id", "revision", from: 1, in: session,
             has: { OutcomeEvent.eventID(subscription: $0, revision: $1) == wanted })
         {
             return found
         }
         if let found = try numbered(
-            announced, "transaction_id", "times_held", in: session,
+            announced, "transaction_id", "times_held", from: 0, in: session,
             has: { transaction, times in
                 [OutcomeEvent.Kind.held, .rejected].contains {
                     OutcomeEvent.eventID($0, transaction: transaction, timesHeld: Int64(times)) == wanted
@@ -66,17 +66,18 @@ enum ToldEvents {
 
     /// - Parameters:
     ///   - number: the column of the newest number that an event of the row may have.
+    ///   - first: the lowest that any may have.
     ///   - has: whether the row's event of this number is the one.
     private static func numbered(
-        _ statement: PostgresStatement, _ name: StaticString, _ number: StaticString, in session: PostgresSession,
-        has isWanted: (StoreTransactionID, Int32) -> Bool
+        _ statement: PostgresStatement, _ name: StaticString, _ number: StaticString, from first: Int32,
+        in session: PostgresSession, has isWanted: (StoreTransactionID, Int32) -> Bool
     ) throws -> String? {
         let found = try session.execute(statement, [.int4(days), .int8(rows)])
         let (name, number) = (try found.column(name), try found.column(number))
         for row in 0..<found.count {
             guard let text = found.text(row, name) else { continue }
-            let (id, newest) = (StoreTransactionID(text), Int32(clamping: max(0, found.int4(row, number) ?? 0)))
-            for number in max(0, newest - revisions + 1)...newest where isWanted(id, number) { return text }
+            let (id, newest) = (StoreTransactionID(text), max(first, Int32(clamping: found.int4(row, number) ?? 0)))
+            for number in max(first, newest - revisions + 1)...newest where isWanted(id, number) { return text }
         }
         return nil
     }
