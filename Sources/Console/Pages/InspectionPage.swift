@@ -58,10 +58,9 @@ struct InspectionPage {
                 ? "nothing is known of it here" : "it is named in the rows below only"
             guard id.wholeMatch(of: /M[A-Z0-9]{7,15}/) == nil else {
                 return """
-                    \(others)<p class="answer"><b class="badge soft">Apple's order number</b> \(rest): Apple does not tell such numbers \
-                    with a purchase. Ask an operator to run</p>
-                    <p><code>receiptd inspect --apple-order \(HTMLText.shown(id))</code></p>
-                    <p>It asks Apple for the order's transactions. Search for these here.</p>
+                    \(others)<p class="answer"><b class="badge soft">Apple's order number</b> \(rest): Apple tells such \
+                    numbers to customers only. An operator looks it up:</p><p><code>receiptd inspect --apple-order \(HTMLText.shown(id))</code></p>
+                    <p>The command asks Apple for the order's transactions. Search for these here.</p>
                     """
             }
             return """

@@ -53,7 +53,11 @@ struct Timeline {
             let note = row.text("note").map { ": " + HTMLText.shown($0) } ?? ""
             return "Operator \(row.shown("operator")) said \(row.shown("decision"))\(note)"
         }
-        add("grants", "revoked_at") { "Taken back from player \($0.link("player_id"))" }
+        add("grants", "revoked_at") { row in
+            let (units, quantity) = (row.number("revoked_units") ?? 0, row.number("quantity") ?? 1)
+            let part = (1..<max(1, quantity)).contains(units) ? ": \(units) of \(quantity)" : ""
+            return "Taken back from player \(row.link("player_id"))\(part)"
+        }
         add("subscriptions", "updated_at") {
             "The subscription \($0.link("original_transaction_id")) became \($0.shown("state"))"
         }

@@ -84,6 +84,10 @@ struct StandingTests {
         let inspection = Inspection(sections: [
             try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":10"#))
         ])
+        let part = Inspection(sections: [
+            try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":3"#))
+        ])
+        #expect(Timeline(part).html.contains("</a>: 3 of 10</span>") && !Timeline(inspection).html.contains(" of 10"))
         let html = InspectionPage(id: "1", days: 2, page: 1, inspection: inspection, session: Self.session).html
         let parts = [
             "badge bad", "class=\"timeline\"", "Bought from Apple", "Granted to player", "Taken back from",
