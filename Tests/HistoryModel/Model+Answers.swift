@@ -77,6 +77,18 @@ extension Model {
         return found
     }
 
+    /// Whether a purchase, or what goes with it, may wait for another player.
+    private func mayBeHeld(_ purchase: Purchase, besides player: String) -> Bool {
+        facts.submissions.contains { other in
+            other.player != player
+                && facts.purchases.values.contains { held in
+                    (other.holds.contains(held.id) || isRevealed(held, other))
+                        && family(of: held.id) == family(of: purchase.id)
+                        && obstacles(other, held).contains(where: \.isHold)
+                }
+        }
+    }
+
     /// The owner of a purchase, by itself or by the purchase that it is a copy of.
     private func owner(of purchase: Purchase) -> String? {
         if let owner = owner(of: purchase.id) { return owner }
@@ -98,18 +110,11 @@ extension Model {
         }
         let others = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
             .flatMap { claims(on: $0) }.filter { $0.player != submission.player }
-        let isHeldForOther = facts.submissions.contains { other in
-            other.player != submission.player
-                && facts.purchases.values.contains { held in
-                    (other.holds.contains(held.id) || isRevealed(held, other))
-                        && family(of: held.id) == family(of: purchase.id)
-                        && obstacles(other, held).contains(where: \.isHold)
-                }
-        }
+        let isHeldForOther = mayBeHeld(purchase, besides: submission.player)
         let isReceiptOfOther =
             isRevealed(purchase, submission)
-            && submission.holds.contains { id in
-                facts.purchases[id].flatMap(owner(of:)).map { $0 != submission.player } ?? false
+            && submission.holds.compactMap { facts.purchases[$0] }.contains { own in
+                owner(of: own).map { $0 != submission.player } ?? mayBeHeld(own, besides: submission.player)
             }
         let isOwnedByOther = owner(of: purchase).map { $0 != submission.player } ?? false
         if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwnedByOther {

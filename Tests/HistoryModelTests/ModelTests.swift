@@ -141,6 +141,30 @@ struct ModelTests {
         #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
     }
 
+    @Test("what Apple lists beside a receipt may be left, where the receipt's own purchase may wait for another player")
+    func receiptOfAnother() throws {
+        for isHeld in [true, false] {
+            var facts = facts()
+            facts.purchases["2"] = period("2", line: "1")
+            facts.submissions[0].holds = []
+            var thief = submission("s2", by: "ben", of: ["2"], offset: 1)
+            thief.oddity = isHeld ? .decidingFact : nil
+            var receipt = Submission(
+                id: "s3", player: "anna", bundleID: Self.app, form: .receipt, quality: .proven, holds: ["2"],
+                signedAt: 1_000_500)
+            receipt.judgedAt = 1_001_000
+            facts.submissions += [thief, receipt]
+            let text = """
+                {"event_id":"e3","type":"receipt.rejected","player_id":"anna","submission_id":"s3","bundle_id":"\(Self.app)",\
+                "reason":"owned_by_other_player","transactions":[{"transaction_id":"1","product_id":"\(Self.gems)",\
+                "outcome":"rejected","reason":"owned_by_other_player"}]}
+                """
+            let answer = try #require(
+                Event(place: Place(partition: 0, offset: 2), key: Array("anna".utf8), value: Array(text.utf8)))
+            #expect(rules(facts, [answer], [:]).contains(.answeredRightly) == !isHeld)
+        }
+    }
+
     @Test("one paid period under two ids is granted once")
     func period() throws {
         var facts = facts()
