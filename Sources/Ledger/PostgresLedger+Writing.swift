@@ -35,8 +35,12 @@ extension PostgresLedger {
         write.looksForConflicts = conflicts.areLikely()
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { [write] in try write.run(in: $0, behind: last) }
-            if let last = batch.decisions.last { fallBacks.committed(OutcomeKey(last.position)) }
+            let written = try await pool.run { [write, fallBacks] in
+                try write.run(in: $0, behind: last, fallBacks)
+            }
+            if let last = batch.decisions.last {
+                fallBacks.committed(OutcomeKey(last.position), in: written.history)
+            }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
             for player in written.replaying { observer.replaying(player) }

@@ -121,10 +121,11 @@ public struct Pipeline: Sendable {
     /// Returns when the consumer's thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
-            let thread = Thread { [settings, worker, stores, turn, inbox, health, logger] in
+            let thread = Thread { [settings, worker, stores, topics, turn, inbox, health, logger] in
                 let loop = ConsumerLoop(
-                    settings: settings, worker: worker, stores: stores, turn: turn, inbox: inbox, health: health,
-                    logger: logger)
+                    settings: settings, worker: worker, stores: stores, topics: topics.map(\.topic), turn: turn,
+                    inbox: inbox,
+                    health: health, logger: logger)
                 continuation.resume(returning: Result { () throws(KafkaError) in try loop.run() })
             }
             thread.name = "consumer"

@@ -49,4 +49,21 @@ struct FallBackWatchTests {
         }
         await ledger.close()
     }
+
+    @Test("nothing is decided in a copy of the database, before what the copy may lack is known")
+    func otherDatabase() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let falls = Atomic<Int>(0)
+        ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
+        _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1))
+        let copy = try await database.replaceByCopy()
+        async let next = ledger.record(Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 2))
+        try await eventually("the other database is noticed") { falls.load(ordering: .relaxed) == 1 }
+        #expect(try await copy.number("SELECT count(*) FROM grants") == 1)
+        ledger.lossesAreKnown()
+        #expect(try await next.granted.count == 1)
+        #expect(falls.load(ordering: .relaxed) == 1)
+        await ledger.close()
+    }
 }

@@ -62,11 +62,12 @@ struct DecisionBatchWrite: Sendable {
     }
 
     /// - Parameter last: an earlier decision, which has to be there still; nil: none is known.
-    func run(in session: PostgresSession, behind last: OutcomeKey?) throws -> Written {
+    func run(in session: PostgresSession, behind last: OutcomeKey?, _ fallBacks: FallBackWatch) throws -> Written {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let written = try write(in: session)
             // Only now is the connection the one that COMMIT goes to: the first statement replaces one that has ended.
             try FallBackWatch.check(last, in: session)
+            if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack() }
             return written
         }
     }

@@ -33,7 +33,8 @@ final class ConsumerLoop {
 
     init(
         settings: PipelineSettings, worker: SubmissionWorker,
-        stores: PipelineStores, turn: IsolationTurn, inbox: Inbox, health: Health, logger: Logger
+        stores: PipelineStores, topics: [BatchedTopic], turn: IsolationTurn, inbox: Inbox, health: Health,
+        logger: Logger
     ) {
         (self.settings, self.inbox, self.health, self.logger) = (settings, inbox, health, logger)
         metrics = worker.metrics.all
@@ -54,6 +55,10 @@ final class ConsumerLoop {
             preparation: PartitionPreparation(
                 unpublished: stores.outbox, worker: worker, checkpointer: checkpointer,
                 claims: ClaimRestoration(
+                    search: LossSearch(
+                        topics: [.init(name: settings.submissionsTopic, properties: settings.consumerProperties)]
+                            + topics.map { .init(name: $0.name, properties: $0.consumerProperties) },
+                        log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)),
                     published: PublishedGrants(
                         topic: settings.outcomesTopic, properties: settings.consumerProperties,
                         log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)),

@@ -19,7 +19,7 @@ import PlantedFaults
 struct PartitionProgress: Sendable {
     /// The reason why the partition is to be read again from the lower of the two offsets.
     enum Restart: String, Sendable {
-        case databaseFellBack = "the database fell back to an earlier state"
+        case databaseFellBack = "the database fell back to an earlier state, or another one answers"
         case otherHistory = "decisions and their checkpoint are of different lives of the database"
         case otherOwner = "another worker has written this partition's checkpoint"
         case lowerCheckpoint = "the database answered late, with a lower offset"

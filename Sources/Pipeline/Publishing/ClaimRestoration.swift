@@ -8,6 +8,7 @@ import Synchronization
 /// After the database fell back to an earlier state: enters into its claims who was published as the owner of what it lost, before
 /// anything is decided again. Otherwise a purchase could be published for another player, whose record is read first this time.
 actor ClaimRestoration {
+    private let search: LossSearch
     private let published: PublishedGrants
     private let checkpoints: any OffsetCheckpoints
     private let claims: any PublishedClaims
@@ -17,9 +18,10 @@ actor ClaimRestoration {
     private var last: Task<Void, Never>?
 
     init(
-        published: PublishedGrants, checkpoints: any OffsetCheckpoints, claims: any PublishedClaims,
-        failures: Failures, logger: Logger
+        search: LossSearch, published: PublishedGrants, checkpoints: any OffsetCheckpoints,
+        claims: any PublishedClaims, failures: Failures, logger: Logger
     ) {
+        self.search = search
         self.published = published
         self.checkpoints = checkpoints
         self.claims = claims
@@ -44,9 +46,11 @@ actor ClaimRestoration {
 
     private nonisolated func enterAll() async {
         // Reading lasts as long as the events since then are many.
-        var isTold = false
+        var (hasLooked, isTold) = (false, false)
         while !Task.isCancelled {
             do {
+                if !hasLooked { try await keepLost() }
+                hasLooked = true
                 guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
                 if !isTold {
                     isTold = true
@@ -65,6 +69,16 @@ actor ClaimRestoration {
                 failures.report(error, of: .claims)
                 await BlockingWork.pause(seconds: PipelineLimits.claimsRetrySeconds)
             }
+        }
+    }
+
+    /// From then on the database tells of the loss itself, for this worker and all others.
+    private nonisolated func keepLost() async throws {
+        let committed = try await blocking { [search] in try search.committed() }
+        for (topic, offsets) in committed {
+            let stored = try await checkpoints.read(topic: topic, partitions: offsets.keys.sorted())
+            let lost = LossSearch.lost(offsets, stored)
+            if !lost.isEmpty { try await checkpoints.keepDecidedAgain(lost, topic: topic) }
         }
     }
 

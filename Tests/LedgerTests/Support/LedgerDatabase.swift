@@ -80,6 +80,25 @@ struct LedgerDatabase: Sendable {
         return PostgresLedger(pool: PostgresPool(configuration: configuration, size: 4, hung: hung))
     }
 
+    /// Ends all sessions, and puts a copy in the place of the database, as whoever restores a dump does.
+    func replaceByCopy() async throws -> LedgerDatabase {
+        let name = try await pool.run { session in
+            let rows = try session.execute(PostgresStatement("SELECT current_database()::text AS name"))
+            return rows.text(0, try rows.column("name"))
+        }
+        let own = try #require(name)
+        let admin = Self.pool(try Self.server.get().uri, size: 1)
+        for sql in [
+            "ALTER DATABASE \(own) WITH ALLOW_CONNECTIONS false",
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(own)'",
+            "CREATE DATABASE \(own)_copy TEMPLATE \(own)", "ALTER DATABASE \(own) RENAME TO \(own)_before",
+            "ALTER DATABASE \(own)_copy RENAME TO \(own)",
+        ] {
+            try await admin.run { _ = try $0.execute(PostgresStatement(sql)) }
+        }
+        return LedgerDatabase(existing: uri)
+    }
+
     func number(_ sql: String) async throws -> Int {
         let number = try await pool.run { try $0.execute(PostgresStatement(sql)).int8(0, 0) }
         return Int(try #require(number))
