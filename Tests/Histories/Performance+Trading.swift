@@ -185,9 +185,10 @@ extension Performance {
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !conversions.contains(one.originalID)
             else { continue }
-            // Billing failed before the period's end: a notification says grace period, and verifyReceipt's answer, by its expiry
-            // ahead, active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
-            guard !one.renewal.isInBillingRetry || one.expiresAt <= present else { continue }
+            // Billing failed, or all ended, before the period's end: a notification says so, and verifyReceipt's answer, by its expiry
+            // ahead, says active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
+            let isAhead = one.expiresAt > present
+            guard !isAhead || [.active, .revoked].contains(one.state(at: present)) else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(
                 state: one.state(at: present).rawValue, product: one.product.id, willRenew: one.renewal.isOn)
         }
