@@ -256,7 +256,7 @@ extension InMemoryLedger.State {
         let id = purchase.purchase.transactionID
         guard let row = announced.rows[id], row.lease == leased.lease, row.isOpen else { return nil }
         let original = purchase.purchase.originalTransactionID
-        let ownership = AnnouncedOwnership(
+        var ownership = AnnouncedOwnership(
             owner: view.claims[original]?.player
                 ?? purchase.previousOriginalTransactionID.flatMap {
                     view.claimApps[$0]?.contains(purchase.app) == true ? view.claims[$0]?.player : nil
@@ -268,6 +268,7 @@ extension InMemoryLedger.State {
                 RefundKey(
                     transactionID: id, bundleID: purchase.evidence.bundleID,
                     environment: purchase.evidence.environment)] != nil)
+        ownership.isPublished = view.claims[original]?.names(id) ?? false
         let outcome: AnnouncedOutcome
         switch leased.judge(under: catalog, ownership, at: now) {
         case .deliver(let decision): outcome = settle(leased, decision)

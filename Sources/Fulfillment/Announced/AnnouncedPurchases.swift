@@ -38,6 +38,8 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var isReversed = false
     /// The database was restored to an earlier state since Apple told of it: a grant of it may have been published.
     public var isDecidedAgain = false
+    /// It was published as granted to `owner`, and the database lost that: no other word counts.
+    public var isPublished = false
 
     public init(
         owner: PlayerID? = nil, isLetIn: Bool = false, told: PlayerID? = nil, grantsSince: Timestamp? = nil,
@@ -100,7 +102,9 @@ extension LeasedAnnouncement {
         guard let since = ownership.grantsSince, mayBeBought(since: max(since, app.cutover ?? since)) else {
             return .unclaimed(.boughtBefore)
         }
-        let named = ownership.told ?? (app.accountTokenIs == .playerID ? token.map { PlayerID($0) } : nil)
+        let named =
+            ownership.isPublished
+            ? nil : ownership.told ?? (app.accountTokenIs == .playerID ? token.map { PlayerID($0) } : nil)
         guard let player = named ?? ownership.owner else { return .unclaimed(.unknownPlayer) }
         var terms = terms(isRenewal: false)
         terms.disputesOwner = ownership.owner.map { $0 != player } ?? false

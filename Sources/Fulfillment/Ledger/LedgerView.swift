@@ -13,6 +13,11 @@ public struct LedgerView: Sendable {
         /// The non-consumable granted under it was taken back then, by an operator's decision only.
         public var operatorRevokedAt: Timestamp?
 
+        /// Whether the transaction is the one that is granted under it, or was published as granted under it.
+        public func names(_ transaction: StoreTransactionID) -> Bool {
+            [grantedTransaction, lostTransaction].contains(transaction)
+        }
+
         public init(player: PlayerID?, grantedTransaction: StoreTransactionID? = nil) {
             self.player = player
             self.grantedTransaction = grantedTransaction

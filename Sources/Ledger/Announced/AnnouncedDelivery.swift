@@ -86,7 +86,12 @@ struct AnnouncedDelivery: Sendable {
         in session: PostgresSession
     ) throws -> [AnnouncedOwnership] {
         guard !open.isEmpty else { return [] }
-        var owners = open.map { AnnouncedOwnership(owner: claims[$0.purchase.purchase.originalTransactionID]?.player) }
+        var owners = open.map { one in
+            let claim = claims[one.purchase.purchase.originalTransactionID]
+            var ownership = AnnouncedOwnership(owner: claim?.player)
+            ownership.isPublished = claim?.names(one.purchase.purchase.transactionID) ?? false
+            return ownership
+        }
         let rows = try session.execute(
             Self.finding,
             [

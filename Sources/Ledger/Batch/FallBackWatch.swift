@@ -67,7 +67,8 @@ final class FallBackWatch: Sendable {
 
     static let error = PostgresError(
         sqlState: nil,
-        message: "the database fell back to an earlier state, or another one answers: what it lacks is looked for first",
+        message:
+            "the database fell back to an earlier state, or another one answers: what it lacks is looked for first",
         kind: .connection)
 }
 

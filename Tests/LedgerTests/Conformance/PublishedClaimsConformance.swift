@@ -83,6 +83,21 @@ struct PublishedClaimsConformance {
         }
     }
 
+    @Test(
+        "what Apple told of and was published as granted is granted again to its player, whatever the game says of its token by now",
+        arguments: Implementation.allCases)
+    func announced(implementation: Implementation) async throws {
+        try await AnnouncedSubject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.claims.enter([claim("1000", "player-1")])
+            try await subject.tell(isOf: "player-2")
+            try await subject.enter([try AnnouncedSubject.told("1000")])
+            try await subject.endPatience()
+            let granted = try #require(try await subject.events().first)
+            #expect(granted.kind == .granted && granted.playerID == "player-1")
+        }
+    }
+
     @Test("what was published as granted is granted again though its token is told of another player by now")
     func toldTokens() {
         let token = "1a2b3c4d-0000-4000-8000-000000000001"

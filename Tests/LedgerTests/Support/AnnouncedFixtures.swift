@@ -16,6 +16,7 @@ struct AnnouncedSubject {
     let announced: any AnnouncedPurchases
     let accounts: any PlayerAccounts
     let refunds: any NoticeLedger
+    let claims: any PublishedClaims
     /// Enters purchases as an announcement does.
     let enter: ([AnnouncedPurchase]) async throws -> Void
     /// Ends the wait of all for their submissions.
@@ -34,7 +35,7 @@ struct AnnouncedSubject {
             let ledger = InMemoryLedger()
             try await body(
                 AnnouncedSubject(
-                    ledger: ledger, holds: ledger, announced: ledger, accounts: ledger, refunds: ledger,
+                    ledger: ledger, holds: ledger, announced: ledger, accounts: ledger, refunds: ledger, claims: ledger,
                     enter: { ledger.announce($0) }, endPatience: { ledger.endPatience() },
                     setGrantsSince: { ledger.setGrantsSince($0, of: Sample.bundle) },
                     release: { ledger.releaseByOperator($0) }, endLeases: { ledger.endAnnouncementLeases() }))
@@ -48,7 +49,7 @@ struct AnnouncedSubject {
 
     init(
         ledger: any PurchaseLedger, holds: any HeldPurchases, announced: any AnnouncedPurchases,
-        accounts: any PlayerAccounts, refunds: any NoticeLedger,
+        accounts: any PlayerAccounts, refunds: any NoticeLedger, claims: any PublishedClaims,
         enter: @escaping ([AnnouncedPurchase]) async throws -> Void,
         endPatience: @escaping () async throws -> Void, setGrantsSince: @escaping (Timestamp) async throws -> Void,
         release: @escaping (StoreTransactionID) async throws -> Void,
@@ -59,6 +60,7 @@ struct AnnouncedSubject {
         self.announced = announced
         self.accounts = accounts
         self.refunds = refunds
+        self.claims = claims
         self.enter = enter
         self.endPatience = endPatience
         self.setGrantsSince = setGrantsSince
@@ -71,6 +73,7 @@ struct AnnouncedSubject {
             ledger: ledger, holds: PostgresHolds(pool: database.pool),
             announced: PostgresAnnouncements(pool: database.pool, waitSeconds: 900),
             accounts: PostgresPlayerAccounts(pool: database.pool), refunds: PostgresNotices(pool: database.pool),
+            claims: PostgresClaims(pool: database.pool),
             enter: { try await Self.enter($0, in: database.pool) },
             endPatience: {
                 try await database.run(
