@@ -12,8 +12,11 @@ struct LossSearch: Sendable {
     }
 
     private static let callMilliseconds: Int32 = 10_000
-    /// Topics that are not there, or that this worker may not see, tell of no loss.
-    private static let absences = [KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.topicAuthorizationFailed]
+    /// Topics that are not there, or that this worker may not read, tell of no loss: they are optional.
+    private static let absences = [
+        KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.topicAuthorizationFailed,
+        KafkaError.Code.groupAuthorizationFailed,
+    ]
 
     let topics: [Topic]
     let log: @Sendable (KafkaLogLine) -> Void
@@ -24,20 +27,23 @@ struct LossSearch: Sendable {
         for topic in topics {
             let consumer = try KafkaConsumer(properties: topic.properties, log: log)
             defer { consumer.close() }
-            let known: KafkaClusterMetadata
             do throws(KafkaError) {
-                known = try consumer.metadata(topic: topic.name, timeoutMilliseconds: Self.callMilliseconds)
+                found[topic.name] = try Self.committed(of: topic.name, by: consumer)
             } catch  where Self.absences.contains(error.code) {
                 continue
             }
-            let partitions = (known.topics[topic.name] ?? []).map { TopicPartition(topic: topic.name, partition: $0) }
-            guard !partitions.isEmpty else { continue }
-            for (partition, mark) in try consumer.committedMarks(partitions, timeoutMilliseconds: Self.callMilliseconds)
-            {
-                found[topic.name, default: [:]][partition.partition] = mark.offset
-            }
         }
         return found
+    }
+
+    private static func committed(
+        of topic: String, by consumer: KafkaConsumer
+    ) throws(KafkaError) -> [Int32: Int64] {
+        let known = try consumer.metadata(topic: topic, timeoutMilliseconds: callMilliseconds)
+        let partitions = (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+        guard !partitions.isEmpty else { return [:] }
+        let marks = try consumer.committedMarks(partitions, timeoutMilliseconds: callMilliseconds)
+        return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value.offset) })
     }
 
     /// Returns the committed offsets of the partitions whose checkpoint is lower. A partition without a checkpoint is left to its owner: it
