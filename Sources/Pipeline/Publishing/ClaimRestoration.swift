@@ -74,7 +74,7 @@ actor ClaimRestoration {
 
     /// From then on the database tells of the loss itself, for this worker and all others.
     private nonisolated func keepLost() async throws {
-        let committed = try await blocking { [search] in try search.committed() }
+        let committed = try await blocking { [search] in search.committed() }
         for (topic, offsets) in committed where !offsets.isEmpty {
             let stored = try await checkpoints.read(topic: topic, partitions: offsets.keys.sorted())
             let lost = LossSearch.lost(offsets, stored)

@@ -11,38 +11,28 @@ struct LossSearch: Sendable {
         let properties: KafkaProperties
     }
 
-    private static let callMilliseconds: Int32 = 10_000
-    /// Topics that are not there, or that this worker may not read, tell of no loss: they are optional.
-    private static let absences = [
-        KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.topicAuthorizationFailed,
-        KafkaError.Code.groupAuthorizationFailed,
-    ]
+    private static let callMilliseconds: Int32 = 5_000
 
     let topics: [Topic]
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// Returns the committed offsets of each topic, by partition. Throws a `KafkaError`. Joins no group.
-    func committed() throws(KafkaError) -> [String: [Int32: Int64]] {
+    /// Returns the committed offsets of each topic, by partition. Joins no group.
+    ///
+    /// A topic tells of no loss where it is not there, may not be read, or its group's coordinator does not answer: its owner looks
+    /// again, and submissions must not wait for an optional topic.
+    func committed() -> [String: [Int32: Int64]] {
         var found: [String: [Int32: Int64]] = [:]
-        for topic in topics {
-            let consumer = try KafkaConsumer(properties: topic.properties, log: log)
-            defer { consumer.close() }
-            do throws(KafkaError) {
-                found[topic.name] = try Self.committed(of: topic.name, by: consumer)
-            } catch  where Self.absences.contains(error.code) {
-                continue
-            }
-        }
+        for topic in topics { found[topic.name] = try? committed(of: topic) }
         return found
     }
 
-    private static func committed(
-        of topic: String, by consumer: KafkaConsumer
-    ) throws(KafkaError) -> [Int32: Int64] {
-        let known = try consumer.metadata(topic: topic, timeoutMilliseconds: callMilliseconds)
-        let partitions = (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+    private func committed(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
+        let consumer = try KafkaConsumer(properties: topic.properties, log: log)
+        defer { consumer.close() }
+        let known = try consumer.metadata(topic: topic.name, timeoutMilliseconds: Self.callMilliseconds)
+        let partitions = (known.topics[topic.name] ?? []).map { TopicPartition(topic: topic.name, partition: $0) }
         guard !partitions.isEmpty else { return [:] }
-        let marks = try consumer.committedMarks(partitions, timeoutMilliseconds: callMilliseconds)
+        let marks = try consumer.committedMarks(partitions, timeoutMilliseconds: Self.callMilliseconds)
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value.offset) })
     }
 
