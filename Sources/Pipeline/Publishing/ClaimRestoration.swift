@@ -74,7 +74,13 @@ actor ClaimRestoration {
 
     /// From then on the database tells of the loss itself, for this worker and all others.
     private nonisolated func keepLost() async throws {
-        let committed = try await blocking { [search] in search.committed() }
+        let committed = try await blocking { [search, logger] in
+            search.committed { topic, error in
+                logger.warning(
+                    "a topic's committed offsets cannot be read: its owner alone notices what the database lost of it",
+                    [.topic: "\(topic.name)", .error: "\(error.name)"])
+            }
+        }
         for (topic, offsets) in committed where !offsets.isEmpty {
             let stored = try await checkpoints.read(topic: topic, partitions: offsets.keys.sorted())
             let lost = LossSearch.lost(offsets, stored)

@@ -18,11 +18,18 @@ struct LossSearch: Sendable {
 
     /// Returns the committed offsets of each topic, by partition. Joins no group.
     ///
-    /// A topic tells of no loss where it is not there, may not be read, or its group's coordinator does not answer: its owner looks
-    /// again, and submissions must not wait for an optional topic.
-    func committed() -> [String: [Int32: Int64]] {
+    /// A topic that does not exist has none. A topic whose offsets cannot be read is left to its owner, who looks too: submissions
+    /// must not wait for an optional topic.
+    /// - Parameter failed: is told of each topic whose offsets cannot be read.
+    func committed(failed: (Topic, KafkaError) -> Void) -> [String: [Int32: Int64]] {
         var found: [String: [Int32: Int64]] = [:]
-        for topic in topics { found[topic.name] = try? committed(of: topic) }
+        for topic in topics {
+            do throws(KafkaError) {
+                found[topic.name] = try committed(of: topic)
+            } catch {
+                if error.code != KafkaError.Code.unknownTopicOrPartition { failed(topic, error) }
+            }
+        }
         return found
     }
 

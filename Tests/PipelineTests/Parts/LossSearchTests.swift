@@ -1,4 +1,5 @@
 import Fulfillment
+import Kafka
 import Testing
 
 @testable import Pipeline
@@ -16,5 +17,23 @@ struct LossSearchTests {
             history: DatabaseHistory("1/2/3"), checkpoints: [0: checkpoint(10), 1: checkpoint(9), 2: checkpoint(12)],
             departures: [:])
         #expect(LossSearch.lost([0: 10, 1: 10, 2: 10, 3: 10], stored) == [1: 10])
+    }
+
+    @Test("a topic whose broker does not answer is told, and holds up no other")
+    func unread() async throws {
+        let cluster = try MockCluster(topics: ["there": 1])
+        defer { cluster.close() }
+        func topic(_ name: String, _ broker: String) -> LossSearch.Topic {
+            .init(name: name, properties: KafkaProperties([("bootstrap.servers", broker), ("group.id", "group")]))
+        }
+        let search = LossSearch(
+            topics: [topic("away", "127.0.0.1:1"), topic("there", cluster.bootstrapServers)], log: { _ in })
+        let (found, unread) = try await blocking {
+            var unread: [String] = []
+            let found = search.committed { topic, _ in unread.append(topic.name) }
+            return (found, unread)
+        }
+        #expect(unread == ["away"])
+        #expect(found == ["there": [:]])
     }
 }
