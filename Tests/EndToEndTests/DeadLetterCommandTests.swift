@@ -27,7 +27,7 @@ extension EndToEnd {
         }
     }
 
-    /// Of `unsigned`.
+    /// The filters choose from `unsigned`.
     private static func filters(_ environment: [String: String]) async throws {
         for (options, rows) in [
             (["--bundle", "x"], 0), (["--player", "p"], 3), (["--player", "key-4"], 1), (["--player", "key-0"], 0),

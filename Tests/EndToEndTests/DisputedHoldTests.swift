@@ -54,7 +54,7 @@ struct DisputedHoldTests {
             let rejected = try await bed.holds("reject", "8701", "--player", "thief-8701")
             #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
             #expect(try await held(in: bed) == ["8701 buyer-8701 ownership_disputed"])
-            // Its product is unknown still.
+            // The product is still unknown.
             #expect(try await bed.holds("release", "8701").code == 0)
             try await bed.until("the dispute is over") {
                 try await held(in: bed) == ["8701 buyer-8701 unknown_product"]

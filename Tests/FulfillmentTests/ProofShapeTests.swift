@@ -119,7 +119,7 @@ struct ProofShapeTests {
             .receipt(String(repeating: "308201", count: 8)), "hex",
             "is written in hexadecimal digits: send the receipt's bytes as base64"
         ),
-        // Of the base64, cut off in the middle of a byte.
+        // The base64 is cut off in the middle of a byte.
         (
             .receipt("4d494948735159" + String(repeating: "4a4b6f5a", count: 8) + "4"), "hex",
             "is written in hexadecimal digits"

@@ -3,7 +3,7 @@ import OperationsHTTP
 
 /// The form by which a page is filtered.
 struct FilterForm {
-    /// Of the page that it leads to.
+    /// The path of the page that the form leads to.
     let path: String
     private var fields: [String] = []
 

@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// Identifies a paid period of an auto-renewable subscription, whatever transactions and originals name it.
 ///
-/// Its id has a row in the table of claims beside those of original transactions. A grant, hold or revocation of a
+/// A period's id has a row in the table of claims beside those of original transactions. A grant, hold or revocation of a
 /// period first inserts or locks that row, so that the row's uniqueness decides, and no look-up.
 public enum PeriodIdentity {
     /// No transaction's id begins so.

@@ -8,7 +8,7 @@ public protocol WaitingReason: RawRepresentable<String>, Equatable, Sendable {
     static var hasProducts: Bool { get }
 }
 
-/// Of what is held.
+/// Holds have both players and products.
 extension Reason: WaitingReason {
     public static var hasPlayers: Bool { true }
     public static var hasProducts: Bool { true }

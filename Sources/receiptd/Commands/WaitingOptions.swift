@@ -52,7 +52,7 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
         }
     }
 
-    /// Of so many that were found, how many are meant.
+    /// Returns how many of the rows that were found the command changes: `--limit` at most.
     func count(_ found: Int) -> Int { min(found, rows.limit ?? found) }
 
     var filter: WaitingFilter<Reason> { rows.filter(id: id) }
