@@ -1,3 +1,4 @@
+import DequeModule
 import Kafka
 
 /// Decides which records may begin, and which partitions are read meanwhile: no more may be in memory than the window
@@ -142,11 +143,9 @@ extension IntakeGate {
     /// The record taken last represents all up to that offset.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
-    /// Admits pending records that may begin now.
-    mutating func admitPending(
-        of partition: TopicPartition, _ admission: CrashIsolation.Admission
-    ) -> ArraySlice<ConsumerRecord> {
-        partitions[partition]?.admitPending(admission) ?? []
+    /// Admits one pending record; nil where none may begin now.
+    mutating func admitNext(of partition: TopicPartition, _ admission: CrashIsolation.Admission) -> ConsumerRecord? {
+        partitions[partition]?.admitNext(admission)
     }
 
     /// The first that waits in a partition that is ready.

@@ -1,3 +1,4 @@
+import DequeModule
 import Kafka
 
 /// One partition's records between Kafka and their work.
@@ -25,10 +26,10 @@ struct PartitionIntake: Sendable {
     private var phase: Phase
     var fetching = Fetching.starting
     private var read = ReadPosition()
-    /// The records in the window that have not begun.
-    var pending: ArraySlice<ConsumerRecord> = []
+    /// The records in the window that have not begun. A deque gives each record's bytes back as it begins.
+    var pending: Deque<ConsumerRecord> = []
     /// The records that are not in the window yet.
-    var deferred: ArraySlice<ConsumerRecord> = []
+    var deferred: Deque<ConsumerRecord> = []
     /// Records that began.
     private var admitted = 0
 
@@ -72,11 +73,9 @@ struct PartitionIntake: Sendable {
         return true
     }
 
-    mutating func admitPending(_ admission: CrashIsolation.Admission) -> ArraySlice<ConsumerRecord> {
-        let beginning = pending.prefix(places(under: admission))
-        pending = pending.dropFirst(beginning.count)
-        admitted += beginning.count
-        return beginning
+    /// Nil where nothing waits that may begin now.
+    mutating func admitNext(_ admission: CrashIsolation.Admission) -> ConsumerRecord? {
+        places(under: admission) > 0 ? admitFirst() : nil
     }
 
     mutating func admitFirst() -> ConsumerRecord? {

@@ -50,9 +50,8 @@ struct RecordIntake {
     /// Admits pending records, as far as they may begin.
     func admitPending(of partition: TopicPartition) {
         guard let state = assignment[partition] else { return }
-        for record in assignment.gate.admitPending(of: partition, assignment.admission(to: partition)) {
-            admit(record, to: state)
-        }
+        let admission = assignment.admission(to: partition)
+        while let record = assignment.gate.admitNext(of: partition, admission) { admit(record, to: state) }
     }
 
     /// Kafka has these partitions' starts, or does not take them.
