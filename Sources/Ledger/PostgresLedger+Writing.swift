@@ -28,18 +28,15 @@ extension PostgresLedger {
         _ batch: DecisionBatch, lookUp: DecisionBatchWrite.LookUp, writer: Int32, isStuck: Bool
     ) async -> Attempt {
         guard fallBacks.isOpen else { return .failed(FallBackWatch.error) }
-        let last = fallBacks.last
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
         if isStuck { write.lockMilliseconds = Self.stuckLockMilliseconds }
         write.looksForConflicts = conflicts.areLikely()
         let start = ContinuousClock.now
         do {
-            let written = try await pool.run { [write, fallBacks] in
-                try write.run(in: $0, behind: last, fallBacks)
-            }
+            let written = try await deciding.run { [write, fallBacks] in try write.run(in: $0, fallBacks) }
             if let last = batch.decisions.last {
-                fallBacks.committed(OutcomeKey(last.position), in: written.history)
+                fallBacks.committed(.outcome(OutcomeKey(last.position)), in: written.history)
             }
             noteSuccess(of: .decisions)
             commits.add(1, ordering: .relaxed)
@@ -101,7 +98,7 @@ extension PostgresLedger {
         let refused = entries.map(\.request)
         let history: DatabaseHistory?
         do {
-            history = try await pool.run { session in
+            history = try await deciding.run { session in
                 var history: DatabaseHistory?
                 for decision in refused {
                     history = try InsertRefused.run(

@@ -42,13 +42,16 @@ public final class PostgresLedger: PurchaseLedger {
     ]
 
     let pool: PostgresPool
+    /// The pool's sessions, for all that decides: no job runs on a connection whose database lacks what this process committed,
+    /// until the losses are known.
+    public let deciding: PostgresPool
+    public let fallBacks: FallBackWatch
     let limits: Limits
     let observer: LedgerObserver
     let decisions = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
     let conflicts = ConflictWatch()
-    let fallBacks = FallBackWatch()
     /// Transactions of decisions so far.
     let commits = Atomic<Int>(0)
     /// The decisions that met a hung session or a stuck lock: they are retried apart, so that nobody else waits behind
@@ -68,7 +71,10 @@ public final class PostgresLedger: PurchaseLedger {
     /// Starts at once, and connects when there is work. `pool` needs a session for each writer, one to recall by
     /// and one more.
     public init(pool: PostgresPool, limits: Limits = Limits(), observer: LedgerObserver = LedgerObserver()) {
+        let fallBacks = FallBackWatch()
         self.pool = pool
+        self.fallBacks = fallBacks
+        deciding = pool.vouched { session throws(PostgresError) in try fallBacks.vouch(for: session) }
         self.limits = limits
         self.observer = observer
         let writers = (0..<max(limits.writers, 1)).map { number in

@@ -5,8 +5,19 @@ import Foundation
 /// Sessions connect at first use and again after a failure. While the server cannot be reached, one attempt is made at
 /// growing intervals (0.1 s to 5 s) and every other job fails at once with `.connection`.
 public final class PostgresPool: Sendable {
-    private let queue: JobQueue
-    private let stopping = Interrupt()
+    /// Ended with the last pool that shares them.
+    private final class Sessions: Sendable {
+        let queue: JobQueue
+        let stopping = Interrupt()
+
+        init(count: Int) { queue = JobQueue(threads: count) }
+
+        /// The threads end after the jobs they have.
+        deinit { queue.close {} }
+    }
+
+    private let sessions: Sessions
+    private let vouch: PostgresSession.Vouch?
 
     /// Connects to nothing yet. `size` is at least 1. `hung` is told of each session that gave no answer in time and was
     /// left behind; it is called on the session's thread.
@@ -14,9 +25,11 @@ public final class PostgresPool: Sendable {
         configuration: PostgresConfiguration, size: Int, hung tell: @escaping @Sendable (HungSession) -> Void = { _ in }
     ) {
         precondition(size >= 1, "a pool of no sessions")
-        let queue = JobQueue(threads: size)
-        let shared = PostgresSession.Shared(gate: ConnectGate(), stopping: stopping, hung: HungSessions(tell: tell))
-        self.queue = queue
+        sessions = Sessions(count: size)
+        vouch = nil
+        let queue = sessions.queue
+        let shared = PostgresSession.Shared(
+            gate: ConnectGate(), stopping: sessions.stopping, hung: HungSessions(tell: tell))
         for number in 1...size {
             let thread = Thread {
                 let session = PostgresSession(configuration: configuration, shared: shared)
@@ -33,8 +46,16 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// The threads end after the jobs they have.
-    deinit { queue.close {} }
+    private init(_ sessions: Sessions, vouch: @escaping PostgresSession.Vouch) {
+        self.sessions = sessions
+        self.vouch = vouch
+    }
+
+    /// Returns the same sessions for jobs that want `vouch` to have approved of their connection: it is called on the session's thread
+    /// before a connection's first statement for such a job, outside of a transaction. What it throws fails the statement.
+    public func vouched(by vouch: @escaping PostgresSession.Vouch) -> PostgresPool {
+        PostgresPool(sessions, vouch: vouch)
+    }
 
     /// Runs `body` on the next free session's thread, and throws what it throws. Cancelling the task does not stop it;
     /// the session's statement timeout does, and a deadline of our own where the server does not answer at all.
@@ -43,21 +64,25 @@ public final class PostgresPool: Sendable {
     /// again if the error is retriable and doing so is safe.
     public func run<R: Sendable>(_ body: @escaping @Sendable (PostgresSession) throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
-            queue.add(
+            sessions.queue.add(
                 JobQueue.Job(
-                    run: { session in continuation.resume(with: Result { try body(session) }) },
+                    run: { [vouch] session in
+                        session.vouch = vouch
+                        defer { session.vouch = nil }
+                        continuation.resume(with: Result { try body(session) })
+                    },
                     fail: { continuation.resume(throwing: $0) }))
         }
     }
 
     /// Makes nobody wait for the server from now on: work under way fails at once with `.connection` or
     /// `.commitOutcomeUnknown`, and so does later work. For the end of a program.
-    public func interrupt() { stopping.set() }
+    public func interrupt() { sessions.stopping.set() }
 
     /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.
     public func close() async {
         await withCheckedContinuation { continuation in
-            queue.close { continuation.resume() }
+            sessions.queue.close { continuation.resume() }
         }
     }
 }

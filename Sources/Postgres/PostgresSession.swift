@@ -1,5 +1,8 @@
 /// One connection at a time, made at first use and again after a failure. Blocking; confined to its pool's thread.
 public final class PostgresSession {
+    /// Approves of the database behind the session's connection, or throws.
+    public typealias Vouch = @Sendable (PostgresSession) throws(PostgresError) -> Void
+
     /// The values that the sessions of a pool share.
     struct Shared: Sendable {
         let gate: ConnectGate
@@ -9,17 +12,19 @@ public final class PostgresSession {
 
     let configuration: PostgresConfiguration
     private let shared: Shared
-    private var connection: Connection?
+    var connection: Connection?
     /// Whether the connection was made for this job: then nobody can have ended it before.
-    private var isFresh = false
-    /// The pool's user has looked at the database of this connection. False on each new connection.
-    public var isVouchedFor = false
-    private var state = TransactionState.none
-    private var isCommitting = false
+    var isFresh = false
+    /// The look at a connection's database that the present job wants; nil: none.
+    var vouch: Vouch?
+    /// False on each new connection.
+    private var isVouchedFor = false
+    var state = TransactionState.none
+    var isCommitting = false
     /// The limit of the connection's statements, outside of a transaction that has its own.
     private var answerLimit = Duration.zero
 
-    private enum TransactionState {
+    enum TransactionState {
         case none
         /// BEGIN goes to the server with the first statement.
         case deferred
@@ -125,90 +130,6 @@ public final class PostgresSession {
         if state == .begun { try commit() }
         return value
     }
-
-    /// Begins a transaction whose BEGIN was put off.
-    private func beginNow() throws(PostgresError) {
-        if state == .deferred { try begin() }
-    }
-
-    /// - Parameter more: statements that follow BEGIN in the same round trip.
-    private func begin(_ more: String = "") throws(PostgresError) {
-        let words = beginning + more
-        try retryingWhereEnded { session throws(PostgresError) in
-            _ = try session.use { connection throws(PostgresError) in try connection.run(words) }
-        }
-        state = .begun
-    }
-
-    /// BEGIN and the transaction's first statements in one round trip. Nothing where that cannot be: then only BEGIN was sent.
-    private func begin(with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
-        guard configuration.preparedStatements, try connected().maySendAtOnce(calls) else {
-            try begin()
-            return []
-        }
-        let words = beginning
-        return try retryingWhereEnded { session throws(PostgresError) in
-            let connection = try session.connected()
-            // A new one has nothing prepared yet.
-            guard connection.maySendAtOnce(calls) else {
-                try session.begin()
-                return []
-            }
-            // From here on the server may be in a transaction, whatever becomes of the statements.
-            session.state = .begun
-            return try session.use { _ throws(PostgresError) in try connection.begin(words, with: calls) }
-        }
-    }
-
-    /// Once more where a connection ended between the look at it and now: without COMMIT nothing was done. Not where the
-    /// session hangs: what was sent may hold its locks.
-    private func retryingWhereEnded<R>(
-        _ body: (PostgresSession) throws(PostgresError) -> R
-    ) throws(PostgresError) -> R {
-        let isReused = connection != nil && !isFresh
-        do {
-            return try body(self)
-        } catch  where error.kind == .connection && !error.isHung && isReused {
-            state = .deferred
-            return try body(self)
-        }
-    }
-
-    /// Each transaction says its own level, in the words that begin it: what is decided under a lock must see what was
-    /// committed before the lock was had, whatever the database or the role has for a default. Whether it may write is left
-    /// to the server, for whoever made that read-only wants it so.
-    private var beginning: String {
-        let words = "BEGIN ISOLATION LEVEL READ COMMITTED"
-        return configuration.preparedStatements ? words : words + "; " + configuration.transactionStatements
-    }
-
-    private func commit() throws(PostgresError) {
-        // Lost before: connected() says so, and COMMIT was never sent.
-        _ = try connected()
-        let tag: String
-        do {
-            isCommitting = true
-            defer { isCommitting = false }
-            tag = try use { connection throws(PostgresError) in try connection.commit() }
-        } catch {
-            // Past its deadline too.
-            throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
-        }
-        guard tag == "COMMIT" else {
-            throw PostgresError(sqlState: "25P02", message: "a statement had failed: rolled back, not committed")
-        }
-    }
-
-    /// A failure leaves nothing to undo: without its connection the server rolls back by itself.
-    private func rollback() {
-        guard let connection, connection.isAlive else { return drop() }
-        do {
-            _ = try connection.run("ROLLBACK")
-        } catch {
-            _ = dropIfUnusable(after: error)
-            drop()
-        }
-    }
 }
 
 extension PostgresSession {
@@ -236,7 +157,7 @@ extension PostgresSession {
         if let connection, !connection.isAlive { drop() }
     }
 
-    private func use<R>(_ body: (Connection) throws(PostgresError) -> R) throws(PostgresError) -> R {
+    func use<R>(_ body: (Connection) throws(PostgresError) -> R) throws(PostgresError) -> R {
         let connection = try connected()
         do {
             return try body(connection)
@@ -246,14 +167,31 @@ extension PostgresSession {
     }
 
     /// The same error, after letting go of a connection that is no more use.
-    private func dropIfUnusable(after error: PostgresError) -> PostgresError {
+    func dropIfUnusable(after error: PostgresError) -> PostgresError {
         if error.isHung, let connection { shared.hung.leave(connection, wasCommitting: isCommitting) }
         if error.kind == .connection { drop() } else { dropIfLost() }
         return error
     }
 
-    private func connected() throws(PostgresError) -> Connection {
-        if let connection { return connection }
+    func connected() throws(PostgresError) -> Connection {
+        let connection: Connection
+        if let present = self.connection { connection = present } else { connection = try open() }
+        if let vouch, !isVouchedFor { try run(vouch) }
+        return connection
+    }
+
+    /// Before a transaction's BEGIN, where one is put off.
+    private func run(_ vouch: Vouch) throws(PostgresError) {
+        let before = state
+        (state, isVouchedFor) = (.none, true)
+        defer { state = before }
+        do { try vouch(self) } catch {
+            isVouchedFor = false
+            throw error
+        }
+    }
+
+    private func open() throws(PostgresError) -> Connection {
         guard state != .begun else {
             throw PostgresError(sqlState: nil, message: "the transaction's connection was lost", kind: .connection)
         }

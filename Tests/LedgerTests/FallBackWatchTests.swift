@@ -1,8 +1,10 @@
 import Fulfillment
-import Ledger
+import Postgres
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Ledger
 
 @Suite("A database that fell back while the worker runs on")
 struct FallBackWatchTests {
@@ -65,5 +67,59 @@ struct FallBackWatchTests {
         #expect(try await next.granted.count == 1)
         #expect(falls.load(ordering: .relaxed) == 1)
         await ledger.close()
+    }
+
+    @Test("no notification is applied and nothing is leased there either, before the losses are known")
+    func everyDecision() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let falls = Atomic<Int>(0)
+        ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
+        _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1))
+        try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
+        try await database.run(Self.endSessions)
+        let notices = PostgresNotices(pool: ledger.deciding, fallBacks: ledger.fallBacks)
+        await #expect(throws: PostgresError.self) { try await refund("1000", by: notices) }
+        #expect(falls.load(ordering: .relaxed) == 1)
+        await #expect(throws: PostgresError.self) {
+            try await PostgresHolds(pool: ledger.deciding, longestDelay: 60).leaseDue(
+                catalogVersion: 1, limit: 1)
+        }
+        #expect(try await database.number("SELECT count(*) FROM notifications") == 0)
+        ledger.lossesAreKnown()
+        #expect(try await refund("1000", by: notices) == ["remembered"])
+        #expect(falls.load(ordering: .relaxed) == 1)
+        await ledger.close()
+    }
+
+    @Test("a notification that was applied and is gone is noticed before the next decision")
+    func lostNotice() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let falls = Atomic<Int>(0)
+        ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
+        let notices = PostgresNotices(pool: ledger.deciding, fallBacks: ledger.fallBacks)
+        _ = try await refund("1000", by: notices)
+        try await database.run(Self.endSessions)
+        _ = try await refund("1001", by: notices)
+        #expect(falls.load(ordering: .relaxed) == 0)
+        try await database.run("DELETE FROM notifications; DELETE FROM refund_notices; DELETE FROM claims")
+        try await database.run(Self.endSessions)
+        async let next = ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
+        try await eventually("the fall is noticed") { falls.load(ordering: .relaxed) == 1 }
+        #expect(try await database.number("SELECT count(*) FROM grants") == 0)
+        _ = try await PostgresNotices(pool: database.pool).apply(
+            [RefundTests().received(.refund, of: "1000")], catalog: RefundTests.catalog)
+        ledger.lossesAreKnown()
+        #expect(try await next.reason == .cancelled)
+        await ledger.close()
+    }
+
+    private func refund(_ id: String, by notices: PostgresNotices) async throws -> [String] {
+        let received = RefundTests().received(.refund, of: id)
+        return try await notices.apply([received], catalog: RefundTests.catalog).value.effects.map {
+            if case .applied(let effect) = $0 { effect.name } else { "refused" }
+        }
     }
 }

@@ -61,12 +61,10 @@ struct DecisionBatchWrite: Sendable {
         let unwritten: PurchaseRows?
     }
 
-    /// - Parameter last: an earlier decision, which has to be there still; nil: none is known.
-    func run(in session: PostgresSession, behind last: OutcomeKey?, _ fallBacks: FallBackWatch) throws -> Written {
+    func run(in session: PostgresSession, _ fallBacks: FallBackWatch) throws -> Written {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let written = try write(in: session)
-            // Only now is the connection the one that COMMIT goes to: the first statement replaces one that has ended.
-            try FallBackWatch.check(last, in: session)
+            // Behind a pooler the server may be another one although the connection is not new.
             if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack() }
             return written
         }

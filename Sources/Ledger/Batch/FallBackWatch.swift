@@ -1,16 +1,23 @@
 import Fulfillment
+import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Notices that the database lost a decision which it had committed, or that another database answers, before anything is decided there.
-/// A database falls back to an earlier state only with the end of all its connections.
-final class FallBackWatch: Sendable {
+/// Notices that the database lost what this process had committed, or that another database answers, before anything is decided there.
+/// A database falls back to an earlier state only with the end of all its connections: each new one is looked at.
+public final class FallBackWatch: Sendable {
     struct FellBack: Error {}
 
+    /// What the process committed last. It has to be there still.
+    enum Evidence: Sendable {
+        case outcome(OutcomeKey)
+        case notice(Identifier)
+    }
+
     private struct State {
-        /// The last decision that was committed, and when.
-        var last: (key: OutcomeKey, at: ContinuousClock.Instant)?
-        /// The life of the database that the last decision was committed in.
+        /// The last evidence, and when it was committed.
+        var last: (evidence: Evidence, at: ContinuousClock.Instant)?
+        /// The life of the database that the process decided in; nil: none is known.
         var life: Substring?
         var isOpen = true
         var tell: @Sendable () -> Void = {}
@@ -18,17 +25,44 @@ final class FallBackWatch: Sendable {
 
     /// Rows of decisions go after some days, and with an erased player: what is older proves nothing.
     private static let memory = Duration.seconds(86_400)
+    private static let findingNotice = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
     private let state = Mutex(State())
 
     /// False from a fall back on until `reopen`: nothing may be decided.
     var isOpen: Bool { state.withLock { $0.isOpen } }
-    var last: OutcomeKey? {
-        state.withLock { state in state.last.flatMap { ContinuousClock.now - $0.at < Self.memory ? $0.key : nil } }
-    }
 
     /// `tell` is called at each fall back, once.
     func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
+
+    /// Looks at a new connection's database. Throws `error` where it lacks what was committed, where it is another one, and until
+    /// the losses are known.
+    func vouch(for session: PostgresSession) throws(PostgresError) {
+        guard isOpen else { throw Self.error }
+        do {
+            let history = try DatabaseHistory.read(in: session)
+            guard !isOfOtherLife(history), try hasLast(in: session) else { throw FellBack() }
+            state.withLock { $0.life = $0.life ?? history.life }
+        } catch is FellBack {
+            fellBack()
+            throw Self.error
+        } catch {
+            throw PostgresError(caught: error)
+        }
+    }
+
+    private func hasLast(in session: PostgresSession) throws -> Bool {
+        let last = state.withLock { state in
+            state.last.flatMap { ContinuousClock.now - $0.at < Self.memory ? $0.evidence : nil }
+        }
+        switch last {
+        case nil: return true
+        case .outcome(let key):
+            let found = try FindOutcomes.run([key], in: session)
+            return !found.events.isEmpty || !found.withoutGrants.isEmpty
+        case .notice(let id): return try session.execute(Self.findingNotice, [.identifiers([id])]).count > 0
+        }
+    }
 
     /// Another life may lack what other workers decided: a promoted replica, or a dump that was restored.
     /// - Parameter history: nil where nothing was written.
@@ -37,19 +71,9 @@ final class FallBackWatch: Sendable {
         return history.life != known
     }
 
-    /// Within a transaction: looks for `last` where the session has a new connection. Throws `FellBack` where it is gone, and a `PostgresError`.
-    static func check(_ last: OutcomeKey?, in session: PostgresSession) throws {
-        guard !session.isVouchedFor else { return }
-        if let last {
-            let found = try FindOutcomes.run([last], in: session)
-            guard !found.events.isEmpty || !found.withoutGrants.isEmpty else { throw FellBack() }
-        }
-        session.isVouchedFor = true
-    }
-
-    func committed(_ key: OutcomeKey, in history: DatabaseHistory?) {
+    func committed(_ evidence: Evidence, in history: DatabaseHistory?) {
         state.withLock { state in
-            state.last = (key, .now)
+            state.last = (evidence, .now)
             if let history { state.life = history.life }
         }
     }

@@ -4,9 +4,12 @@ import Postgres
 /// Apple's announcements in PostgreSQL. Any number of replicas at once: the claims' locks order them.
 public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
+    private let fallBacks: FallBackWatch?
 
-    public init(pool: PostgresPool) {
+    /// - Parameter fallBacks: is told of each commit; nil: nobody is.
+    public init(pool: PostgresPool, fallBacks: FallBackWatch? = nil) {
         self.pool = pool
+        self.fallBacks = fallBacks
     }
 
     /// Throws a `PostgresError`. Where one of the notices is refused for its data, each has a transaction of its own.
@@ -15,6 +18,7 @@ public struct PostgresNotices: NoticeLedger {
         let write = NoticeBatchWrite(received: notices, catalog: catalog)
         do {
             let done = try await pool.run { try write.run(in: $0) }
+            if let last = notices.last { fallBacks?.committed(.notice(last.notice.id), in: done.history) }
             return Durable(
                 AppliedNotices(effects: done.effects.map(AppliedNotice.applied), events: done.events), in: done.history)
         } catch {

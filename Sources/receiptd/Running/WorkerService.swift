@@ -39,7 +39,8 @@ struct WorkerService: Service {
         ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
         let ledger = PostgresLedger(pool: pool, limits: ledgerLimits, observer: .reporting(to: metrics, health, logger))
         let parking = PostgresParking(
-            pool: pool, longestDelay: settings.retry.longestSeconds, mostUnprovenBytes: settings.retry.unprovenBytes,
+            pool: ledger.deciding, longestDelay: settings.retry.longestSeconds,
+            mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
         // The budget has a pool of its own: a lease must not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
@@ -125,25 +126,27 @@ struct WorkerService: Service {
             stores: PipelineStores(
                 ledger: ledger,
                 outbox: PostgresOutbox(ledger: ledger, sweeper: OutboxSweeper(pool: pool, floor: outboxFloor)),
-                parked: parking, holds: PostgresHolds(pool: pool, longestDelay: settings.retry.longestSeconds),
-                subscriptions: PostgresSubscriptions(pool: pool),
+                parked: parking,
+                holds: PostgresHolds(pool: ledger.deciding, longestDelay: settings.retry.longestSeconds),
+                subscriptions: PostgresSubscriptions(pool: ledger.deciding),
                 checkpoints: PostgresCheckpoints(pool: pool, group: settings.kafka.groupID),
                 claims: PostgresClaims(pool: pool),
                 announced: PostgresAnnouncements(
-                    pool: pool, waitSeconds: settings.announcements.missedPurchaseSeconds,
+                    pool: ledger.deciding, waitSeconds: settings.announcements.missedPurchaseSeconds,
                     appleSeconds: settings.apple.timeoutSeconds, observer: .reporting(to: metrics, health, logger)),
-                finishes: PostgresFinishes(pool: pool), refundRequests: PostgresRefundRequests(pool: pool)),
+                finishes: PostgresFinishes(pool: ledger.deciding),
+                refundRequests: PostgresRefundRequests(pool: ledger.deciding)),
             notifications: NotificationSource(
                 topic: settings.kafka.notificationsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).notificationsConsumer,
-                parser: proofs, notices: PostgresNotices(pool: pool),
+                parser: proofs, notices: PostgresNotices(pool: ledger.deciding, fallBacks: ledger.fallBacks),
                 history: NotificationHistorySource(
                     queries: verifier.transactions, places: PostgresHistoryPlaces(pool: pool),
                     seconds: settings.announcements.historySeconds, days: settings.announcements.historyDays)),
             accounts: PlayerAccountSource(
                 topic: settings.kafka.accountsTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).accountsConsumer,
-                accounts: PostgresPlayerAccounts(pool: pool)),
+                accounts: PostgresPlayerAccounts(pool: ledger.deciding)),
             consumption: ConsumptionSource(
                 topic: settings.kafka.consumptionTopic,
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).consumptionConsumer),
