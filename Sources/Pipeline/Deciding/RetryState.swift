@@ -86,10 +86,15 @@ final class RetryState {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }
 
-    /// An answer that Apple may take back is asked for again much later: all others would wait for an isolated one meanwhile.
-    /// The short waits of a failure keep the order of its player's submissions.
+    /// All others wait for an isolated record. An answer that Apple may take back is asked for again much later, and an outage may
+    /// last. One short wait after a failure keeps the order of its player's submissions.
     private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
-        if case .doubtful = judgement { item.isIsolated } else { false }
+        guard item.isIsolated else { return false }
+        return switch judgement {
+        case .doubtful: true
+        case .undecided: history.failures > 1 || parking.apple.isDown
+        case .blocked, .decided, .needs: false
+        }
     }
 
     /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. Time in which

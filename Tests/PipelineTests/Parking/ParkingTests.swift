@@ -58,6 +58,19 @@ struct ParkingTests {
         }
     }
 
+    @Test(
+        "one that is isolated and that Apple keeps failing leaves memory: all others wait for it",
+        arguments: [false, true])
+    func isolatedFailure(inOutage: Bool) async throws {
+        let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 0)
+        try await with(ParkingBench(retry: retry, parkAfterSeconds: 30)) { bench in
+            if inOutage { bench.outage.begin() }
+            try await bench.work(on: bench.item(ParkingBench.submission("a"), isIsolated: true))
+            #expect(bench.store.content.parked.map(\.reason) == [.appleTrouble])
+            #expect(bench.apple.asked.count == (inOutage ? 1 : 2))
+        }
+    }
+
     @Test("tries go into the parked row and come back with it, and are kept with the decision in the end")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
