@@ -23,7 +23,7 @@ struct RefundTests {
 
     static func notification(
         _ type: String, _ transaction: StoreNotification.Transaction? = nil, bundle: BundleID? = Sample.bundle,
-        appAppleID: Int64? = nil, environment: StoreEnvironment? = .production
+        appAppleID: Int64? = 77, environment: StoreEnvironment? = .production
     ) -> StoreNotification {
         StoreNotification(
             id: "n-1", type: type, signedAt: day, bundleID: bundle, appAppleID: appAppleID, environment: environment,
@@ -123,15 +123,16 @@ struct RefundTests {
         #expect(Self.refund(undated)?.change == .revoked(.refund, at: Self.day))
     }
 
-    @Test("a refund without a transaction, of another app or of another environment is a dead letter")
+    @Test(
+        "a refund without a transaction, of another app or environment, or without Apple's id of the app is a dead letter"
+    )
     func deadLetters() {
         let wrong: [StoreNotification] = [
             Self.notification("REFUND", StoreNotification.Transaction.none),
-            Self.notification("REFUND", .unusable("why")),
+            Self.notification("REFUND", .unusable("why")), Self.notification("REFUND", environment: .sandbox),
             Self.notification("REFUND", bundle: "com.example.other"),
-            Self.notification("REFUND", environment: .sandbox),
             Self.notification("REFUND", bundle: nil, environment: nil),
-            Self.notification("REFUND", appAppleID: 78),
+            Self.notification("REFUND", appAppleID: 78), Self.notification("REFUND", appAppleID: nil),
         ]
         for notification in wrong {
             guard case .deadLetter(let letter) = notification.verdict(under: Self.catalog, from: .notification) else {
@@ -141,7 +142,7 @@ struct RefundTests {
             #expect(letter.reason == .malformedMessage && letter.sender == nil)
         }
         let sandbox = Self.notification(
-            "REFUND", .told(Self.told(environment: .sandbox)), appAppleID: 78, environment: .sandbox)
+            "REFUND", .told(Self.told(environment: .sandbox)), appAppleID: nil, environment: .sandbox)
         let unknown = Self.notification(
             "REFUND", .told(Self.told(bundle: "com.example.new")), bundle: "com.example.new", appAppleID: 5)
         for notification in [sandbox, unknown, Self.notification("REFUND", appAppleID: 77)] {

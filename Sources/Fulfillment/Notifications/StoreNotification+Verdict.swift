@@ -124,8 +124,10 @@ extension StoreNotification {
                 return "the renewal info is of another subscription than the transaction"
             }
         }
-        if let bundleID, let app = catalog.apps[bundleID], app.isForeign(bundleID, appAppleID, in: environment) {
-            return "the Apple id is another app's"
+        // Apple names it in every notification of Production, and in none of the sandbox.
+        if environment == .production, let ours = bundleID.flatMap({ catalog.apps[$0]?.appAppleID }), appAppleID != ours
+        {
+            return appAppleID == nil ? "it has no appAppleId" : "the Apple id is another app's"
         }
         return nil
     }
