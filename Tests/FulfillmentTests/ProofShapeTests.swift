@@ -134,6 +134,10 @@ struct ProofShapeTests {
             "is base64 of base64: encode the receipt's bytes once"
         ),
         (
+            .receipt(#"{"orderId":"GPA.1","purchaseToken":"abc"}"#), "google_play",
+            "is a Google Play purchase: only purchases of the App Store are taken"
+        ),
+        (
             .receipt("abcdefghijklmnop.AO-J1OzabcdefGH"), "google_play",
             "is a Google Play purchase: only purchases of the App Store are taken"
         ),

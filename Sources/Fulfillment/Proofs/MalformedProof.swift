@@ -15,17 +15,26 @@ public enum MalformedProof {
     private static func shownBy(_ text: String) -> Cause? {
         let bytes = text.utf8
         if bytes.starts(with: "data:".utf8) { return .dataURL }
-        if let first = bytes.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return .jsonText }
+        if let first = bytes.first, first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+            return causeOfJSON(text)
+        }
         if text.contains(".AO-J") { return .googlePlay }
         if isHex(bytes) { return .hex }
         return nil
+    }
+
+    /// Google's `Purchase` as a client has it names the token beside it.
+    private static func causeOfJSON(_ text: String) -> Cause {
+        text.contains("\"purchaseToken\"") ? .googlePlay : .jsonText
     }
 
     private static func causeOfReceipt(_ text: String) -> Cause? {
         let bytes = text.utf8
         guard let decoded = Base64.decode(bytes) else { return causeOfNoBase64(bytes) }
         if decoded.starts(with: "MII".utf8) || decoded.starts(with: "eyJ".utf8) { return .base64Twice }
-        if decoded.first == UInt8(ascii: "{"), (try? JSONParser.parse(decoded)) != nil { return .jsonText }
+        if decoded.first == UInt8(ascii: "{"), (try? JSONParser.parse(decoded)) != nil {
+            return causeOfJSON(String(decoding: decoded, as: UTF8.self))
+        }
         if isCutShort(decoded) { return bytes.contains(UInt8(ascii: " ")) ? .blanksForPlus : .truncated }
         return nil
     }
