@@ -1,3 +1,4 @@
+import Encodings
 import Fulfillment
 import NamesAndTimes
 import Postgres
@@ -81,19 +82,23 @@ struct HoldTests {
     func unreadable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        var purchase = Sample.purchase("1000")
-        purchase.unreadable = ["quantity"]
+        // What readers put in the place of a time that they cannot read.
+        var purchase = Sample.purchase("1000", at: Timestamp(milliseconds: 0))
+        purchase.unreadable = ["quantity", "purchaseDate"]
         let judged = Sample.judged(purchase, .consumable, .hold(.unreadableTransaction))
         _ = try await ledger.record(Sample.decision([judged], offset: 1))
         let store = HoldAdministration(pool: database.pool)
         #expect(try await store.release(HoldFilter(id: "1000"), by: "ann") == 1)
         let hold = try #require(try await take(database).first)
-        #expect(hold.evidence?.purchases.map(\.unreadable) == [["quantity"]])
+        #expect(hold.evidence?.purchases.map(\.unreadable) == [["quantity", "purchaseDate"]])
         #expect(try await PostgresHolds(pool: database.pool).settle(decision(hold, judged)) == nil)
         let left = try await store.count(HoldFilter(id: "1000", reason: .unreadableTransaction))
         #expect(left.all == 1 && left.released == 0)
         let summary = try await store.list(HoldFilter(), limit: 10).first
-        #expect(summary?.note == "what cannot be read of it: quantity")
+        #expect(summary?.note == "what cannot be read of it: quantity, purchaseDate")
+        #expect(summary != nil && summary?.purchasedAt == nil, "no list may tell of 1970")
+        let inspected = try await Inspection.of("1000", days: 1, limit: 10, in: database.pool)
+        #expect(inspected.sections.first { $0.name == "holds" }?.rows.first?["purchased_at"] == .null)
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
         await ledger.close()
     }

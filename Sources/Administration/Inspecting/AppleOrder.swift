@@ -62,6 +62,6 @@ package struct AppleOrder: Sendable {
         let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""
         return "transaction \(ShownText.plain(purchase.transactionID.text)): \(purchase.quantity) x "
             + "\(ShownText.plain(purchase.productID.text)) of \(ShownText.plain(transaction.bundleID.text)), bought at "
-            + "\(purchase.purchasedAt.rfc3339)\(refunded)"
+            + "\(purchase.hasUnreadablePurchaseTime ? "a time that cannot be read" : purchase.purchasedAt.rfc3339)\(refunded)"
     }
 }

@@ -65,7 +65,7 @@ package struct ProofReport: Sendable {
             ShownText.plain(purchase.transactionID.text), ShownText.plain(purchase.originalTransactionID.text),
             ShownText.plain(purchase.productID.text),
             purchase.isUnreadable("quantity") ? "?" : String(purchase.quantity),
-            purchase.isUnreadable("purchaseDate") ? "?" : purchase.purchasedAt.rfc3339,
+            purchase.hasUnreadablePurchaseTime ? "?" : purchase.purchasedAt.rfc3339,
             purchase.isUnreadable("expiresDate") ? "?" : purchase.expiresAt?.rfc3339 ?? "-",
             purchase.isUnreadable("inAppOwnershipType") ? "?" : purchase.ownership.rawValue,
             purchase.isUnreadable("revocationDate") ? "?" : purchase.cancelledAt?.rfc3339 ?? "-",
@@ -117,7 +117,7 @@ package struct ProofReport: Sendable {
             json.number(purchase.quantity)
         }
         json.member("environment", ifPresent: examined.environment)
-        if !purchase.isUnreadable("purchaseDate") { json.member("purchased_at", purchase.purchasedAt.rfc3339) }
+        if !purchase.hasUnreadablePurchaseTime { json.member("purchased_at", purchase.purchasedAt.rfc3339) }
         json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
         json.member("revoked_at", ifPresent: purchase.cancelledAt?.rfc3339)
         if !purchase.isUnreadable("inAppOwnershipType") { json.member("ownership", purchase.ownership.rawValue) }

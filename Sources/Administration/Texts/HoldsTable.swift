@@ -18,7 +18,8 @@ package enum HoldsTable {
     private static func cells(_ row: HoldSummary) -> [String] {
         [
             ShownText.plain(row.transactionID), ShownText.plain(row.playerID), ShownText.plain(row.bundleID),
-            ShownText.plain(row.productID), ShownText.plain(row.reason), row.purchasedAt.rfc3339, row.heldAt.rfc3339,
+            ShownText.plain(row.productID), ShownText.plain(row.reason), row.purchasedAt?.rfc3339 ?? "?",
+            row.heldAt.rfc3339,
             state(row),
         ]
     }
@@ -60,7 +61,7 @@ package enum HoldsTable {
         for reason in row.waived { json.string(reason) }
         json.endArray()
         json.member("submission_id", row.submissionID)
-        json.member("purchased_at", row.purchasedAt.rfc3339)
+        json.member("purchased_at", ifPresent: row.purchasedAt?.rfc3339)
         json.member("held_at", row.heldAt.rfc3339)
         json.member("released_at", ifPresent: row.releasedAt?.rfc3339)
         json.name("tries")

@@ -18,7 +18,7 @@ package enum UnclaimedTable {
     private static func cells(_ row: UnclaimedSummary) -> [String] {
         [
             ShownText.plain(row.transactionID), ShownText.plain(row.bundleID), ShownText.plain(row.productID),
-            ShownText.plain(row.reason), row.purchasedAt.rfc3339, row.toldAt.rfc3339, row.source,
+            ShownText.plain(row.reason), row.purchasedAt?.rfc3339 ?? "?", row.toldAt.rfc3339, row.source,
             row.learntOf.map { ShownText.plain($0) } ?? (row.hasToken ? "nobody" : "it has none"),
         ]
     }
@@ -48,7 +48,7 @@ package enum UnclaimedTable {
         json.member("submission_id", row.submissionID)
         json.name("is_renewal")
         json.bool(row.isRenewal)
-        json.member("purchased_at", row.purchasedAt.rfc3339)
+        json.member("purchased_at", ifPresent: row.purchasedAt?.rfc3339)
         json.member("expires_at", ifPresent: row.expiresAt?.rfc3339)
         json.member("told_at", row.toldAt.rfc3339)
         json.member("reason", row.reason)

@@ -32,10 +32,12 @@ struct HeldList: ConsoleList {
         try await store.list(filter.waiting(), limit: limit, skipping: skipping).map { hold in
             ListRow(
                 cells: [
-                    hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt.rfc3339, hold.productID,
+                    hold.reason, Self.state(hold), hold.heldAt.rfc3339, hold.purchasedAt?.rfc3339 ?? "",
+                    hold.productID,
                     ShownPrice.text(hold.priceMilliunits, hold.currency), "\(hold.quantity)", hold.bundleID,
                     hold.transactionID, hold.playerID,
-                ], id: HeldRow(transactionID: hold.transactionID, playerID: hold.playerID).id)
+                ], id: HeldRow(transactionID: hold.transactionID, playerID: hold.playerID).id,
+                changes: hold.releasedAt == nil ? nil : [.rejectHeld])
         }
     }
 

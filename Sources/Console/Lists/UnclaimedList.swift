@@ -33,7 +33,7 @@ struct UnclaimedList: ConsoleList {
             ListRow(
                 cells: [
                     purchase.reason, purchase.hasToken ? "known" : "none", purchase.toldAt.rfc3339,
-                    purchase.purchasedAt.rfc3339, purchase.productID, purchase.isRenewal ? "yes" : "no",
+                    purchase.purchasedAt?.rfc3339 ?? "", purchase.productID, purchase.isRenewal ? "yes" : "no",
                     purchase.bundleID, purchase.transactionID, purchase.learntOf ?? "",
                 ], id: purchase.isRetriable ? purchase.transactionID : nil,
                 changes: purchase.isRetriable ? nil : [])

@@ -113,7 +113,7 @@ extension LeasedAnnouncement {
 
     /// A time that cannot be read says nothing: a person decides about such a purchase.
     private func mayBeBought(since time: Timestamp) -> Bool {
-        purchase.purchase.isUnreadable("purchaseDate") || purchase.purchase.purchasedAt >= time
+        purchase.purchase.hasUnreadablePurchaseTime || purchase.purchase.purchasedAt >= time
     }
 
     private func terms(isRenewal: Bool) -> AnnouncedTerms {

@@ -94,6 +94,9 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.unreadable = newValue }
     }
 
+    /// Whether `purchasedAt` says nothing.
+    public var hasUnreadablePurchaseTime: Bool { isUnreadable("purchaseDate", "purchase_date_ms") }
+
     public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
 
     /// The fields that most purchases do not have.

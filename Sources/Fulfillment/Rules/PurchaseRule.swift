@@ -91,7 +91,7 @@ extension PurchaseRule.Facts {
     }
 
     fileprivate var isBeforeCutover: Bool {
-        guard !purchase.isUnreadable("purchaseDate", "purchase_date_ms") else { return false }
+        guard !purchase.hasUnreadablePurchaseTime else { return false }
         return app.cutover.map { purchase.purchasedAt < $0 } ?? false
     }
 

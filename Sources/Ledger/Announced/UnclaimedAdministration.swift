@@ -12,7 +12,8 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let source: String
     public let submissionID: String
     public let isRenewal: Bool
-    public let purchasedAt: Timestamp
+    /// Nil where Apple's time cannot be read.
+    public let purchasedAt: Timestamp?
     public let expiresAt: Timestamp?
     public let toldAt: Timestamp
     public let reason: String
@@ -97,9 +98,7 @@ extension UnclaimedSummary {
     fileprivate static func all(_ rows: PostgresRows) throws(PostgresError) -> [UnclaimedSummary] {
         let columns = try rows.columns(Column.self)
         return (0..<rows.count).compactMap { row in
-            guard let id = rows.text(row, columns[.transactionID]),
-                let bought = rows.timestamp(row, columns[.purchasedAt]),
-                let told = rows.timestamp(row, columns[.storedAt])
+            guard let id = rows.text(row, columns[.transactionID]), let told = rows.timestamp(row, columns[.storedAt])
             else { return nil }
             return UnclaimedSummary(
                 transactionID: id, originalTransactionID: rows.text(row, columns[.originalTransactionID]) ?? id,
@@ -109,7 +108,8 @@ extension UnclaimedSummary {
                 source: rows.text(row, columns[.source]) ?? "",
                 submissionID: rows.text(row, columns[.submissionID]) ?? "",
                 isRenewal: rows.bool(row, columns[.isRenewal]) ?? false,
-                purchasedAt: bought, expiresAt: rows.timestamp(row, columns[.expiresAt]), toldAt: told,
+                purchasedAt: rows.purchaseTime(row, columns[.purchasedAt]),
+                expiresAt: rows.timestamp(row, columns[.expiresAt]), toldAt: told,
                 reason: rows.text(row, columns[.reason]) ?? "", hasToken: rows.bool(row, columns[.hasToken]) ?? false,
                 learntOf: rows.text(row, columns[.playerID]),
                 isRetriable: rows.bool(row, columns[.isRetriable]) ?? false)

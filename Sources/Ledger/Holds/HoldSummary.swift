@@ -15,7 +15,8 @@ public struct HoldSummary: Sendable, Equatable {
     /// Reasons that operators have waived.
     public let waived: [String]
     public let submissionID: String
-    public let purchasedAt: Timestamp
+    /// Nil where Apple's time cannot be read.
+    public let purchasedAt: Timestamp?
     public let heldAt: Timestamp
     /// Released, and not decided again yet.
     public let releasedAt: Timestamp?
@@ -48,7 +49,6 @@ extension HoldSummary {
             let player = rows.text(row, columns[.playerID]), let bundle = rows.text(row, columns[.bundleID]),
             let product = rows.text(row, columns[.productID]), let environment = rows.text(row, columns[.environment]),
             let reason = rows.text(row, columns[.reason]), let submission = rows.text(row, columns[.submissionID]),
-            let purchasedAt = rows.timestamp(row, columns[.purchasedAt]),
             let heldAt = rows.timestamp(row, columns[.heldAt])
         else { return nil }
         let told = rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:))?.purchases.first {
@@ -58,7 +58,7 @@ extension HoldSummary {
             transactionID: transaction, originalTransactionID: original, playerID: player, bundleID: bundle,
             productID: product, quantity: Int(rows.int4(row, columns[.quantity]) ?? 1), environment: environment,
             reason: reason, waived: (rows.textArray(row, columns[.waived]) ?? []).compactMap(\.self),
-            submissionID: submission, purchasedAt: purchasedAt, heldAt: heldAt,
+            submissionID: submission, purchasedAt: rows.purchaseTime(row, columns[.purchasedAt]), heldAt: heldAt,
             releasedAt: rows.timestamp(row, columns[.releasedAt]), note: rows.text(row, columns[.note]),
             catalogVersion: rows.int8(row, columns[.catalogVersion]) ?? 0,
             tries: Int(rows.int4(row, columns[.tries]) ?? 0), priceMilliunits: told?.told?.priceMilliunits,

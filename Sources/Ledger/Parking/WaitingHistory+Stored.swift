@@ -52,4 +52,9 @@ extension PostgresRows {
     func timestamp(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
         timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
     }
+
+    /// Nil where Apple's time cannot be read, too: 1970 is stored in its place.
+    func purchaseTime(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
+        timestamp(row, column).flatMap { $0.milliseconds == 0 ? nil : $0 }
+    }
 }

@@ -1,8 +1,9 @@
--- What Apple told of by itself, newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many
+-- What Apple told of by itself, newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many. A time of
+-- purchase that cannot be read is stored as 1970.
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, bundle_id, product_id, environment, source, submission_id,
-        is_renewal, state, reason, player_id, purchased_at, expires_at, signed_at, stored_at, due_at,
+        is_renewal, state, reason, player_id, nullif(purchased_at, 'epoch') AS purchased_at, expires_at, signed_at, stored_at, due_at,
         awaits_submission, times_held, decided_at, catalog_version
     FROM announced_purchases
     WHERE transaction_id IN (

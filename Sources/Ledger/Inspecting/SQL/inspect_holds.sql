@@ -1,9 +1,9 @@
 -- Newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many; $3 how many newer ones are
--- left out
+-- left out. A time of purchase that cannot be read is stored as 1970.
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason,
-        waived, submission_id, purchased_at, held_at, released_at, due_at, tries, note, catalog_version
+        waived, submission_id, nullif(purchased_at, 'epoch') AS purchased_at, held_at, released_at, due_at, tries, note, catalog_version
     FROM holds
     WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM holds WHERE transaction_id = $1
