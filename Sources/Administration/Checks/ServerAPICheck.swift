@@ -52,7 +52,9 @@ package enum ServerAPICheck {
             result = .failure(CheckFailure("\(setting) holds no private key", code: CommandFailure.wrongSettings))
         case .blocked:
             result = .failure(
-                CheckFailure("the credentials are refused (HTTP 401)", code: CommandFailure.wrongSettings))
+                CheckFailure(
+                    "the credentials are refused (HTTP 401): compare issuer_id, key_id and the key in \(setting) with App "
+                        + "Store Connect, and the machine's clock", code: CommandFailure.wrongSettings))
         case .trouble(let trouble): result = .failure(CheckFailure(note.words(trouble)))
         case .genuine, .refused: result = .success("takes the credentials")
         }
