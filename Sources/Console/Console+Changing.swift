@@ -51,8 +51,10 @@ extension Console {
         }
     }
 
-    /// Returns what is known of each row that a change names. A submission id that several players chose has a row for each of them.
-    private func named(_ subject: ChangeSubject) async throws -> String {
+    /// Returns what is known of the rows that a change is about: all that it names, and the first of what a filter shows. A
+    /// submission id that several players chose has a row for each of them.
+    /// - Parameter count: how many there are.
+    private func named(_ subject: ChangeSubject, count: Int) async throws -> String {
         guard let list = lists.first(where: { $0.name == subject.change.list }) else {
             let grant = try await Inspection.of(
                 subject.ids.first ?? "", days: 0, limit: SearchLimits.standings, within: SearchLimits.seconds, in: pool)
@@ -60,10 +62,11 @@ extension Console {
                 .joined()
         }
         var rows: [ListRow] = []
-        for row in subject.ids.isEmpty ? [] : subject.targets {
-            rows += try await list.rows(row, limit: SearchLimits.standings)
-        }
-        return rows.isEmpty ? "" : ListTable(list: list, rows: rows).html
+        for row in subject.targets { rows += try await list.rows(row, limit: SearchLimits.standings) }
+        rows.removeAll { $0.id == nil || !($0.changes ?? list.changes).contains(subject.change) }
+        guard !rows.isEmpty else { return "" }
+        let some = subject.ids.isEmpty && count > rows.count ? "<p>The first \(rows.count) of them:</p>" : ""
+        return some + ListTable(list: list, rows: rows).html
     }
 
     func confirm(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
@@ -82,8 +85,8 @@ extension Console {
         }
         return ConsoleAnswer(
             body: ConfirmPage(
-                subject: subject, count: found.count, mark: found.mark, named: try await named(subject),
-                session: session
+                subject: subject, count: found.count, mark: found.mark,
+                named: try await named(subject, count: found.count), session: session
             ).html)
     }
 

@@ -122,7 +122,7 @@ struct InspectionTests {
             ])
         #expect(told[0].contains("receipt_data for com.example.game, record receipt-submissions/0 at 1"))
         #expect(told[1] == "classified: signature not provable here; Apple was asked; catalog 1")
-        #expect(told[2] == "apple: verifyReceipt Production: status, status 21005, 103 ms")
+        #expect(told[2] == "apple: verifyReceipt Production: status 21005, 103 ms")
         #expect(told[3] == "apple: timeout, without a request of its own")
         #expect(told[4].hasSuffix("no_purchase, product_mismatch, refused_by_apple"))
         #expect(told[5].hasPrefix("transaction 1000: granted: not refused for ownership_disputed,"))

@@ -35,7 +35,7 @@ struct ParkedList: ConsoleList {
                 cells: [
                     parked.reason, detail, parked.parkedAt.rfc3339, next, parked.bundleID, "\(parked.failures)",
                     parked.submissionID, parked.playerID,
-                ], id: parked.submissionID)
+                ], id: parked.submissionID, changes: parked.isLeased ? [.rejectParked] : nil)
         }
     }
 

@@ -31,7 +31,7 @@ enum ConsoleStyle {
             .badge.soft { color: var(--soft); } td .badge { white-space: normal; }
             .standings { list-style: none; margin: .5rem 0; padding: 0; } .standings > li { margin: .5rem 0; overflow-wrap: anywhere; }
             .timeline { margin: .5rem 0; padding: 0 0 0 .75rem; border-left: 3px solid var(--line); list-style: none; }
-            .timeline li { margin: .3rem 0; overflow-wrap: anywhere; } .timeline time { color: var(--soft); margin-right: .5rem; }
+            .timeline li { margin: .3rem 0; overflow-wrap: anywhere; } .timeline li > time { color: var(--soft); margin-right: .5rem; }
             .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); gap: .4rem 1.5rem; margin: .5rem 0; }
             .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
             .looks { color: var(--soft); margin-top: 1.5rem; } details { margin-top: 1rem; } summary { cursor: pointer; padding: .35rem 0; }

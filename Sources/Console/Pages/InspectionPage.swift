@@ -68,11 +68,19 @@ struct InspectionPage {
                 submission has not been read yet.</p>
                 """
         }
-        let further = all.filter { $0.sentence != first.sentence }.prefix(SearchLimits.standings)
-        let items = further.map { "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>" }
+        let further = all.filter { $0.sentence != first.sentence }
         return
             "\(others)<p class=\"answer\">\(first.badge) \(first.sentence)</p>\(first.buttons(session.user.mayChange))"
-            + (items.isEmpty ? "" : "<h2>Also</h2><ul class=\"standings\">\(items.joined())</ul>")
+            + (further.isEmpty ? "" : "<h2>Also</h2>" + list(further, rest: "more below"))
+    }
+
+    /// Some of them, and how many more there are.
+    private func list(_ standings: [Standing], rest: String) -> String {
+        let items = standings.prefix(SearchLimits.standings).map {
+            "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"
+        }
+        let left = standings.count - items.count
+        return "<ul class=\"standings\">\(items.joined())</ul>" + (left > 0 ? "<p>\(left) \(rest)</p>" : "")
     }
 
     private func player(_ standings: Standings) -> String {
@@ -82,15 +90,16 @@ struct InspectionPage {
         }
         let refused = standings.refused.count
         let told = [
-            count("grants", "granted"), count("holds", "held"), count("parked", "waiting for Apple"),
+            count("grants", "granted"), count("holds", "held"), count("parked", "waiting"),
             count("subscriptions", "subscriptions"),
             refused == 0 ? nil : "\(refused) refused in the last \(days) days",
         ].compactMap(\.self)
-        let waiting = standings.waiting.prefix(SearchLimits.standings).map {
-            "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"
+        let waiting = standings.waiting
+        let lists = [("holds", "held"), ("parked", "parked")].filter { inspection.total($0.0) > 0 }.map { _, name in
+            ConsolePage.link("all that are \(name)", to: ConsolePage.address("/\(name)", [("player", id)]))
         }
         return "<p class=\"answer\"><b class=\"badge soft\">player</b> \(told.joined(separator: ", ")).</p>"
-            + (waiting.isEmpty ? "" : "<ul class=\"standings\">\(waiting.joined())</ul>")
+            + (waiting.isEmpty ? "" : list(waiting, rest: "more wait: \(lists.joined(separator: ", "))"))
     }
 
     private func facts(_ all: [Standing]) -> String {
@@ -151,11 +160,12 @@ struct InspectionPage {
         let farther = min(max(days, 1) * 15, SearchLimits.maximumDays)
         let more =
             days < SearchLimits.maximumDays
-            ? ConsolePage.link(
-                "Search \(farther) days back",
-                to: ConsolePage.address("/search", [("q", id), ("days", "\(farther)")])) : ""
+            ? ": "
+                + ConsolePage.link(
+                    "search \(farther) days back",
+                    to: ConsolePage.address("/search", [("q", id), ("days", "\(farther)")])) : ""
         return """
-            <p class="looks">Decided submissions were searched \(days) days back. \(more) Of those refused without asking Apple a \
+            <p class="looks">Decided submissions were searched \(days) days back\(more). Of those refused without asking Apple a \
             sample of the last three days is kept. What no worker has read yet, and the rest, is known to \
             <code>receiptd inspect</code>.</p>
             """

@@ -4,16 +4,19 @@ import OperationsHTTP
 enum Facts {
     private static let ids = [
         ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),
-        ("Submission", "submission_id"),
+        ("Submission", "submission_id"), ("Event", "event_id"),
     ]
     private static let words = [
         ("App", "bundle_id"), ("Environment", "environment"), ("Kind", "kind"), ("Reason", "reason"),
-        ("Cause", "detail_code"), ("Event", "event_id"),
+        ("Cause", "detail_code"),
     ]
     private static let times = [
         ("Bought", "purchased_at"), ("Granted", "granted_at"), ("Held", "held_at"), ("Waits since", "parked_at"),
         ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
     ]
+
+    /// Those that began what lasts: their age counts.
+    private static let beginnings: Set = ["granted_at", "held_at", "parked_at"]
 
     /// Each with HTML.
     private static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
@@ -23,7 +26,11 @@ enum Facts {
         if !price.isEmpty { facts.append(("Price", HTMLText.shown(price))) }
         facts += ids.filter { row.text($0.1) != nil }.map { ($0.0, row.link($0.1)) }
         facts += words.filter { row.text($0.1) != nil }.map { ($0.0, row.shown($0.1)) }
-        facts += times.compactMap { name, column in row.time(column).map { (name, ShownTime.html($0)) } }
+        facts += times.compactMap { name, column in
+            row.time(column).map { time in
+                (name, ShownTime.html(time) + (beginnings.contains(column) ? ", \(ShownTime.age(time)) ago" : ""))
+            }
+        }
         return facts
     }
 

@@ -34,7 +34,9 @@ struct Standings {
     }
 
     private func parked(_ row: InspectionRow) -> Standing {
-        let detail = row.text("detail").map { ", " + HTMLText.shown($0) } ?? ""
+        let reason = row.text("reason").flatMap(ParkingReason.init)
+        let meaning = reason.map { " " + HTMLText.shown($0.sentence) } ?? ""
+        let why = [row.text("reason"), row.text("detail")].compactMap(\.self).joined(separator: ", ")
         let next =
             row.isTrue("is_leased")
             ? "A worker tries it now."
@@ -44,9 +46,9 @@ struct Standings {
                 + [Standing.Change(change: .rejectParked, id: id)]
         }
         return Standing(
-            row: row, state: "waits for Apple", tone: .warn,
+            row: row, state: reason?.state ?? "waits", tone: .warn,
             sentence: "The submission \(row.link("submission_id")) of player \(row.link("player_id")) waits since "
-                + "\(row.shownTime("parked_at")): \(row.shown("reason"))\(detail). \(next)",
+                + "\(row.shownTime("parked_at")) (\(HTMLText.shown(why))).\(meaning) \(next)",
             changes: changes ?? [])
     }
 
@@ -161,7 +163,7 @@ struct Standings {
             let listed = (row.value["transactions"]?.array ?? []).compactMap { $0["transaction_id"]?.string }
             let of =
                 listed.isEmpty
-                ? "" : " It is about \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
+                ? "" : " It is about transaction \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
             return Standing(
                 row: row, state: "refused: \(reason)", tone: reason == Reason.alreadyGranted.rawValue ? .plain : .bad,
                 sentence:

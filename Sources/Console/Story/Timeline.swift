@@ -7,7 +7,16 @@ struct Timeline {
     struct Entry {
         let at: Timestamp
         /// HTML.
-        let words: String
+        var words: String
+        /// Nil for what is no try at Apple.
+        var tries: Tries?
+    }
+
+    /// Tries one after the other with the same result, which are one entry.
+    struct Tries {
+        /// The request and its result, without its duration. HTML.
+        let what: String
+        var count = 1
     }
 
     /// Shown of them, the newest.
@@ -29,7 +38,13 @@ struct Timeline {
             }
         }
         add("announced", "stored_at") { "Apple told of \($0.link("transaction_id")) by itself" }
-        add("story", "at", Self.step)
+        add("story", "at") { row in
+            switch row.text("step") {
+            case "apple": "Apple was asked: \(row.shown("detail"))"
+            case "refused": "Refused \(row.shown("detail"))"
+            default: nil
+            }
+        }
         add("parked", "parked_at") { "Set aside to wait: \($0.shown("reason"))" }
         add("holds", "held_at") { "Held for a person's decision: \($0.shown("reason"))" }
         add("hold_decisions", "decided_at") {
@@ -64,20 +79,43 @@ struct Timeline {
         add("subscription_transfers", "transferred_at") {
             "Operator \($0.shown("operator")) gave the subscription to \($0.link("to_player_id"))"
         }
+        // An event tells of what was decided at the same instant.
+        add("story", "at", Self.event)
         var seen: Set<String> = []
         // Entries of the same instant keep the order above.
-        self.entries = entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+        let sorted = entries.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map(\.element).filter { seen.insert("\($0.at.milliseconds) \($0.words)").inserted }
+        self.entries = sorted.reduce(into: []) { Self.append($1, to: &$0) }
     }
 
-    /// Nil for what other rows tell.
-    private static func step(_ row: InspectionRow) -> String? {
-        switch row.text("step") {
-        case "apple": "Apple was asked: \(row.shown("detail"))"
-        case "refused": "Refused \(row.shown("detail"))"
-        case let step? where step.hasPrefix("receipt."): "The event \(row.shown("step")): \(row.shown("detail"))"
-        default: nil
+    private static let asked = "Apple was asked: "
+
+    /// Appends an entry, or counts it with the one before it where that is the same try with the same result.
+    private static func append(_ entry: Entry, to entries: inout [Entry]) {
+        guard entry.words.hasPrefix(asked) else { return entries.append(entry) }
+        let told = entry.words.dropFirst(asked.count)
+        let what = String(told.hasSuffix(" ms") ? told[..<(told.lastIndex(of: ",") ?? told.endIndex)] : told)
+        guard let last = entries.indices.last, let before = entries[last].tries, before.what == what else {
+            return entries.append(Entry(at: entry.at, words: entry.words, tries: Tries(what: what)))
         }
+        let tries = Tries(what: what, count: before.count + 1)
+        entries[last].words = "Apple was asked \(tries.count) times until \(ShownTime.html(entry.at)): \(what)"
+        entries[last].tries = tries
+    }
+
+    /// Nil for what is no event.
+    private static func event(_ row: InspectionRow) -> String? {
+        guard let step = row.text("step"), step.hasPrefix("receipt."), let detail = row.text("detail") else {
+            return nil
+        }
+        // `TraceSteps` writes the event's id first, and the transaction's behind that word.
+        let parts = detail.split(separator: "; ").map(String.init).enumerated().map { place, part in
+            let (word, rest) = part.split(at: place == 0 ? "," : " ")
+            if place == 0 { return InspectionRow.link(word) + HTMLText.shown(rest) }
+            return word == "transaction" && rest.count > 1
+                ? "transaction \(InspectionRow.link(String(rest.dropFirst())))" : HTMLText.shown(part)
+        }
+        return "The game's servers get \(HTMLText.shown(step)), event \(parts.joined(separator: "; "))"
     }
 
     var html: String {
@@ -88,5 +126,13 @@ struct Timeline {
             ? "<p>\(entries.count - shown.count) earlier ones are in the rows below.</p>" : ""
         let items = shown.map { "<li>\(ShownTime.html($0.at)) <span>\($0.words)</span></li>" }
         return "<h2>What happened</h2>\(earlier)<ol class=\"timeline\">\(items.joined(separator: "\n"))</ol>"
+    }
+}
+
+extension String {
+    /// What is in front of the first separator, and the rest from it on.
+    fileprivate func split(at separator: Character) -> (String, String) {
+        let place = firstIndex(of: separator) ?? endIndex
+        return (String(self[..<place]), String(self[place...]))
     }
 }

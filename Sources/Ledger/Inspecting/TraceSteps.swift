@@ -55,9 +55,12 @@ struct TraceSteps {
         guard let apple else { return }
         var detail = apple.result
         if let endpoint = apple.endpoint {
-            let status = apple.status.map { ", status \($0)" } ?? ""
+            let status = apple.status.map { "status \($0)" }
             let environment = apple.environment.map { " \($0.rawValue)" } ?? ""
-            detail = "\(endpoint)\(environment): \(apple.result)\(status), \(apple.milliseconds) ms"
+            // The result `status` is no more than the status.
+            let result = status != nil && apple.result == AppleAnswer.TroubleKind.status.rawValue ? nil : apple.result
+            let told = [result, status, "\(apple.milliseconds) ms"].compactMap(\.self).joined(separator: ", ")
+            detail = "\(endpoint)\(environment): \(told)"
         } else {
             detail += ", without a request of its own"
         }

@@ -95,6 +95,13 @@ struct ConsolePickTests {
             let entered = "reject-held|one player's, product com.example.castle.comet.1, over a day old|1|1 rejected"
             #expect(try await bed.rows(Self.entries) == [entered])
             #expect(try await bed.rows("SELECT transaction_id FROM holds ORDER BY 1") == ["9910", "9912"])
+            // No worker runs: what is released stays so.
+            _ = try await ann.confirm("/confirm?change=release&id=9910")
+            let held = try await ann.get("/held").body
+            #expect(held.contains("aria-label=\"Release 9912 ") && !held.contains("aria-label=\"Release 9910 "))
+            #expect(held.contains("aria-label=\"Reject 9910 "))
+            let rest = try await ann.get("/confirm?change=release").body
+            #expect(rest.contains("Release 1 held transaction?") && rest.contains(">9912<") && !rest.contains(">9910<"))
         }
     }
 }

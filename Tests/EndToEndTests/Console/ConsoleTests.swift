@@ -172,6 +172,7 @@ struct ConsoleTests {
             #expect(released.body.contains("Release (held): 1 released"), "\(released.body)")
             try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
             let shown = try await ann.get("/confirm?change=reject-held&reason=unknown_product")
+            #expect(shown.body.contains("9911") && shown.body.contains("p-held-2"), "who loses what is seen before")
             let other = [
                 "change": "reject-held", "reason": "unknown_product", "shown": "2", "token": shown.token ?? "",
             ]

@@ -17,7 +17,7 @@ struct ConsoleTicketTests {
         ("9910", "held: unknown_product", "waits for a person's decision"),
         ("p-parked", "waits for Apple", "It is tried next at"),
         ("9931", "granted, 3 of 10 taken back", "3 of 10 were taken back"),
-        ("p-other", "refused: owned_by_other_player", "It is about 9901"),
+        ("p-other", "refused: owned_by_other_player", "It is about transaction 9901"),
         ("9941", "subscribed: in grace", "should mend the payment"),
         ("nobody-knows", "not found", "check the id"),
         ("MK5TTTVWJ3", "Apple's order number", "receiptd inspect --apple-order MK5TTTVWJ3"),

@@ -55,6 +55,11 @@ struct StandingTests {
         let leased = try first(
             section("parked", #"{"submission_id":"s","player_id":"p","reason":"doubt","is_leased":true}"#))
         #expect(leased.changes.map(\.change) == [.rejectParked])
+        let blocked = try first(
+            section(
+                "parked", #"{"submission_id":"s","player_id":"p","reason":"blocked_shared_secret","detail":"21004"}"#))
+        #expect(blocked.state == "waits for the app's settings" && blocked.sentence.contains("an operator has to mend"))
+        #expect(blocked.sentence.contains("(blocked_shared_secret, 21004)"))
         let unclaimed = try first(
             section("announced", #"{"transaction_id":"3","product_id":"gems","state":"unclaimed","reason":"crashed"}"#))
         #expect(unclaimed.state == "unclaimed: crashed" && unclaimed.changes.map(\.change) == [.retryUnclaimed])
@@ -98,6 +103,35 @@ struct StandingTests {
         #expect(places == places.sorted())
         #expect(html.contains("title=\"2026-11-27T04:52:16.500Z\">27 Nov") && html.contains("04:52:16 UTC</time>"))
         #expect(html.contains("/search?q=p\"><span class=\"word\">p</span></a>") && !html.contains("<script"))
+    }
+
+    @Test("tries with one result are one entry, an event comes after what it tells of, and its ids are links")
+    func timeline() throws {
+        func asked(_ second: Int, _ milliseconds: Int) -> String {
+            #"{"step":"apple","at":"2026-11-27T04:52:1\#(second)Z","detail":"verifyReceipt Production: status 21009, \#(milliseconds) ms"}"#
+        }
+        let event =
+            #"{"step":"receipt.granted","at":"2026-11-27T04:52:16.5Z","detail":"e-1, published; transaction 1; risk <x>"}"#
+        let inspection = Inspection(sections: [
+            try section("story", event, asked(1, 5), asked(2, 7), asked(3, 9)), try section("grants", grant()),
+        ])
+        let entries = Timeline(inspection).entries.map(\.words)
+        #expect(entries.count == 4)
+        #expect(entries[1].hasPrefix("Apple was asked 3 times until <time") && entries[1].contains("status 21009"))
+        #expect(entries[2].hasPrefix("Granted to player"))
+        #expect(entries[3].contains("event <a href=\"/search?q=e-1\">") && entries[3].contains("risk &lt;x&gt;"))
+        #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
+    }
+
+    @Test("a player's page says how much more waits than it lists, and leads to it")
+    func waitingOfPlayer() throws {
+        let holds = (1...12).map {
+            #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
+        }
+        let rows = try holds.map { try JSONParser.parse(Array($0.utf8)).value }
+        let inspection = Inspection(sections: [Inspection.Section(name: "holds", rows: rows)])
+        let html = InspectionPage(id: "p", days: 2, page: 1, inspection: inspection, session: Self.session).html
+        #expect(html.contains("2 more wait: <a href=\"/held?player=p\">all that are held</a>"))
     }
 
     @Test("a player's page has true counts, and leads to the page of older rows")

@@ -1,0 +1,31 @@
+import Fulfillment
+
+/// What a parked submission waits for, in words for support.
+extension ParkingReason {
+    var state: String {
+        switch self {
+        case .appleTrouble, .doubt: "waits for Apple"
+        case .blockedSharedSecret, .blockedRequest, .blockedNoServerAPI, .blockedServerAPI:
+            "waits for the app's settings"
+        case .playerShare: "waits for its turn"
+        case .databaseRefused, .crashed: "waits for an operator"
+        }
+    }
+
+    var sentence: String {
+        switch self {
+        case .appleTrouble: "Apple has not answered it so that it can be decided, and is asked again."
+        case .doubt: "Apple may change its answer, and is asked again."
+        case .blockedSharedSecret:
+            "The app's shared secret is missing, or Apple refuses it: an operator has to mend the setting."
+        case .blockedRequest: "Apple does not take the app's requests: an operator has to mend its settings."
+        case .blockedNoServerAPI:
+            "Only the App Store Server API can answer it, and the app has no credentials for it: an operator has to set them."
+        case .blockedServerAPI:
+            "The app's key for the App Store Server API is missing, or Apple refuses it: an operator has to mend the setting."
+        case .playerShare: "The player sent many at once: they are taken in order."
+        case .databaseRefused: "The database does not take its data, which is a fault: tell an operator."
+        case .crashed: "Workers died of it, which is a fault: tell an operator."
+        }
+    }
+}
