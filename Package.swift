@@ -15,6 +15,9 @@ let fuzzed = strict + [.unsafeFlags(["-sanitize=fuzzer,address"], .when(traits: 
 /// What `receiptd --version` says beside the number: `scripts/release.sh` sets it, no other build does.
 let commit: [CSetting] = Context.environment["RECEIPTD_COMMIT"].map { [.define("RECEIPTD_COMMIT", to: $0)] } ?? []
 
+/// SQL statements, one a file, named by verb and table, in the room of the Swift that runs them.
+func statements(in rooms: [String]) -> [Resource] { rooms.map { .embedInCode("\($0)/SQL") } }
+
 let package = Package(
     name: "receiptd",
     platforms: [.macOS(.v15)],
@@ -111,13 +114,20 @@ let package = Package(
             dependencies: [
                 "Encodings", "Fulfillment", "NamesAndTimes", "PlantedFaults", "Postgres",
             ],
-            // A statement's file is named by its verb and table, and is beside the Swift that runs it.
-            resources: [
-                "Announced", "Audit", "Budget", "Erasing", "Finishing", "Grants", "Holds", "Importing", "Inspecting",
-                "Parking",
-                "Reconciling", "RefundRequests", "Refunds", "Schema", "Statements", "Store", "Subscriptions",
-                "Traffic",
-            ].map { .embedInCode("\($0)/SQL") },
+            resources: statements(in: [
+                "AnnouncedPurchases", "Budget", "Catalogs", "Checkpoints", "Claims", "FollowedSubscriptions", "Grants",
+                "HeldPurchases", "Leases", "OpenRefundRequests", "Outbox", "Outcomes", "OwedFinishes",
+                "ParkedSubmissions", "PlayerAccounts", "Recall", "Refunds", "Risk", "Schema", "Traffic",
+            ]),
+            swiftSettings: strict),
+        // What people look up in the ledger, and change by hand.
+        .target(
+            name: "BackOffice",
+            dependencies: ["Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Postgres"],
+            resources: statements(in: [
+                "Audit", "Charts", "Erasing", "GrantDecisions", "GrantedUnits", "ImportedGrants", "Inspection",
+                "KeptLetters", "Refunded", "Subscribers", "Waiting",
+            ]),
             swiftSettings: strict),
         .target(
             name: "Operations",
@@ -181,7 +191,8 @@ let package = Package(
         .target(
             name: "Administration",
             dependencies: [
-                "AppleProofs", "AppStore", "CZlib", "Encodings", "Fulfillment", "Kafka", "Ledger", "NamesAndTimes",
+                "AppleProofs", "AppStore", "BackOffice", "CZlib", "Encodings", "Fulfillment", "Kafka", "Ledger",
+                "NamesAndTimes",
                 "Pipeline", "Postgres", "ReceiptdConfiguration",
             ],
             swiftSettings: strict),
@@ -195,7 +206,8 @@ let package = Package(
         .target(
             name: "Console",
             dependencies: [
-                "Administration", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "OperationsHTTP",
+                "Administration", "BackOffice", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Operations",
+                "OperationsHTTP",
                 "Postgres", "ReceiptdConfiguration",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
@@ -210,7 +222,7 @@ let package = Package(
         .target(
             name: "Demo",
             dependencies: [
-                "AppStoreSimulation", "EmbeddedPostgres", "Encodings", "Fulfillment", "Kafka", "Ledger",
+                "AppStoreSimulation", "BackOffice", "EmbeddedPostgres", "Encodings", "Fulfillment", "Kafka", "Ledger",
                 "NamesAndTimes", "Pipeline", "Postgres", "ReceiptdConfiguration",
             ],
             swiftSettings: strict,
@@ -219,7 +231,7 @@ let package = Package(
         .executableTarget(
             name: "receiptd",
             dependencies: [
-                "Administration", "AppleProofs", "AppStore", "CCommit", "CMalloc", "Console", "Encodings",
+                "Administration", "AppleProofs", "AppStore", "BackOffice", "CCommit", "CMalloc", "Console", "Encodings",
                 "Fulfillment", "Kafka", "Ledger", "Monitoring", "NamesAndTimes", "Operations", "OperationsHTTP",
                 "Pipeline", "Postgres", "ReceiptdConfiguration",
                 .target(name: "Demo", condition: .when(traits: ["Demo"])),
@@ -327,7 +339,8 @@ let package = Package(
         .testTarget(
             name: "LedgerTests",
             dependencies: [
-                "Console", "EmbeddedPostgres", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes", "Postgres",
+                "BackOffice", "Console", "EmbeddedPostgres", "Encodings", "Fulfillment", "Ledger", "NamesAndTimes",
+                "Postgres",
                 "TestSupport",
             ],
             exclude: ["OlderSchemas"], swiftSettings: strict),
@@ -362,7 +375,8 @@ let package = Package(
         .testTarget(
             name: "ReceiptdTests",
             dependencies: [
-                "Administration", "AppleProofs", "Console", "Demo", "Encodings", "Fulfillment", "Kafka", "Ledger",
+                "Administration", "AppleProofs", "BackOffice", "Console", "Demo", "Encodings", "Fulfillment", "Kafka",
+                "Ledger",
                 "NamesAndTimes", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],

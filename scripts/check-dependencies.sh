@@ -18,17 +18,18 @@ allowed_modules() {
     AppleProofs) echo Encodings Fulfillment NamesAndTimes ;;
     AppStore) echo AppleProofs Encodings Fulfillment NamesAndTimes PlantedFaults PooledHTTP ;;
     Ledger) echo Encodings Fulfillment NamesAndTimes PlantedFaults Postgres ;;
+    BackOffice) echo Encodings Fulfillment Ledger NamesAndTimes Postgres ;;
     Operations) echo Encodings Fulfillment NamesAndTimes ;;
     OperationsHTTP) echo Fulfillment Operations ;;
     Pipeline) echo Encodings Fulfillment Kafka NamesAndTimes Operations PlantedFaults ;;
     AppStoreSimulator) echo AppStoreSimulation ;;
     ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Kafka NamesAndTimes ;;
-    Administration) echo AppleProofs AppStore CZlib Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
+    Administration) echo AppleProofs AppStore BackOffice CZlib Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
     Monitoring) echo AppStore Fulfillment Ledger NamesAndTimes Operations Postgres ReceiptdConfiguration ;;
-    Console) echo Administration Encodings Fulfillment Ledger NamesAndTimes Operations OperationsHTTP Postgres ReceiptdConfiguration ;;
+    Console) echo Administration BackOffice Encodings Fulfillment Ledger NamesAndTimes Operations OperationsHTTP Postgres ReceiptdConfiguration ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
-    Demo) echo AppStoreSimulation EmbeddedPostgres Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
-    receiptd) echo Administration AppleProofs AppStore CCommit CMalloc Console Demo Encodings Fulfillment Kafka Ledger Monitoring NamesAndTimes Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
+    Demo) echo AppStoreSimulation BackOffice EmbeddedPostgres Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
+    receiptd) echo Administration AppleProofs AppStore BackOffice CCommit CMalloc Console Demo Encodings Fulfillment Kafka Ledger Monitoring NamesAndTimes Operations OperationsHTTP Pipeline Postgres ReceiptdConfiguration ;;
     # Histories see the worker from outside, and what judges them knows nothing of it.
     HistoryModel) echo Encodings ;;
     Histories) echo AppStoreSimulation EmbeddedPostgres Encodings HistoryModel Kafka Postgres ;;
@@ -83,6 +84,14 @@ for folder in Sources/*/ Tests/HistoryModel/ Tests/Histories/; do
             fault "$file:$line" "$target imports $module: it may import${allowed% } of this project"
         fi
     done < <(imports "$folder")
+done
+
+# A room of the ledger is named after its subject, so that nobody takes it for another target's part of the same work.
+for folder in Sources/{Ledger,BackOffice}/*/; do
+    room=$(basename "$folder")
+    for other in Sources/*/"$room"/; do
+        [[ $other == "$folder" ]] || fault "$folder" "shares its name with $other"
+    done
 done
 
 # What decides takes the time as an argument.

@@ -17,6 +17,7 @@ from psycopg import errors, sql
 
 ROLES = Path("deploy/postgres/roles.sql")
 LEDGER = Path("Sources/Ledger")
+BACK_OFFICE = Path("Sources/BackOffice")
 DATABASE = "receiptd"
 SERVER = sys.argv[1]
 
@@ -24,7 +25,7 @@ SERVER = sys.argv[1]
 NOT_IN_TABLES = {"create_import_table", "find_index_states"}
 # By receiptd_support: commands that only look.
 LOOKING = re.compile(
-    r"inspect_\w+|find_event_names|find_told_\w+|list_(holds|parked|unclaimed|subscriptions)|list_(unclaimed|refund)_kinds|list_nameless_dead_letters|count_(holds|parked|unclaimed)"
+    r"inspect_\w+|find_event_names|find_told_\w+|list_(holds|parked|unclaimed|subscriptions)|list_(unclaimed|refund)_kinds|list_kept_dead_letters|count_(holds|parked|unclaimed)"
     r"|list_traffic_\w+|list_console_changes|list_refunds|count_refunds|count_listed_subscriptions|count_granted_units|find_(latest_)?catalog|find_redriven_dead_letters")
 
 # Run to their end, for their functions' bodies and their triggers need rights of their own.
@@ -89,9 +90,9 @@ def apply(path: Path, role: str) -> None:
 
 
 def statements() -> tuple[dict[str, str], dict[str, str]]:
-    """All statements of the ledger and those of a worker, by name."""
+    """All statements, and those of a worker, by name."""
     every = {
-        path.stem: path.read_text() for path in sorted(LEDGER.glob("*/SQL/*.sql"))
+        path.stem: path.read_text() for target in (LEDGER, BACK_OFFICE) for path in sorted(target.glob("*/SQL/*.sql"))
         if path.stem not in NOT_IN_TABLES and not path.is_symlink()}
     names = re.findall(r"PackageResources\.(\w+)_sql", (LEDGER / "Schema/LedgerRehearsal+Worker.swift").read_text())
     workers = {name: every[name] for name in names}
@@ -103,7 +104,7 @@ def statements() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def make_import_table(session: psycopg.Connection) -> None:
-    session.execute((LEDGER / "Importing/SQL/create_import_table.sql").read_text())
+    session.execute((BACK_OFFICE / "ImportedGrants/SQL/create_import_table.sql").read_text())
 
 
 def rehearse(session: psycopg.Connection, text: str) -> str | None:

@@ -1,6 +1,6 @@
+import BackOffice
 import Fulfillment
 import HTTPTypes
-import Ledger
 import Logging
 import NamesAndTimes
 import Operations

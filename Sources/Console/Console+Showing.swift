@@ -1,6 +1,6 @@
 import Administration
+import BackOffice
 import HTTPTypes
-import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 
@@ -19,7 +19,7 @@ extension Console {
         switch request.path {
         case "/":
             let span = request.query["span"].flatMap(TrafficSpan.init) ?? .hour
-            let traffic = try await TrafficStore(pool: pool).read(span)
+            let traffic = try await Traffic.read(span, from: pool)
             return ConsoleAnswer(body: TrafficPage(traffic: traffic, session: session).html)
         case "/search": return try await search(request, session)
         case "/dead-letters", "/dead-letters.csv": return try await deadLetters(request, session)
@@ -43,15 +43,15 @@ extension Console {
 
     private func deadLetters(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         var spans: [Traffic] = []
-        for span in TrafficSpan.allCases { spans.append(try await TrafficStore(pool: pool).read(span)) }
+        for span in TrafficSpan.allCases { spans.append(try await Traffic.read(span, from: pool)) }
         var page = DeadLettersPage(spans: spans, session: session)
         let filter = ListFilter(request.query, reasons: page.reasons, parts: [.player], ages: DeadLettersPage.ages)
         guard let filter, filter.bundleID == nil else { return Self.unknownFilter(session) }
         page.filter = filter
         guard request.path == "/dead-letters.csv" else {
-            page.letters = try await LocalRefusalStore(pool: pool).deadLetters(
+            page.letters = try await KeptDeadLetters.list(
                 filter.reason.map { [$0] } ?? page.reasons, player: filter.playerID, since: filter.time,
-                limit: ListLimits.page)
+                limit: ListLimits.page, in: pool)
             return ConsoleAnswer(body: page.html)
         }
         return Self.file("dead-letters", CSV.text(DeadLettersPage.heads, page.rows))

@@ -1,8 +1,8 @@
 import Administration
+import BackOffice
 import Dispatch
 import Fulfillment
 import HTTPTypes
-import Ledger
 import Logging
 import NamesAndTimes
 import Operations

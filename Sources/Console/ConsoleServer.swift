@@ -1,7 +1,7 @@
+import BackOffice
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import Ledger
 import Logging
 import NamesAndTimes
 import Operations

@@ -1,9 +1,9 @@
 import AppStoreSimulation
+import BackOffice
 import Encodings
 import Foundation
 import Fulfillment
 import Kafka
-import Ledger
 import Pipeline
 import Postgres
 

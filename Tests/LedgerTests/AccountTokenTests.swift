@@ -4,6 +4,7 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Account tokens in PostgreSQL")

@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 /// PostgreSQL reads the whole default partition whenever a day is made: none is made while much lies there.

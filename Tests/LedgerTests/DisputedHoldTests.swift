@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Two players' holds of one transaction, in PostgreSQL")

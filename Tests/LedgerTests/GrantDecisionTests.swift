@@ -4,6 +4,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Operators' words about grants")

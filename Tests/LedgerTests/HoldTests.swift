@@ -5,6 +5,7 @@ import Postgres
 import Synchronization
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Ending holds")

@@ -1,3 +1,4 @@
+import BackOffice
 import Encodings
 import Fulfillment
 import Ledger

@@ -4,6 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("What is kept of local refusals")
@@ -41,15 +42,16 @@ struct LocalRefusalStoreTests {
             UPDATE local_refusals SET occurred_at = occurred_at + interval '1 hour' WHERE submission_id = 's-1'
             """)
         func found(_ reason: String, player: String? = nil, since: String? = nil) async throws -> [String] {
-            try await store.deadLetters(
-                [reason], player: player, since: since.flatMap { Timestamp(rfc3339: $0) }, limit: 5
+            try await KeptDeadLetters.list(
+                [reason], player: player, since: since.flatMap { Timestamp(rfc3339: $0) }, limit: 5, in: database.pool
             ).map(\.submissionID)
         }
         #expect(try await found("too_large") == ["s-1", "s-2", "s-3"])
         #expect(try await found("crashed").isEmpty)
         #expect(try await found("too_large", player: "p") == ["s-1", "s-2"])
         #expect(try await found("too_large", since: "2026-11-27T05:00:00Z") == ["s-1"])
-        #expect(try await store.deadLetters(["too_large"], limit: 1).map(\.submissionID) == ["s-1"])
+        #expect(
+            try await KeptDeadLetters.list(["too_large"], limit: 1, in: database.pool).map(\.submissionID) == ["s-1"])
     }
 
     @Test("local refusals are forgotten after three days")

@@ -53,7 +53,7 @@ struct OlderSchemaTests {
 
     @Test("finds every file of migrations/ in the program, by the number in its name")
     func files() throws {
-        let root = LedgerStatement.sources.deletingLastPathComponent().deletingLastPathComponent()
+        let root = LedgerStatement.sources.deletingLastPathComponent()
         let folder = root.appendingPathComponent("migrations")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(names.map { Int($0.prefix(3)) } == Schema.migrations.map(\.version))

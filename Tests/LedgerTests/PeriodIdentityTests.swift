@@ -4,6 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Periods with several ids in PostgreSQL")

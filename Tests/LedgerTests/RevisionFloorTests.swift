@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 /// An event whose id was told before counts for nothing, and a consumer ignores a revision that is not newer.

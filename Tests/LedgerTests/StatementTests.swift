@@ -16,7 +16,7 @@ struct StatementTests {
         where statement.name != "create_import_table" {
             let columns = try await database.pool.run { try $0.columnNames(of: PostgresStatement(statement.sql)) }
             #expect(Set(columns).count == columns.count, "\(statement.name) returns \(columns)")
-            returned[statement.folder, default: []].formUnion(columns)
+            returned[statement.room, default: []].formUnion(columns)
         }
         for pruning in [
             Pruning.defaults, .proofs, .replays, .subscriptionReceipts, .unownedSubscriptions, .finishes,
@@ -29,13 +29,13 @@ struct StatementTests {
             returned["Schema", default: []].formUnion(columns)
         }
         for rows in PollFloor.Rows.all {
-            returned["Store", default: []].formUnion(
+            returned["Leases", default: []].formUnion(
                 try await database.pool.run { try $0.columnNames(of: rows.statement) })
         }
         for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
-            let folder = path.split(separator: "/").first.map(String.init) ?? ""
+            let room = path.split(separator: "/").first.map(String.init) ?? ""
             for name in text.matches(of: /\.column\("(\w+)"\)/).map({ String($0.output.1) }) {
-                #expect(returned[folder]?.contains(name) == true, "\(path) reads \(name)")
+                #expect(returned[room]?.contains(name) == true, "\(path) reads \(name)")
             }
         }
     }

@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("What workers count for the console")
@@ -21,7 +22,7 @@ struct TrafficStoreTests {
             try await tasks.waitForAll()
         }
         for span in TrafficSpan.allCases {
-            let traffic = try await store.read(span)
+            let traffic = try await Traffic.read(span, from: database.pool)
             #expect(traffic.rows.map(\.name) == ["foreign", "malformed", "receipt.rejected foreign_app"])
             #expect(traffic.rows(.ofClass).map(\.total) == [5 * 79])
             #expect(traffic.rows(.deadLetter).map(\.total) == [5])

@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Transfers of subscriptions")

@@ -5,6 +5,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("What did not reach the player who paid")

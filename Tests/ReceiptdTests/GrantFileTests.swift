@@ -1,6 +1,6 @@
+import BackOffice
 import Foundation
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import Testing
 

@@ -4,6 +4,7 @@ import NamesAndTimes
 import Testing
 
 @testable import Administration
+@testable import BackOffice
 @testable import Ledger
 
 @Suite("Where a purchase is")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BackOffice
 import Fulfillment
 import Ledger
 import NamesAndTimes

@@ -1,7 +1,7 @@
 import AppStore
+import BackOffice
 import Encodings
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 

@@ -1,7 +1,7 @@
+import BackOffice
 import Dispatch
 import Fulfillment
 import Kafka
-import Ledger
 import Pipeline
 import ReceiptdConfiguration
 import Synchronization

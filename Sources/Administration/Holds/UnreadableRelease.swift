@@ -1,5 +1,5 @@
+import BackOffice
 import Fulfillment
-import Ledger
 import NamesAndTimes
 
 /// The release of one purchase that cannot be read. It lets nothing pass: a worker asks Apple again, and where Apple tells it no

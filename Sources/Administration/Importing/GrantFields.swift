@@ -1,5 +1,5 @@
+import BackOffice
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 

@@ -1,3 +1,4 @@
+import BackOffice
 import Fulfillment
 import Ledger
 import NamesAndTimes

@@ -1,3 +1,4 @@
+import BackOffice
 import Foundation
 import Fulfillment
 import Kafka
@@ -24,7 +25,7 @@ package enum AppleWord {
             lines.append("whether Apple asked to wait is not known: \(error)")
         }
         if let now = try? await DatabaseClock.read(from: pool),
-            let traffic = try? await TrafficStore(pool: pool).read(.hour)
+            let traffic = try? await Traffic.read(.hour, from: pool)
         {
             lines += AppleTrouble.lines(traffic, now: now)
         }

@@ -1,5 +1,5 @@
+import BackOffice
 import Encodings
-import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 

@@ -1,4 +1,4 @@
-import Ledger
+import BackOffice
 
 /// Units granted against units sold, by product and period of the report.
 package struct Reconciliation: Equatable {

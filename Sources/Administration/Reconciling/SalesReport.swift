@@ -1,4 +1,4 @@
-import Ledger
+import BackOffice
 
 /// Apple's Summary Sales report: tab separated, a header, a row for each product, country, device and so on.
 ///

@@ -1,5 +1,5 @@
+import BackOffice
 import Encodings
-import Ledger
 import ReceiptdConfiguration
 
 /// The findings of an inspection, as JSON or as one table for each kind of row.

@@ -1,6 +1,6 @@
+import BackOffice
 import Encodings
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import ReceiptdConfiguration
 

@@ -1,6 +1,6 @@
+import BackOffice
 import Encodings
 import Fulfillment
-import Ledger
 import ReceiptdConfiguration
 
 /// A reconciliation as a table, or as JSON.

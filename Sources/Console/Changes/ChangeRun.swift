@@ -1,4 +1,5 @@
 import Administration
+import BackOffice
 import Fulfillment
 import Ledger
 import NamesAndTimes

@@ -1,5 +1,5 @@
+import BackOffice
 import Fulfillment
-import Ledger
 
 /// The rows of a change: one, some that were picked, or all that a filter shows.
 struct ChangeSubject: Sendable {

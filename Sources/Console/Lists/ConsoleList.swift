@@ -1,5 +1,5 @@
+import BackOffice
 import Fulfillment
-import Ledger
 
 struct ListColumn: Sendable {
     let name: String

@@ -1,4 +1,4 @@
-import Ledger
+import BackOffice
 import OperationsHTTP
 
 /// The form by which a page is filtered.

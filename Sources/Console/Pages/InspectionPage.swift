@@ -1,6 +1,6 @@
 import Administration
+import BackOffice
 import Encodings
-import Ledger
 import OperationsHTTP
 
 enum SearchLimits {

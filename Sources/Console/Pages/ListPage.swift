@@ -1,4 +1,4 @@
-import Ledger
+import BackOffice
 import OperationsHTTP
 
 /// One page of a list, with its filter and what can be done about it.

@@ -1,6 +1,6 @@
+import BackOffice
 import Encodings
 import Fulfillment
-import Ledger
 import OperationsHTTP
 
 /// The findings of an inspection, thing by thing: waiting ones first, then granted ones, then refused ones.

@@ -1,4 +1,4 @@
-import Ledger
+import BackOffice
 import NamesAndTimes
 import OperationsHTTP
 

@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// Apple's answer as JSON, short names: it is kept with every remembered proof.
 extension GenuineReceipt {
-    var storedBytes: [UInt8] {
+    package var storedBytes: [UInt8] {
         var json = JSONWriter(capacity: 128 + 192 * purchases.count)
         json.beginObject()
         json.member("bundle", bundleID.text)
@@ -31,7 +31,7 @@ extension GenuineReceipt {
     }
 
     /// Nil where the bytes are not of this form: then Apple is asked.
-    init?(stored bytes: [UInt8]) {
+    package init?(stored bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes).value, let bundle = json["bundle"]?.string,
             let environment = json["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
             let elements = json["purchases"]?.array

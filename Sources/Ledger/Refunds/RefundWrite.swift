@@ -30,7 +30,6 @@ struct TakenRefund: Sendable {
 /// Refunds in the SQL transaction of whoever tells of them: a notification, or another answer of Apple's that shows one.
 struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
-    private static let lockingGrants = LedgerSQL.statement(PackageResources.lock_grants_sql)
 
     /// The refunds in the order of settling. None was taken before.
     let refunds: [TakenRefund]
@@ -58,14 +57,14 @@ struct RefundWrite: Sendable {
         try Self.read(
             try session.execute(Self.findingStates, [.identifiers(stated), .identifiers(periods)]), into: &view)
         let wanted = transactions.union(claims.values.compactMap(\.grantedTransaction)).sorted()
-        let grants = try session.execute(Self.lockingGrants, [.identifiers(wanted)])
-        let columns = try GrantColumns(grants)
-        let (lostBefore, told) = (try grants.column("lost_before"), try grants.column("told_revision"))
+        let (grants, columns) = try LockGrants.run(wanted, in: session)
         for row in 0..<grants.count {
             guard let grant = GrantedPurchase(grants, row, columns) else { continue }
             view.grants[grant.transactionID] = grant
-            view.lostBefore = grants.timestamp(row, lostBefore)
-            if grants.int4(row, told).map({ $0 < grant.revision }) ?? false { view.revisionFloor = grant.revision }
+            view.lostBefore = grants.timestamp(row, columns.lostBefore)
+            if grants.int4(row, columns.toldRevision).map({ $0 < grant.revision }) ?? false {
+                view.revisionFloor = grant.revision
+            }
             if grants.bool(row, columns.isNonConsumable) == true, let original = grant.originalTransactionID,
                 claims[original]?.grantedTransaction == grant.transactionID
             {

@@ -1,12 +1,12 @@
 import Postgres
 
 /// Some blocks of a table, as tuple ids.
-struct BlockRange: Sendable {
+package struct BlockRange: Sendable {
     private static let measuring = LedgerSQL.statement(PackageResources.find_table_blocks_sql)
 
-    let first: PostgresParameter
+    package let first: PostgresParameter
     /// The first tuple id behind them.
-    let end: PostgresParameter
+    package let end: PostgresParameter
 
     private init(_ blocks: Range<Int64>) {
         first = .text("(\(blocks.lowerBound),0)")
@@ -14,13 +14,13 @@ struct BlockRange: Sendable {
     }
 
     /// Returns the number of blocks that a table has now; none if it is gone.
-    static func count(of table: String, in session: PostgresSession) throws -> Int64 {
+    package static func count(of table: String, in session: PostgresSession) throws -> Int64 {
         let rows = try session.execute(measuring, [.text(table)])
         return rows.int8(0, try rows.column("blocks")) ?? 0
     }
 
     /// Made one by one: a large table has millions.
-    static func each(of blocks: Range<Int64>, _ atATime: Int64) -> some Sequence<BlockRange> & Sendable {
+    package static func each(of blocks: Range<Int64>, _ atATime: Int64) -> some Sequence<BlockRange> & Sendable {
         stride(from: blocks.lowerBound, to: blocks.upperBound, by: Int64.Stride(atATime)).lazy
             .map { BlockRange($0..<min($0 + atATime, blocks.upperBound)) }
     }

@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import BackOffice
 import Foundation
 import Fulfillment
 import Ledger

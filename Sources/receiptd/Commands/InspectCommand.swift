@@ -1,9 +1,9 @@
 import Administration
 import ArgumentParser
+import BackOffice
 import Encodings
 import Foundation
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration

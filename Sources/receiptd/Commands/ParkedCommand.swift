@@ -1,8 +1,8 @@
 import Administration
 import ArgumentParser
+import BackOffice
 import Foundation
 import Fulfillment
-import Ledger
 import Postgres
 import ReceiptdConfiguration
 

@@ -1,7 +1,7 @@
 import Administration
 import ArgumentParser
+import BackOffice
 import Fulfillment
-import Ledger
 import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration

@@ -1,6 +1,6 @@
 import Administration
 import ArgumentParser
-import Ledger
+import BackOffice
 import ReceiptdConfiguration
 
 struct ReconcileCommand: OperatorCommand {

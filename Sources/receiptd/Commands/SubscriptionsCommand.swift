@@ -1,5 +1,6 @@
 import Administration
 import ArgumentParser
+import BackOffice
 import Fulfillment
 import Ledger
 import NamesAndTimes

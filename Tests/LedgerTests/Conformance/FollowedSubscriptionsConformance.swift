@@ -1,3 +1,4 @@
+import BackOffice
 import Encodings
 import Foundation
 import Fulfillment

@@ -3,6 +3,7 @@ import NamesAndTimes
 import Postgres
 import TestSupport
 
+@testable import BackOffice
 @testable import Ledger
 
 /// Announced purchases, in a store of either kind.

@@ -8,14 +8,14 @@ import Testing
 struct LedgerStatement: Sendable {
     /// The file's, without `.sql`; that of a statement in Swift is its beginning.
     let name: String
-    /// The folder of `Sources/Ledger` that has its Swift.
-    let folder: String
+    /// The room of `Ledger` or of `BackOffice` that has its Swift.
+    let room: String
     let sql: String
 
-    /// The `Ledger` target's folder.
+    /// The project's sources.
     static let sources = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Sources/Ledger")
+        .deletingLastPathComponent().appendingPathComponent("Sources")
 
     static func text(_ name: String) throws -> String {
         try #require(try files().first { $0.name == name }, "there is no \(name).sql").sql
@@ -28,7 +28,7 @@ struct LedgerStatement: Sendable {
         }.map { path, text in
             let parts = path.split(separator: "/")
             return LedgerStatement(
-                name: String(parts[parts.count - 1].dropLast(4)), folder: parts.first.map(String.init) ?? "", sql: text)
+                name: String(parts[parts.count - 1].dropLast(4)), room: parts.first.map(String.init) ?? "", sql: text)
         }
     }
 
@@ -41,18 +41,20 @@ struct LedgerStatement: Sendable {
                     return nil
                 }
                 return LedgerStatement(
-                    name: String(sql.prefix(40)), folder: path.split(separator: "/").first.map(String.init) ?? "",
+                    name: String(sql.prefix(40)), room: path.split(separator: "/").first.map(String.init) ?? "",
                     sql: String(sql))
             }
         }
     }
 
-    /// Path below `Sources/Ledger`, and text.
+    /// Path below `Sources/Ledger` or `Sources/BackOffice`, and text.
     static func sources(endingWith suffix: String) throws -> [(path: String, text: String)] {
-        let root = sources.path
-        let paths = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
-        return try paths.filter { $0.hasSuffix(suffix) }.sorted().map { path in
-            (path, try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8))
+        try ["Ledger", "BackOffice"].flatMap { target in
+            let root = sources.appendingPathComponent(target).path
+            let paths = FileManager.default.enumerator(atPath: root)?.compactMap { $0 as? String } ?? []
+            return try paths.filter { $0.hasSuffix(suffix) }.sorted().map { path in
+                (path, try String(contentsOfFile: "\(root)/\(path)", encoding: .utf8))
+            }
         }
     }
 }

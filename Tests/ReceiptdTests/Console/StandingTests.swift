@@ -2,6 +2,7 @@ import Encodings
 import NamesAndTimes
 import Testing
 
+@testable import BackOffice
 @testable import Console
 @testable import Ledger
 

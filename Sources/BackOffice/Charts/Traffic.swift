@@ -1,0 +1,80 @@
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// The part of the past that a chart shows.
+public enum TrafficSpan: String, Sendable, CaseIterable {
+    case hour
+    case day
+    case month
+
+    /// The length of one bar.
+    public var binSeconds: Int64 {
+        switch self {
+        case .hour: 60
+        case .day: 1_800
+        case .month: 6 * 3_600
+        }
+    }
+
+    public var bins: Int {
+        switch self {
+        case .hour: 60
+        case .day: 48
+        case .month: 120
+        }
+    }
+
+    /// Whether it is read from the counts of minutes.
+    fileprivate var isOfMinutes: Bool { self != .month }
+}
+
+/// The fleet's traffic of one span, by bins of one length, the oldest first.
+public struct Traffic: Sendable, Equatable {
+    private static let listingMinutes = LedgerSQL.statement(PackageResources.list_traffic_minutes_sql)
+    private static let listingHours = LedgerSQL.statement(PackageResources.list_traffic_hours_sql)
+
+    /// One kind and name.
+    public struct Row: Sendable, Equatable {
+        public let kind: TrafficCount.Kind
+        public let name: String
+        public var bins: [Int]
+
+        public var total: Int { bins.reduce(0, +) }
+    }
+
+    public let span: TrafficSpan
+    /// The rows by name.
+    public let rows: [Row]
+
+    public init(span: TrafficSpan, rows: [Row]) {
+        self.span = span
+        self.rows = rows
+    }
+
+    public func rows(_ kind: TrafficCount.Kind) -> [Row] { rows.filter { $0.kind == kind } }
+
+    /// Reads the counts up to now. Throws a `PostgresError`.
+    public static func read(_ span: TrafficSpan, from pool: PostgresPool) async throws -> Traffic {
+        guard let now = try await DatabaseClock.read(from: pool) else { return Traffic(span: span, rows: []) }
+        let newest = now.milliseconds / 1000 / span.binSeconds
+        let oldest = newest - Int64(span.bins) + 1
+        let rows = try await pool.run { session in
+            let found = try session.execute(
+                span.isOfMinutes ? listingMinutes : listingHours,
+                [.timestamptz(unixMicroseconds: oldest * span.binSeconds * 1_000_000), .int8(span.binSeconds)])
+            let (bin, kind) = (try found.column("bin"), try found.column("kind"))
+            let (name, count) = (try found.column("name"), try found.column("count"))
+            var bins: [TrafficCount.Kind: [String: [Int]]] = [:]
+            for row in 0..<found.count {
+                guard let number = found.int8(row, bin), (oldest...newest).contains(number),
+                    let kind = found.text(row, kind).flatMap(TrafficCount.Kind.init), let name = found.text(row, name)
+                else { continue }
+                let empty = Array(repeating: 0, count: span.bins)
+                bins[kind, default: [:]][name, default: empty][Int(number - oldest)] += Int(found.int8(row, count) ?? 0)
+            }
+            return bins.flatMap { kind, names in names.map { Row(kind: kind, name: $0.key, bins: $0.value) } }
+        }
+        return Traffic(span: span, rows: rows.sorted { ($0.kind.rawValue, $0.name) < ($1.kind.rawValue, $1.name) })
+    }
+}

@@ -1,0 +1,45 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// Ends what waits of a player for good, as an operator's rejections do: a worker publishes the events.
+public struct PlayerRejection: Sendable {
+    /// Rejected at a time.
+    private static let batch = 100
+
+    private static let listingHolds = LedgerSQL.statement(PackageResources.list_player_holds_sql)
+
+    let pool: PostgresPool
+    let player: PlayerID
+
+    public init(of player: PlayerID, in pool: PostgresPool) {
+        self.player = player
+        self.pool = pool
+    }
+
+    /// Rejects the player's waiting rows. Some may stay; `PlayerErasure.waiting` counts them. Throws a `PostgresError`.
+    public func run(by operatorName: String, at now: Timestamp) async throws {
+        try await rejectHolds(operatorName, now)
+        try await ParkedRejection(pool: pool, by: operatorName).run(of: player)
+    }
+
+    private func rejectHolds(_ operatorName: String, _ now: Timestamp) async throws {
+        let store = HoldAdministration(pool: pool)
+        var before: [String] = []
+        while true {
+            let held = try await pool.run { [player] session in
+                let rows = try session.execute(Self.listingHolds, [.text(player.text), .int8(Int64(Self.batch))])
+                let id = try rows.column("transaction_id")
+                return (0..<rows.count).compactMap { rows.text($0, id) }
+            }
+            // The same again: they cannot be ended.
+            if held.isEmpty || held == before { return }
+            before = held
+            for transaction in held {
+                _ = try await store.reject(
+                    HoldFilter(id: transaction, playerID: player.text), by: operatorName, at: now)
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// A purchase that an earlier system delivered.
+public struct ImportedGrant: Sendable, Equatable {
+    /// The line of the file, from 1.
+    public var line: Int
+    public let transactionID: StoreTransactionID
+    public let originalTransactionID: StoreTransactionID
+    public let playerID: PlayerID
+    public let bundleID: BundleID
+    public let productID: ProductID
+    /// The quantity, at least 1.
+    public let quantity: Int32
+    public let environment: StoreEnvironment
+    public let purchasedAt: Timestamp?
+    public let expiresAt: Timestamp?
+    public let revokedAt: Timestamp?
+    public let grantedAt: Timestamp
+    public let submissionID: Identifier
+    /// The claim of the period that it pays for, nil where it is none.
+    public let period: StoreTransactionID?
+
+    /// - Parameters:
+    ///   - previous: the subscription that it goes on from.
+    ///   - charged: Apple's `webOrderLineItemId`.
+    public init(
+        line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,
+        bundleID: BundleID, productID: ProductID, quantity: Int32, environment: StoreEnvironment,
+        purchasedAt: Timestamp?, expiresAt: Timestamp?, revokedAt: Timestamp?, grantedAt: Timestamp,
+        submissionID: Identifier, previous: StoreTransactionID? = nil, charged: Identifier? = nil
+    ) {
+        self.line = line
+        self.transactionID = transactionID
+        self.originalTransactionID = originalTransactionID
+        self.playerID = playerID
+        self.bundleID = bundleID
+        self.productID = productID
+        self.quantity = quantity
+        self.environment = environment
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.grantedAt = grantedAt
+        self.submissionID = submissionID
+        period = PeriodIdentity.claim(
+            of: transactionID, under: originalTransactionID, goingOnFrom: previous, charged: charged, of: productID,
+            from: purchasedAt, to: expiresAt, in: StoreApp(bundleID, in: environment))
+    }
+}
+
+/// Enters grants of an earlier system: rows without events. Any number of times; beside running workers too, for each
+/// batch locks its claims first, in their order. Throws a `PostgresError`.
+public struct GrantImport: Sendable {
+    /// Rows in one transaction: workers that meet one of its claims wait for it.
+    public static let batch = 5_000
+
+    public struct Entered: Sendable, Equatable {
+        public let entered: Int
+        /// Lines whose transaction another player has: nothing was changed for them.
+        public let conflicts: [Int]
+    }
+
+    private static let creating = LedgerSQL.text(PackageResources.create_import_table_sql)
+    private static let claiming = LedgerSQL.text(PackageResources.upsert_imported_claims_sql)
+    private static let granting = LedgerSQL.statement(PackageResources.insert_imported_grants_sql)
+    private static let comparing = LedgerSQL.statement(PackageResources.find_import_conflicts_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Carries what a dry run found out of the transaction that it rolls back.
+    private struct DryRun: Error {
+        let found: Entered
+    }
+
+    /// One batch in one transaction.
+    /// - Parameter dryRun: it is rolled back, and what would have been entered is told. Batches do not see each other's rows then.
+    public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
+        guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
+        do {
+            return try await enterBatch(grants, dryRun: dryRun)
+        } catch let ending as DryRun {
+            return ending.found
+        }
+    }
+
+    private func enterBatch(_ grants: [ImportedGrant], dryRun: Bool) async throws -> Entered {
+        try await pool.run { session in
+            try session.transaction { session in
+                try session.run(script: Self.creating)
+                var chunk: [UInt8]? = Self.copied(grants)
+                try session.copyIn("COPY imported FROM STDIN") {
+                    defer { chunk = nil }
+                    return chunk
+                }
+                // The script is not prepared: its table is another one each time.
+                try session.run(script: Self.claiming)
+                let entered = try session.count("entered", of: Self.granting)
+                let conflicts = try session.execute(Self.comparing)
+                let line = try conflicts.column("line")
+                let found = Entered(
+                    entered: entered,
+                    conflicts: (0..<conflicts.count).compactMap { row in conflicts.int8(row, line).map { Int($0) } })
+                if dryRun { throw DryRun(found: found) }
+                return found
+            }
+        }
+    }
+
+    /// COPY's text format.
+    private static func copied(_ grants: [ImportedGrant]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(grants.count * 200)
+        for grant in grants {
+            let fields: [String?] = [
+                String(grant.line), grant.transactionID.text, grant.originalTransactionID.text, grant.playerID.text,
+                grant.bundleID.text, grant.productID.text, String(grant.quantity), grant.environment.rawValue,
+                grant.purchasedAt?.rfc3339, grant.expiresAt?.rfc3339, grant.revokedAt?.rfc3339,
+                grant.grantedAt.rfc3339, grant.submissionID.text, grant.period?.text,
+            ]
+            for (index, field) in fields.enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: "\t")) }
+                append(field, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "\n"))
+        }
+        return bytes
+    }
+
+    private static func append(_ field: String?, to bytes: inout [UInt8]) {
+        guard let field else { return bytes.append(contentsOf: "\\N".utf8) }
+        for byte in field.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
+            case UInt8(ascii: "\t"): bytes.append(contentsOf: "\\t".utf8)
+            case UInt8(ascii: "\n"): bytes.append(contentsOf: "\\n".utf8)
+            case UInt8(ascii: "\r"): bytes.append(contentsOf: "\\r".utf8)
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Encodings
+import Fulfillment
+import Ledger
+import Postgres
+
+/// All that the database knows of a submission, a transaction or a player, for people. Never a receipt.
+public struct Inspection: Sendable {
+    /// Rows of one table, objects with the same members in the same order.
+    public struct Section: Sendable {
+        public let name: String
+        public let rows: [JSONValue]
+    }
+
+    private static let outcomes = LedgerSQL.statement(PackageResources.inspect_outcomes_sql)
+    private static let grants = LedgerSQL.statement(PackageResources.inspect_grants_sql)
+    private static let claims = LedgerSQL.statement(PackageResources.inspect_claims_sql)
+    private static let holds = LedgerSQL.statement(PackageResources.inspect_holds_sql)
+    private static let refusals = LedgerSQL.statement(PackageResources.inspect_refusals_sql)
+    private static let refunds = LedgerSQL.statement(PackageResources.inspect_refunds_sql)
+    private static let refundNotices = LedgerSQL.statement(PackageResources.inspect_refund_notices_sql)
+    private static let refundRequests = LedgerSQL.statement(PackageResources.inspect_refund_requests_sql)
+    private static let consumptionReports = LedgerSQL.statement(PackageResources.inspect_consumption_reports_sql)
+    private static let undelivered = LedgerSQL.statement(PackageResources.inspect_undelivered_sql)
+    private static let finishes = LedgerSQL.statement(PackageResources.inspect_finishes_sql)
+    private static let announced = LedgerSQL.statement(PackageResources.inspect_announced_sql)
+    private static let decisions = LedgerSQL.statement(PackageResources.inspect_decisions_sql)
+    private static let grantDecisions = LedgerSQL.statement(PackageResources.inspect_grant_decisions_sql)
+    private static let replays = LedgerSQL.statement(PackageResources.inspect_replays_sql)
+    private static let subscriptions = LedgerSQL.statement(PackageResources.inspect_subscriptions_sql)
+    private static let transfers = LedgerSQL.statement(PackageResources.inspect_subscription_transfers_sql)
+    private static let parked = LedgerSQL.statement(PackageResources.inspect_parked_sql)
+    private static let outbox = LedgerSQL.statement(PackageResources.inspect_outbox_sql)
+    private static let events = LedgerSQL.statement(PackageResources.inspect_events_sql)
+    private static let localRefusals = LedgerSQL.statement(PackageResources.inspect_local_refusals_sql)
+    private static let proofs = LedgerSQL.statement(PackageResources.inspect_proofs_sql)
+
+    private static let counts = LedgerSQL.statement(PackageResources.inspect_counts_sql)
+    /// The kinds of rows that are counted, and that come in pages.
+    private static let counted: [StaticString] = ["grants", "holds", "parked", "subscriptions"]
+    private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
+    private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
+    /// Submissions and transactions of one order that are looked up.
+    private static let maximumNames = 10
+
+    public let sections: [Section]
+    /// The submissions and transactions that an order's or an event's id belongs to, and that are shown.
+    public let names: [String]
+
+    /// The full number of rows of each kind that does not fit into a page.
+    private let totals: [String: Int]
+    /// There may be more decided submissions than the page holds.
+    private let hasMoreOutcomes: Bool
+
+    init(
+        sections: [Section], names: [String] = [], totals: [String: Int] = [:], hasMoreOutcomes: Bool = false
+    ) {
+        (self.sections, self.names) = (sections, names)
+        (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
+    }
+
+    /// Whom its rows name, each once; some where there are many.
+    public var players: [String] {
+        let named = sections.flatMap(\.rows).compactMap { $0["player_id"]?.string }
+        return Array(Set(named).sorted().prefix(Self.maximumNames))
+    }
+
+    /// Returns the number of rows of a kind, on this page and on others.
+    public func total(_ name: String) -> Int {
+        let shown = sections.first { $0.name == name }?.rows.count ?? 0
+        return max(totals[name] ?? 0, shown)
+    }
+
+    /// Whether a further page has rows. `shown` counts those of a kind up to the end of this one.
+    public func hasMore(after shown: Int) -> Bool {
+        hasMoreOutcomes || totals.values.contains { $0 > shown }
+    }
+
+    /// The search took longer than it may.
+    public struct TooLong: Error {}
+
+    /// A search through many days takes longer than a statement usually may.
+    public static let longestSeconds = 600.0
+
+    /// Further back there is nothing, and at some time no date of PostgreSQL's.
+    private static let maximumDays = 100_000
+
+    /// Reads as of one instant. Throws a `PostgresError`, and `TooLong` after `seconds`.
+    /// - Parameters:
+    ///   - days: how far back decided submissions are searched, which have no index by name.
+    ///   - limit: rows of a section.
+    ///   - skipping: newer rows of each section that comes in pages.
+    ///   - seconds: for all of it.
+    public static func of(
+        _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
+        in pool: PostgresPool
+    ) async throws -> Inspection {
+        // An id that cannot be stored is unknown.
+        guard !id.utf8.contains(0) else { return Inspection(sections: []) }
+        return try await pool.run { session in
+            try session.transaction { session in
+                // Times as RFC 3339 in UTC. What runs once is not worth compiling, however much of a day it reads.
+                try session.run(
+                    script: """
+                        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL TIME ZONE 'UTC'; SET LOCAL jit = off
+                        """)
+                let reader = InspectionReader(session: session, seconds: seconds)
+                let days = Int32(clamping: min(days, maximumDays))
+                let found = try read(id, days: days, limit: Int64(limit), skipping: Int64(skipping), in: reader)
+                guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
+                let names = try names(of: id, days: days, in: reader)
+                let each = try names.map { try read($0, days: days, limit: Int64(limit), skipping: 0, in: reader) }
+                return each.isEmpty ? found : Inspection(merging: each, names: names)
+            }
+        }
+    }
+
+    /// Finds the names that an order or an event belongs to.
+    private static func names(of id: String, days: Int32, in session: InspectionReader) throws -> [String] {
+        var found: Set<String> = []
+        func add(_ rows: PostgresRows) throws {
+            let name = try rows.column("name")
+            found.formUnion((0..<rows.count).compactMap { rows.text($0, name) })
+        }
+        let limit = PostgresParameter.int8(Int64(maximumNames))
+        try add(session.execute(eventNames, [.text(id), .int4(days), limit]))
+        try add(session.execute(parkedOrders, [.text(id), limit]))
+        if found.isEmpty, let subject = try ToldEvents.subject(of: id, in: session.session) { found.insert(subject) }
+        return found.sorted()
+    }
+
+    /// Each row once: those of one player are found by several names.
+    private init(merging inspections: [Inspection], names: [String]) {
+        let sections = (inspections.first?.sections ?? []).enumerated().map { index, section in
+            var rows: [JSONValue] = []
+            for row in inspections.flatMap({ $0.sections[index].rows }) where !rows.contains(row) { rows.append(row) }
+            return Section(name: section.name, rows: rows)
+        }
+        self.init(sections: sections, names: names)
+    }
+
+    private static func read(
+        _ id: String, days: Int32, limit: Int64, skipping: Int64, in session: InspectionReader
+    ) throws -> Inspection {
+        let skipped = PostgresParameter.int8(skipping)
+        func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
+            let found = try session.execute(statement, parameters)
+            let text = found.bytes(0, try found.column("rows")) ?? []
+            return (try? JSONParser.parse(text).value.array) ?? []
+        }
+        let name = PostgresParameter.text(id)
+        let outcomes = try rows(outcomes, [name, .int4(days), .int8(limit), skipped])
+        let granted = outcomes.flatMap { $0["granted_transaction_ids"]?.array ?? [] }.compactMap(\.string)
+        let grants = try rows(grants, [name, .int8(limit), .textArray(granted), skipped])
+        let holds = try rows(holds, [name, .int8(limit), skipped])
+        let originals = (grants + holds).compactMap { $0["original_transaction_id"]?.string }
+        let transactions = PostgresParameter.textArray((grants + holds).compactMap { $0["transaction_id"]?.string })
+        let digests = outcomes.compactMap { $0["proof_sha256"]?.string }
+        let parked = try rows(parked, [name, .int8(limit), skipped])
+        let listed = outcomes.flatMap { $0["transactions"]?.array ?? [] }.compactMap { $0["transaction_id"]?.string }
+        var trace = TraceSteps(events: try rows(events, [.textArray(granted + listed)]))
+        for outcome in outcomes.reversed() { trace.add(outcome: outcome) }
+        for waiting in parked.reversed() { trace.add(parked: waiting) }
+        let subscriptions = try rows(subscriptions, [name, .textArray(originals), .int8(limit), skipped])
+        let isFull = [grants, holds, parked, subscriptions].contains { $0.count >= limit }
+        let totals = try isFull || skipping > 0 ? totals(of: name, in: session) : [:]
+        let sections = [
+            Section(name: "story", rows: trace.rows),
+            Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
+            Section(name: "refunds", rows: try rows(refunds, [name, transactions, .int8(limit)])),
+            Section(name: "refund_notices", rows: try rows(refundNotices, [name, transactions, .int8(limit)])),
+            Section(name: "refund_requests", rows: try rows(refundRequests, [name, transactions, .int8(limit)])),
+            Section(
+                name: "consumption_reports", rows: try rows(consumptionReports, [name, transactions, .int8(limit)])),
+            Section(name: "undelivered", rows: try rows(undelivered, [name, transactions, .int8(limit)])),
+            Section(name: "finishes", rows: try rows(finishes, [name, transactions, .int8(limit)])),
+            Section(name: "announced", rows: try rows(announced, [name, .int8(limit)])),
+            Section(name: "replays_of_others_purchases", rows: try rows(replays, [name, .int8(limit)])),
+            Section(name: "refusals", rows: try rows(refusals, [name, .int8(limit)])),
+            Section(name: "local_refusals", rows: try rows(localRefusals, [name, .int8(limit)])),
+            Section(name: "hold_decisions", rows: try rows(decisions, [name, .int8(limit)])),
+            Section(name: "grant_decisions", rows: try rows(grantDecisions, [name, .int8(limit)])),
+            Section(name: "subscriptions", rows: subscriptions),
+            Section(
+                name: "subscription_transfers",
+                rows: try rows(transfers, [name, .textArray(originals), .int8(limit)])),
+            Section(name: "parked", rows: parked.map { $0.without("tries") }),
+            Section(name: "outcomes", rows: outcomes.map { $0.without("story", "occurred_at", "is_pending") }),
+            Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),
+            Section(name: "claims", rows: try rows(claims, [name, .textArray(originals)])),
+            Section(name: "proofs", rows: try rows(proofs, [.textArray(digests)])),
+        ]
+        return Inspection(sections: sections, totals: totals, hasMoreOutcomes: outcomes.count >= limit)
+    }
+
+    private static func totals(of name: PostgresParameter, in session: InspectionReader) throws -> [String: Int] {
+        let found = try session.execute(counts, [name])
+        var totals: [String: Int] = [:]
+        for kind in counted { totals["\(kind)"] = Int(clamping: found.int8(0, try found.column(kind)) ?? 0) }
+        return totals
+    }
+}
+
+extension JSONValue {
+    /// An object without what the trace tells in words.
+    fileprivate func without(_ names: String...) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.name) })
+    }
+}

@@ -1,0 +1,42 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// The dead letters among the recent local refusals. Every function throws a `PostgresError`.
+public enum KeptDeadLetters {
+    /// A search looks through so many of the newest refusals.
+    private static let lookedThrough: Int64 = 20_000
+
+    private static let listing = LedgerSQL.statement(PackageResources.list_kept_dead_letters_sql)
+
+    /// Dead letters, the newest first. Where they name no sender, their `submissionID` is their record's place, and their `playerID`
+    /// its key.
+    /// - Parameters:
+    ///   - reasons: of a dead letter, or `malformed_submission` for those whose sender was answered.
+    ///   - player: nil: of any.
+    ///   - since: the earliest time of the record; nil: any.
+    public static func list(
+        _ reasons: [String], player: String? = nil, since: Timestamp? = nil, limit: Int, in pool: PostgresPool
+    ) async throws -> [LocalRefusal] {
+        try await pool.run { session in
+            let rows = try session.execute(
+                listing,
+                [
+                    .textArray(reasons), .int8(Int64(limit)), .int8(lookedThrough), .text(player),
+                    .timestamptz(since),
+                ])
+            let (event, place) = (try rows.column("event_id"), try rows.column("submission_id"))
+            let (key, reason) = (try rows.column("player_id"), try rows.column("reason"))
+            let (code, detail) = (try rows.column("detail_code"), try rows.column("detail"))
+            let occurredAt = try rows.column("occurred_at")
+            return (0..<rows.count).map { row in
+                LocalRefusal(
+                    eventID: rows.uuid(row, event)?.nameBased.description ?? "",
+                    submissionID: rows.text(row, place) ?? "", playerID: rows.text(row, key) ?? "", bundleID: nil,
+                    reason: rows.text(row, reason) ?? "", detailCode: rows.text(row, code) ?? "",
+                    detail: rows.text(row, detail) ?? "", occurredAt: rows.timestamp(row, occurredAt)?.rfc3339 ?? "")
+            }
+        }
+    }
+}

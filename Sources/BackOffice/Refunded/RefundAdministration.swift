@@ -1,0 +1,97 @@
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// Selects the refunds that an operator means. Nil means any.
+public struct RefundFilter: Sendable, Equatable {
+    public enum State: String, Sendable, CaseIterable {
+        case refunded
+        case reversed
+    }
+
+    public var bundleID: String?
+    public var state: State?
+    public var playerID: String?
+    public var productID: String?
+    /// The earliest time of Apple's notice.
+    public var since: Timestamp?
+
+    public init(bundleID: String? = nil, state: State? = nil) {
+        self.bundleID = bundleID
+        self.state = state
+    }
+
+    fileprivate var parameters: [PostgresParameter] {
+        [.text(bundleID), .text(state?.rawValue), .text(playerID), .text(productID), .timestamptz(since)]
+    }
+}
+
+/// Apple's refund or reversal, as an operator sees it.
+public struct RefundSummary: Sendable, Equatable {
+    public let transactionID: String
+    public let originalTransactionID: String
+    public let bundleID: String
+    public let productID: String
+    public let environment: String
+    /// Nil: it was reversed.
+    public let revokedAt: Timestamp?
+    public let reason: String?
+    /// Nil where Apple did not tell.
+    public let percent: Double?
+    public let toldAt: Timestamp
+    /// Nil where it was never granted.
+    public let playerID: String?
+    public let quantity: Int?
+    public let revokedUnits: Int?
+    /// Whether an operator revoked it, whatever Apple says.
+    public let isRevokedByOperator: Bool
+}
+
+/// Apple's refunds, for an operator. Every function throws a `PostgresError`.
+public struct RefundAdministration: Sendable {
+    private static let counting = LedgerSQL.statement(PackageResources.count_refunds_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_refunds_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Up to `limit`.
+    public func count(_ filter: RefundFilter, limit: Int) async throws -> Int {
+        try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
+    }
+
+    private enum Column: String, CaseIterable {
+        case transactionID, originalTransactionID, bundleID, productID, environment, revokedAt, reason
+        case refundedMilliPercent, notedAt, playerID, quantity, revokedUnits, isRevokedByOperator
+    }
+
+    /// The newest notice first.
+    /// - Parameter skipping: how many newer ones are left out.
+    public func list(_ filter: RefundFilter, limit: Int, skipping: Int = 0) async throws -> [RefundSummary] {
+        try await pool.run { session in
+            let rows = try session.execute(
+                Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters)
+            let columns = try rows.columns(Column.self)
+            return (0..<rows.count).compactMap { row in
+                guard let id = rows.text(row, columns[.transactionID]),
+                    let told = rows.timestamp(row, columns[.notedAt])
+                else { return nil }
+                return RefundSummary(
+                    transactionID: id, originalTransactionID: rows.text(row, columns[.originalTransactionID]) ?? id,
+                    bundleID: rows.text(row, columns[.bundleID]) ?? "",
+                    productID: rows.text(row, columns[.productID]) ?? "",
+                    environment: rows.text(row, columns[.environment]) ?? "",
+                    revokedAt: rows.timestamp(row, columns[.revokedAt]),
+                    reason: rows.text(row, columns[.reason]),
+                    percent: rows.int4(row, columns[.refundedMilliPercent]).map { Double($0) / 1000 },
+                    toldAt: told, playerID: rows.text(row, columns[.playerID]),
+                    quantity: rows.int4(row, columns[.quantity]).map(Int.init),
+                    revokedUnits: rows.int4(row, columns[.revokedUnits]).map(Int.init),
+                    isRevokedByOperator: rows.bool(row, columns[.isRevokedByOperator]) ?? false)
+            }
+        }
+    }
+}

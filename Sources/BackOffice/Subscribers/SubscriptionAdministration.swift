@@ -1,0 +1,88 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// Selects the subscriptions that an operator means. Nil means any.
+public struct SubscriptionFilter: Sendable, Equatable {
+    public var bundleID: String?
+    public var state: SubscriptionState?
+
+    public init(bundleID: String? = nil, state: SubscriptionState? = nil) {
+        self.bundleID = bundleID
+        self.state = state
+    }
+
+    var parameters: [PostgresParameter] { [.text(bundleID), .text(state?.rawValue)] }
+}
+
+/// Subscriptions for an operator. Every function throws a `PostgresError`.
+public struct SubscriptionAdministration: Sendable {
+    public enum Transfer: Sendable, Equatable {
+        case done(from: PlayerID)
+        /// The subscription was this player's before.
+        case unchanged
+        case unknown
+        /// The owner holds so many transactions of it: nothing was changed.
+        case held(Int)
+    }
+
+    private static let counting = LedgerSQL.statement(PackageResources.count_listed_subscriptions_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_subscriptions_sql)
+    private static let countingHolds = LedgerSQL.statement(PackageResources.count_holds_of_original_sql)
+    private static let findingReceipt = LedgerSQL.statement(PackageResources.find_receipt_of_app_sql)
+    private static let transferring = LedgerSQL.statement(PackageResources.transfer_subscription_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public func count(_ filter: SubscriptionFilter) async throws -> Int {
+        try await pool.count("count", of: Self.counting, filter.parameters)
+    }
+
+    /// The newest change first.
+    /// - Parameter skipping: how many newer ones are left out.
+    public func list(_ filter: SubscriptionFilter, limit: Int, skipping: Int = 0) async throws -> [SubscriptionSummary]
+    {
+        try await pool.run { session in
+            let rows = try session.execute(
+                Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters)
+            return try SubscriptionSummary.all(rows)
+        }
+    }
+
+    /// The stored receipt of one of an app's subscriptions, decoded. Nil where there is none.
+    public func anyReceipt(of app: BundleID) async throws -> [UInt8]? {
+        try await pool.run { session in
+            let rows = try session.execute(Self.findingReceipt, [.text(app.text)])
+            return rows.bytes(0, try rows.column("receipt"))
+        }
+    }
+
+    /// Gives its future periods to another player, with who decided it. Granted periods stay where they are. Not while
+    /// anything of it is held: that was paid, and is released to nobody but whom it is held for, while the subscription
+    /// is theirs.
+    public func transfer(
+        _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
+    ) async throws -> Transfer {
+        try await pool.run { session in
+            try session.transaction { session in
+                guard let owner = try LockClaims.run([original], in: session)[original]?.player else {
+                    return .unknown
+                }
+                if owner == player { return .unchanged }
+                let held = try session.count("held", of: Self.countingHolds, [.text(original.text)])
+                guard held == 0 else { return .held(held) }
+                let rows = try session.execute(
+                    Self.transferring,
+                    [
+                        .text(original.text), .text(player.text), .text(owner.text), .text(operatorName), .text(note),
+                    ])
+                return rows.count == 1 ? .done(from: owner) : .unknown
+            }
+        }
+    }
+}

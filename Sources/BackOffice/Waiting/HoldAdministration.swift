@@ -1,0 +1,160 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import Postgres
+
+/// The held transactions, for an operator. Every function throws a `PostgresError`.
+public struct HoldAdministration: Sendable {
+    public struct Count: Sendable, Equatable {
+        public let all: Int
+        /// Released, and on the way through a worker.
+        public let released: Int
+        /// The same for the same transactions of the same players only, as good as certainly.
+        public let digest: String
+    }
+
+    /// The result of rejecting holds.
+    public struct Refused: Sendable, Equatable, CustomStringConvertible {
+        public var rejected = 0
+        /// Ended by somebody else meanwhile.
+        public var gone = 0
+        /// Their submission cannot be read, so that nobody could be told.
+        public var unreadable = 0
+
+        public var description: String {
+            var parts = ["\(rejected) rejected"]
+            if gone > 0 { parts.append("\(gone) had ended meanwhile") }
+            if unreadable > 0 { parts.append("\(unreadable) stay: their submission cannot be read") }
+            return parts.joined(separator: "; ")
+        }
+    }
+
+    /// Refused between two looks at the list.
+    private static let batch = 200
+    /// Looked at by one statement, a transaction each: half a million fit into none's time.
+    private static let releasedAtATime: Int64 = 1_000
+
+    private static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
+    private static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
+    private static let releasing = LedgerSQL.statement(PackageResources.release_holds_page_sql)
+    private static let releasingOne = LedgerSQL.statement(PackageResources.release_hold_sql)
+    private static let listingPage = LedgerSQL.statement(PackageResources.list_holds_page_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    public func count(_ filter: HoldFilter) async throws -> Count {
+        try await pool.run { session in
+            let rows = try session.execute(Self.counting, filter.parameters)
+            let (held, released) = (try rows.column("held"), try rows.column("released"))
+            return Count(
+                all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
+        }
+    }
+
+    /// Oldest first.
+    /// - Parameter skipping: how many older ones are left out.
+    public func list(_ filter: HoldFilter, limit: Int, skipping: Int = 0) async throws -> [HoldSummary] {
+        try await pool.run { session in
+            try HoldSummary.all(
+                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
+        }
+    }
+
+    /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
+    /// Where it fails on the way, those before stay released, and the same again does the rest.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told now and then how many are released so far.
+    public func release(
+        _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        let who = PostgresParameter.text(operatorName)
+        if let transaction = filter.id {
+            return try await pool.run {
+                try $0.execute(Self.releasingOne, [who, .text(transaction), .text(filter.playerID)]).affectedRows
+            }
+        }
+        var last = ""
+        var released = 0
+        while true {
+            let behind = last
+            let left = PostgresParameter.int8(limit.map { Int64($0 - released) })
+            let (newest, count) = try await pool.run { session in
+                let rows = try session.execute(
+                    Self.releasing, [who, .text(behind), .int8(Self.releasedAtATime)] + filter.ofMany + [left])
+                let (last, released) = (try rows.column("last_transaction_id"), try rows.column("released"))
+                return (rows.text(0, last), Int(rows.int8(0, released) ?? 0))
+            }
+            released += count
+            progress(released)
+            guard let newest, released < limit ?? .max else { return released }
+            last = newest
+        }
+    }
+
+    /// A row of the list, in its order.
+    private struct Place {
+        var heldAt = Int64.min
+        var transaction = ""
+        var player = ""
+
+        var parameters: [PostgresParameter] {
+            [.timestamptz(unixMicroseconds: heldAt), .text(transaction), .text(player)]
+        }
+    }
+
+    private static func last(of rows: PostgresRows) throws(PostgresError) -> Place? {
+        let (heldAt, row) = (try rows.column("held_at"), rows.count - 1)
+        let (transaction, player) = (try rows.column("transaction_id"), try rows.column("player_id"))
+        guard let time = rows.timestampMicroseconds(row, heldAt), let id = rows.text(row, transaction),
+            let holder = rows.text(row, player)
+        else { return nil }
+        return Place(heldAt: time, transaction: id, player: holder)
+    }
+
+    /// Rejects them, the oldest first, one SQL transaction each; a worker publishes the events from the outbox.
+    /// - Parameters:
+    ///   - limit: of how many; nil: of all.
+    ///   - progress: told of each that is done.
+    public func reject(
+        _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
+        progress: (Int) -> Void = { _ in }
+    ) async throws -> Refused {
+        var refused = Refused()
+        var last = Place()
+        while true {
+            let behind = last
+            let left = (limit ?? .max) - refused.rejected - refused.gone - refused.unreadable
+            if left <= 0 { return refused }
+            let (taken, newest) = try await pool.run { session in
+                let rows = try session.execute(
+                    Self.listingPage,
+                    behind.parameters + [.int8(Int64(min(left, Self.batch)))] + filter.parameters)
+                return (try LeasedHolds(rows), try Self.last(of: rows))
+            }
+            guard let newest else { return refused }
+            last = newest
+            refused.unreadable += taken.unreadable.count
+            // The pool's sessions work side by side: each waits for the disk by itself.
+            try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
+                for hold in taken.leased {
+                    let write = HoldWrite(
+                        decision: HoldDecision(refusing: hold, decidedAt: now), operatorName: operatorName)
+                    group.addTask { [pool] in try await pool.run { try write.run(in: $0) } }
+                }
+                for try await ending in group {
+                    switch ending {
+                    case .published: refused.rejected += 1
+                    case .held, .gone: refused.gone += 1
+                    }
+                    progress(refused.rejected + refused.gone)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import Fulfillment
+import Ledger
+import Postgres
+
+/// The parked submissions, for an operator. Every function throws a `PostgresError`.
+public struct ParkedAdministration: Sendable {
+    public struct Count: Sendable, Equatable {
+        public let all: Int
+        /// Someone works on them now.
+        public let leased: Int
+        /// The same for the same submissions only, as good as certainly.
+        public let digest: String
+    }
+
+    /// The result of an operator's lease.
+    public struct Leased: Sendable {
+        public let submissions: [LeasedSubmission]
+        /// The database refused their data, and so it would their answer.
+        public let unreadable: [NameBasedUUID]
+    }
+
+    private static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
+    private static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
+    private static let retrying = LedgerSQL.statement(PackageResources.retry_parked_sql)
+    private static let finding = LedgerSQL.statement(PackageResources.find_parked_sql)
+    private static let findingNamed = LedgerSQL.statement(PackageResources.find_parked_by_submission_sql)
+    private static let retryingPage = LedgerSQL.statement(PackageResources.retry_parked_page_sql)
+
+    private let pool: PostgresPool
+
+    public init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// Oldest first.
+    /// - Parameter skipping: how many older ones are left out.
+    public func list(_ filter: ParkedFilter, limit: Int, skipping: Int = 0) async throws -> [ParkedSummary] {
+        try await pool.run { session in
+            try ParkedSummary.all(
+                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
+        }
+    }
+
+    public func count(_ filter: ParkedFilter) async throws -> Count {
+        try await pool.run { session in
+            let rows = try session.execute(Self.counting, filter.parameters)
+            let (parked, leased) = (try rows.column("parked"), try rows.column("leased"))
+            return Count(
+                all: Int(rows.int8(0, parked) ?? 0), leased: Int(rows.int8(0, leased) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
+        }
+    }
+
+    /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay
+    /// due, and the same again does the rest.
+    /// - Parameters:
+    ///   - limit: of how many, the oldest first; nil: of all.
+    ///   - progress: told now and then how many are due so far.
+    public func retry(
+        _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
+    ) async throws -> Int {
+        guard filter.id != nil || limit != nil else {
+            return try await ParkedPages.run(Self.retryingPage, filter.ofMany, in: pool, progress: progress)
+        }
+        var rest = try await ids(filter, limit: limit)[...]
+        var due = 0
+        while !rest.isEmpty {
+            let some = Array(rest.prefix(Int(ParkedPages.size)))
+            rest = rest.dropFirst(some.count)
+            due += try await pool.run { try $0.execute(Self.retrying, [.uuids(some)]).affectedRows }
+            progress(due)
+        }
+        return due
+    }
+
+    /// Returns those that nobody works on, oldest first.
+    private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
+        try await pool.run { session in
+            let limit = PostgresParameter.int8(limit.map(Int64.init))
+            let rows =
+                if let submission = filter.id {
+                    try session.execute(Self.findingNamed, [.text(submission), limit])
+                } else {
+                    try session.execute(Self.finding, filter.ofMany + [limit])
+                }
+            let id = try rows.column("id")
+            return (0..<rows.count).compactMap { rows.uuid($0, id)?.nameBased }
+        }
+    }
+
+    /// Leases at most `limit`, so that no worker has them for as long as a lease lasts.
+    public func lease(
+        _ filter: ParkedFilter, excluding: [NameBasedUUID] = [], limit: Int
+    ) async throws -> Leased {
+        try await pool.run { session in
+            let taken = try LeaseParked.chosen(
+                filter, excluding: excluding, limit: limit, leaseSeconds: PostgresParking.leaseSeconds, in: session)
+            return Leased(submissions: taken.leased, unreadable: taken.unreadable)
+        }
+    }
+}

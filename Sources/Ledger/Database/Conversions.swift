@@ -1,0 +1,81 @@
+import Fulfillment
+import NamesAndTimes
+import Postgres
+
+extension NameBasedUUID {
+    package var stored: PostgresUUID { PostgresUUID(high: high, low: low) }
+}
+
+extension PostgresUUID {
+    package var nameBased: NameBasedUUID { NameBasedUUID(high: high, low: low) }
+}
+
+extension Timestamp {
+    /// Microseconds since 1970, kept within the years 0001 to 9999: PostgreSQL refuses what lies far outside.
+    var microseconds: Int64 {
+        min(max(milliseconds, Self.earliest), Self.latest) * 1000
+    }
+
+    private static let earliest: Int64 = -62_135_596_800_000
+    private static let latest: Int64 = 253_402_300_799_999
+}
+
+enum ArrayLiteral {
+    /// PostgreSQL's text form of a one-dimensional text array: unnest takes no array of arrays of unequal lengths.
+    static func text(_ identifiers: some Collection<Identifier>) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(identifiers.reduce(2) { $0 + 3 + $1.text.utf8.count })
+        bytes.append(UInt8(ascii: "{"))
+        for identifier in identifiers {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(UInt8(ascii: "\""))
+            for byte in identifier.text.utf8 {
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+                bytes.append(byte)
+            }
+            bytes.append(UInt8(ascii: "\""))
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension PostgresParameter {
+    package static func identifiers(_ values: some Sequence<Identifier>) -> PostgresParameter {
+        textArray(values.map(\.text))
+    }
+
+    package static func uuids(_ values: some Sequence<NameBasedUUID>) -> PostgresParameter {
+        uuidArray(values.map { Optional($0.stored) })
+    }
+
+    package static func timestamptz(_ value: Timestamp?) -> PostgresParameter {
+        timestamptz(unixMicroseconds: value?.microseconds)
+    }
+
+    package static func timestamps(_ values: [Timestamp?]) -> PostgresParameter {
+        timestamptzArray(unixMicroseconds: values.map { $0?.microseconds })
+    }
+}
+
+extension PostgresRows {
+    /// Nil where the column is null.
+    package func timestamp(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
+        timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
+    }
+
+    /// Nil where Apple's time cannot be read, too: 1970 is stored in its place.
+    package func purchaseTime(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
+        timestamp(row, column).flatMap { $0.milliseconds == 0 ? nil : $0 }
+    }
+
+    /// A stored event. Nil where the column is null, and where its bytes are no event's.
+    /// - Parameter period: the column with the `period_id` of the event's grant.
+    func event(
+        _ row: Int, _ column: PostgresColumn, ofPeriod period: PostgresColumn
+    ) -> OutcomeEvent? {
+        bytes(row, column).flatMap { [period = text(row, period)] stored in
+            OutcomeEvent(stored: stored, period: period.map { StoreTransactionID($0) })
+        }
+    }
+}

@@ -1,0 +1,241 @@
+import Fulfillment
+import NamesAndTimes
+import Postgres
+
+/// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
+/// what is known is read by later statements, it is settled, and what INSERT returns decides.
+package struct HoldWrite: Sendable {
+    package enum Ending: Sendable {
+        case published(OutcomeEvent)
+        case held
+        /// The lease is over, or the hold has ended: nothing was changed.
+        case gone
+    }
+
+    /// The transaction was rolled back although nothing failed: a row came between that the look had not found.
+    struct Undone: Error {}
+
+    private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
+    private static let deletingHold = LedgerSQL.statement(PackageResources.delete_hold_sql)
+    private static let lockingSubmission = LedgerSQL.statement(PackageResources.lock_held_submission_sql)
+    private static let deletingSubmission = LedgerSQL.statement(PackageResources.delete_held_submission_sql)
+    private static let freeingClaim = LedgerSQL.statement(PackageResources.free_claim_sql)
+    private static let refusing = LedgerSQL.statement(PackageResources.insert_refusal_sql)
+    private static let reopening = LedgerSQL.statement(PackageResources.reopen_announced_purchase_sql)
+
+    let decision: HoldDecision
+    /// The operator who refuses it, nil if the rules decide. An operator needs no lease.
+    let operatorName: String?
+
+    package init(decision: HoldDecision, operatorName: String?) {
+        self.decision = decision
+        self.operatorName = operatorName
+    }
+
+    private var hold: LeasedHold { decision.hold }
+    private var player: PlayerID { hold.submission.playerID }
+    private var key: [PostgresParameter] { [.text(hold.transactionID.text), .text(player.text)] }
+    /// The original that Apple now tells of it: not always the one that it was held under.
+    private var toldOriginal: StoreTransactionID {
+        decision.judged?.purchase.originalTransactionID ?? hold.originalTransactionID
+    }
+
+    package func run(in session: PostgresSession) throws -> Ending {
+        try session.transaction { session in
+            var claims = try lockClaims(in: session)
+            guard try lockHold(in: session) else { return .gone }
+            let claim = try claims[hold.originalTransactionID] ?? makeClaim(in: session)
+            claims[hold.originalTransactionID] = claim
+            var view = LedgerView(claims: claims)
+            try look(into: &view, in: session)
+            try revokeShown(in: view, session)
+            let tokens = view.tokens
+            switch decision.settle(in: &view) {
+            case .granted(let grant):
+                try delete(in: session)
+                let row = GrantRow(grant: grant, decision: decision.decision)
+                guard try InsertGrants.run([row], in: session) == 1 else { throw Undone() }
+                try change(claims, to: view, in: session)
+                if toldOriginal != hold.originalTransactionID { try freeClaim(in: session) }
+                _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
+                try publish(grant.event, in: session)
+                if let revocation = grant.revocation {
+                    // The event goes by the outbox: it comes behind the grant.
+                    try RevokeGrants.run([revocation.grant], in: session)
+                    if let event = revocation.event { try publish(event, in: session) }
+                }
+                let outcome = decision.outcome(ofGranted: grant.purchase)
+                _ = try SubscriptionWrite.write(
+                    [decision.decision], outcomes: { _ in [outcome] }, claims: view.claims, in: session)
+                return .published(grant.event)
+            case .rejected(let event):
+                if let operatorName {
+                    try session.execute(
+                        Self.refusing,
+                        key + [.text(operatorName), .uuid(event.eventID.stored)])
+                }
+                try delete(in: session)
+                try freeClaim(in: session)
+                try freePeriod(of: claims, in: view, session)
+                let ending = decision.reasonAgainstAnybody(after: event.reason)
+                try session.execute(Self.reopening, [.text(hold.transactionID.text), .text(ending?.rawValue)])
+                if operatorName == nil, let refused = decision.undelivered(refusedFor: event.reason) {
+                    let row = UndeliveredRows.Row(
+                        purchase: refused, player: player, bundleID: hold.submission.bundleID)
+                    try UndeliveredRows(row).write(in: session)
+                }
+                try publish(event, in: session)
+                if operatorName != nil { try HandOverEvents.run([event.eventID], in: session) }
+                return .published(event)
+            case .held(let reason):
+                if reason != .ownershipDisputed, claim.player == nil {
+                    // A dispute claims nothing; what it turned into does.
+                    view.claims[hold.originalTransactionID]?.player = player
+                    if let judged = decision.judged { view.enterPeriod(of: judged, decision: decision.decision) }
+                    try change(claims, to: view, in: session)
+                }
+                let unreadable = reason == .unreadableTransaction ? decision.judged?.purchase.unreadable : nil
+                try UpdateHolds.run(
+                    [
+                        UpdateHolds.Row(
+                            hold: hold, reason: reason, note: UpdateHolds.note(unreadable: unreadable ?? []),
+                            period: reason == .ownershipDisputed ? nil : period)
+                    ], catalogVersion: decision.decision.catalogVersion, in: session)
+                return .held
+            case .notTold:
+                try UpdateHolds.run(
+                    [UpdateHolds.Row(hold: hold, reason: hold.reason, note: UpdateHolds.notTold)],
+                    catalogVersion: decision.decision.catalogVersion, in: session)
+                return .held
+            }
+        }
+    }
+
+    /// The originals of the hold, as stored and as Apple reports it, of the subscription that it continues, and of the
+    /// refunds that Apple shows; and their periods.
+    private var originals: Set<StoreTransactionID> {
+        let shown = decision.decision.revocationsShown
+        let own = [
+            hold.originalTransactionID, toldOriginal, decision.judged?.purchase.previousOriginalTransactionID, period,
+        ]
+        return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
+    }
+
+    /// The period that Apple now tells it pays for.
+    private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
+
+    /// An original and a period that it was not held under have claims made first, as batches make theirs before they lock
+    /// others. They are nobody's unless the grant comes about.
+    private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
+        let held = try FindOriginals.run([hold.transactionID], in: session)
+        let all = originals.union(held).sorted()
+        let told = Set([toldOriginal, period].compactMap(\.self)).subtracting(held)
+            .subtracting([hold.originalTransactionID]).sorted()
+        guard !told.isEmpty else { return try LockClaims.run(all, in: session) }
+        _ = try InsertClaims.run(
+            told.map {
+                ClaimRow(original: $0, player: nil, bundleID: hold.submission.bundleID, grantedTransaction: nil)
+            }, in: session)
+        let claims = try LockClaims.run(all, in: session)
+        guard told.allSatisfy({ claims[$0] != nil }) else { throw Undone() }
+        return claims
+    }
+
+    /// Frees the period that the hold claimed for others, unless it was granted meanwhile.
+    private func freePeriod(
+        of claims: [StoreTransactionID: LedgerView.Claim], in view: LedgerView, _ session: PostgresSession
+    ) throws {
+        guard view.grants[hold.transactionID] == nil else { return }
+        let held = claims.filter {
+            PeriodIdentity.isPeriod($0.key) && $0.value.grantedTransaction == hold.transactionID
+                && $0.value.player == player
+        }
+        let freed = held.keys.sorted().map { (original: $0, claim: LedgerView.Claim(player: nil)) }
+        try ChangeClaims.run(update: freed, delete: [], in: session)
+    }
+
+    /// Frees the original that the hold claimed for others, unless another row of the player needs the claim.
+    private func freeClaim(in session: PostgresSession) throws {
+        try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
+    }
+
+    /// A refund of a grant in force in Apple's answer counts as a notification would. From the outbox.
+    private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
+        let refunds = decision.decision.revocationsShown(in: view).map { notice in
+            TakenRefund(
+                notice, at: decision.decision.decidedAt, topic: hold.position.topic, partition: hold.position.partition,
+                traceparent: hold.traceparent)
+        }
+        _ = try RefundWrite(refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])).run(
+            in: session)
+    }
+
+    /// Every hold has its claim, unless someone has deleted that.
+    private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
+        let row = ClaimRow(
+            original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
+            bundleID: hold.submission.bundleID, grantedTransaction: nil)
+        guard try !InsertClaims.run([row], in: session).isEmpty else { throw Undone() }
+        return LedgerView.Claim(player: row.player)
+    }
+
+    private func lockHold(in session: PostgresSession) throws -> Bool {
+        let rows = try session.execute(
+            Self.lockingHold,
+            key + [
+                .uuid(hold.identity.stored), .timestamptz(unixMicroseconds: operatorName == nil ? hold.lease : nil),
+            ])
+        return rows.count == 1
+    }
+
+    private func look(into view: inout LedgerView, in session: PostgresSession) throws {
+        let shown = decision.decision.revocationsShown.map(\.purchase.transactionID)
+        let wanted = Set([hold.transactionID] + view.claims.values.compactMap(\.grantedTransaction) + shown)
+        view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
+        for original in view.claims.keys { view.freeRevoked(original) }
+        let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
+        // It may be held for another player too, and its period under another id.
+        let held = Set([hold.transactionID, period.flatMap { view.claims[$0]?.grantedTransaction }].compactMap(\.self))
+        try FindHolds.run(
+            held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
+            into: &view,
+            in: session)
+        if let judged = decision.judged {
+            try RevisionFloor.find(for: &view, ifShown: judged.purchase.cancelledAt != nil, in: session)
+            if let previous = judged.purchase.previousOriginalTransactionID {
+                try FindClaimApps.run(
+                    [FindClaimApps.Following(previous: previous, app: decision.decision.app)], into: &view, in: session)
+            }
+            try FindGrantedPeriods.run(
+                of: [PeriodPurchase(judged, in: decision.decision.app)].compactMap(\.self), into: &view, in: session)
+            if judged.dailyLimit != nil {
+                view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
+            }
+        }
+        // The tokens come behind the days, as in a batch: both lock.
+        view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
+    }
+
+    private func delete(in session: PostgresSession) throws {
+        try session.execute(Self.deletingHold, key)
+        try session.execute(Self.lockingSubmission, [.uuid(hold.identity.stored)])
+        try session.execute(Self.deletingSubmission, [.uuid(hold.identity.stored)])
+    }
+
+    /// - Parameter claims: as they were before the settlement.
+    private func change(
+        _ claims: [StoreTransactionID: LedgerView.Claim], to view: LedgerView, in session: PostgresSession
+    ) throws {
+        var changed: [(original: StoreTransactionID, claim: LedgerView.Claim)] = []
+        for original in Set([hold.originalTransactionID, toldOriginal, period].compactMap(\.self)).sorted() {
+            if let now = view.claims[original], now != claims[original] { changed.append((original, now)) }
+        }
+        try ChangeClaims.run(update: changed, delete: [], in: session)
+    }
+
+    private func publish(_ event: OutcomeEvent, in session: PostgresSession) throws {
+        try InsertOutboxEvent.run(
+            event, topic: hold.position.topic, partition: hold.position.partition, traceparent: hold.traceparent,
+            in: session)
+    }
+}

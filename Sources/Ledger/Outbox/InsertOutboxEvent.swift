@@ -1,0 +1,23 @@
+import Fulfillment
+import NamesAndTimes
+import Postgres
+
+/// Leaves one event to the outbox, in the SQL transaction that decides it. A grant's event is in its grant, and not stored twice.
+package enum InsertOutboxEvent {
+    private static let statement = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
+
+    /// - Parameters:
+    ///   - topic: the submission's, or a word that no topic has.
+    ///   - partition: the submission's.
+    package static func run(
+        _ event: OutcomeEvent, topic: String, partition: Int32, traceparent: String?, in session: PostgresSession
+    ) throws {
+        let isGrant = event.kind == .granted
+        try session.execute(
+            statement,
+            [
+                .uuid(event.eventID.stored), .text(topic), .int4(partition), .text(event.playerID.text),
+                .text(traceparent), .text(isGrant ? event.subject.text : nil), .bytea(isGrant ? nil : event.value),
+            ])
+    }
+}

@@ -1,0 +1,48 @@
+import Fulfillment
+import NamesAndTimes
+
+/// A UTC day of records, and the partition of the outcomes that holds it.
+package struct OutcomeDay: Hashable, Comparable {
+    package let sinceEpoch: Int32
+
+    /// The day for all days that have no partition of their own: 1 January of the year 1.
+    package static let apart = OutcomeDay(sinceEpoch: -719_162)
+    /// Days before and after today that have a partition of their own, as far as the outcomes are kept so long. A backup
+    /// that reads for days must not keep tomorrow from having one, and a topic's old records need theirs.
+    static let daysBehind: Int32 = 30
+    static let daysAhead: Int32 = 7
+
+    /// Chooses the partition of a record's outcome.
+    /// - Parameters:
+    ///   - day: the record's.
+    ///   - today: when it is decided. Other days, the absurd ones too, have no partition.
+    init(of day: Int32, decidedOn today: Int32) {
+        let isNear = (today - Self.daysBehind...today + Self.daysAhead).contains(day)
+        sinceEpoch = isNear ? day : Self.apart.sinceEpoch
+    }
+
+    init(sinceEpoch: Int32) {
+        self.sinceEpoch = sinceEpoch
+    }
+
+    init(of time: Timestamp) {
+        sinceEpoch = time.daysSinceEpoch
+    }
+
+    /// Nil where the table is no day's.
+    init?(table: String) {
+        let digits = table.dropFirst("outcomes_".count)
+        let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"
+        guard table.hasPrefix("outcomes_"), digits.count == 8, let time = Timestamp(rfc3339: date + "T00:00:00Z")
+        else { return nil }
+        self.init(of: time)
+    }
+
+    package var table: String {
+        if self == .apart { return "outcomes_apart" }
+        let date = Timestamp(milliseconds: Int64(sinceEpoch) * 86_400_000).rfc3339.prefix(10)
+        return "outcomes_" + date.replacing("-", with: "")
+    }
+
+    package static func < (left: OutcomeDay, right: OutcomeDay) -> Bool { left.sinceEpoch < right.sinceEpoch }
+}

@@ -1,0 +1,49 @@
+import Encodings
+import Fulfillment
+import NamesAndTimes
+import Postgres
+
+extension WaitingHistory {
+    private static let lookedUpName = "looked_up"
+
+    /// `{"no_purchase":2,"looked_up":["1000"]}`.
+    var storedDoubts: [UInt8] {
+        var json = JSONWriter()
+        json.beginObject()
+        for (reason, count) in doubts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            json.name(reason.rawValue)
+            json.number(count)
+        }
+        if !lookedUp.isEmpty {
+            json.name(Self.lookedUpName)
+            json.beginArray()
+            for transaction in lookedUp.sorted() { json.string(transaction.text) }
+            json.endArray()
+        }
+        json.endObject()
+        return json.bytes
+    }
+
+    init(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<ParkedColumn>) {
+        var doubts: [Reason: Int] = [:]
+        var lookedUp: Set<StoreTransactionID> = []
+        if let bytes = rows.jsonb(row, columns[.doubts]),
+            case .object(let members)? = try? JSONParser.parse(bytes).value
+        {
+            for member in members {
+                if member.name == Self.lookedUpName {
+                    lookedUp = Set((member.value.array ?? []).compactMap { $0.string.map { Identifier($0) } })
+                }
+                guard let reason = Reason(rawValue: member.name), case .number(let text) = member.value
+                else { continue }
+                doubts[reason] = Int(text)
+            }
+        }
+        self.init(
+            failures: Int(rows.int4(row, columns[.failures]) ?? 0), doubts: doubts,
+            firstFailureAt: rows.timestamp(row, columns[.firstFailureAt]),
+            parkings: Int(rows.int4(row, columns[.parkings]) ?? 0),
+            tries: [AppleTry](stored: rows.text(row, columns[.tries])))
+        self.lookedUp = lookedUp
+    }
+}
