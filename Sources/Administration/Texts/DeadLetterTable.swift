@@ -6,17 +6,16 @@ import Pipeline
 import ReceiptdConfiguration
 
 /// Dead letters as a table for people, or as JSON. Never what a record holds.
-package enum DeadLetterTable {
-    private static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
+package enum DeadLetterTable: RowTable {
+    package static let columns = ["PLACE", "SINCE", "REASON", "FROM", "WHOSE", "BYTES", "DETAIL"]
+    package static let name = "dead_letters"
+    package static let nothing = "there are no dead letters"
 
-    package static func text(_ letters: [StoredDeadLetter], total: Int, width: Int? = nil) -> String {
-        if letters.isEmpty { return "there are no dead letters" }
-        var lines = TextTable.lines(columns, letters.map(cells), width: width)
-        if letters.count < total { lines.append("… the latest \(letters.count) of \(total); --limit shows more") }
-        return lines.joined(separator: "\n")
+    package static func rest(_ shown: Int, of total: Int) -> String {
+        "… the latest \(shown) of \(total); --limit shows more"
     }
 
-    private static func cells(_ letter: StoredDeadLetter) -> [String] {
+    package static func cells(_ letter: StoredDeadLetter) -> [String] {
         [
             "\(letter.place.partition)/\(letter.offset)", time(of: letter) ?? "-", ShownText.plain(letter.reason),
             "\(ShownText.plain(letter.sourceTopic)) "
@@ -36,20 +35,7 @@ package enum DeadLetterTable {
         letter.timestampMilliseconds.map { Timestamp(milliseconds: $0).rfc3339 }
     }
 
-    package static func json(_ letters: [StoredDeadLetter], total: Int) -> String {
-        var json = JSONWriter(capacity: 256 + 384 * letters.count)
-        json.beginObject()
-        json.name("total")
-        json.number(total)
-        json.name("dead_letters")
-        json.beginArray()
-        for letter in letters { write(letter, to: &json) }
-        json.endArray()
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
-
-    private static func write(_ letter: StoredDeadLetter, to json: inout JSONWriter) {
+    package static func write(_ letter: StoredDeadLetter, to json: inout JSONWriter) {
         json.beginObject()
         json.name("partition")
         json.number(letter.place.partition)

@@ -5,17 +5,12 @@ import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Held transactions as a table for people, or as JSON.
-package enum HoldsTable {
-    private static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
+package enum HoldsTable: RowTable {
+    package static let columns = ["TRANSACTION", "PLAYER", "APP", "PRODUCT", "REASON", "BOUGHT", "HELD", "STATE"]
+    package static let name = "holds"
+    package static let nothing = "nothing is held"
 
-    package static func text(_ rows: [HoldSummary], total: Int, width: Int? = nil) -> String {
-        if rows.isEmpty { return "nothing is held" }
-        var lines = TextTable.lines(columns, rows.map(cells), width: width)
-        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func cells(_ row: HoldSummary) -> [String] {
+    package static func cells(_ row: HoldSummary) -> [String] {
         [
             ShownText.plain(row.transactionID), ShownText.plain(row.playerID), ShownText.plain(row.bundleID),
             ShownText.plain(row.productID), ShownText.plain(row.reason), row.purchasedAt?.rfc3339 ?? "?",
@@ -29,20 +24,6 @@ package enum HoldsTable {
         let note = row.note.map { ", " + ShownText.plain($0) } ?? ""
         if row.waived.isEmpty { return "waits" + note }
         return "waits, \(row.waived.map { ShownText.plain($0) }.joined(separator: " and ")) let pass" + note
-    }
-
-    /// Identifiers as they are: JSON escapes what must not be shown.
-    package static func json(_ rows: [HoldSummary], total: Int) -> String {
-        var json = JSONWriter(capacity: 256 + 640 * rows.count)
-        json.beginObject()
-        json.name("total")
-        json.number(total)
-        json.name("holds")
-        json.beginArray()
-        for row in rows { write(row, to: &json) }
-        json.endArray()
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
     }
 
     package static func write(_ row: HoldSummary, to json: inout JSONWriter) {

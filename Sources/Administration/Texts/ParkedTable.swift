@@ -5,17 +5,12 @@ import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Parked submissions as a table for people, or as JSON.
-package enum ParkedTable {
-    private static let columns = ["SUBMISSION", "PLAYER", "APP", "REASON", "DETAIL", "TRIES", "PARKED", "DUE"]
+package enum ParkedTable: RowTable {
+    package static let columns = ["SUBMISSION", "PLAYER", "APP", "REASON", "DETAIL", "TRIES", "PARKED", "DUE"]
+    package static let name = "parked"
+    package static let nothing = "nothing is parked"
 
-    package static func text(_ rows: [ParkedSummary], total: Int, width: Int? = nil) -> String {
-        if rows.isEmpty { return "nothing is parked" }
-        var lines = TextTable.lines(columns, rows.map(cells), width: width)
-        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func cells(_ row: ParkedSummary) -> [String] {
+    package static func cells(_ row: ParkedSummary) -> [String] {
         let due = row.isLeased ? "being tried" : row.dueAt?.rfc3339 ?? "an operator decides"
         return [
             ShownText.plain(row.submissionID), ShownText.plain(row.playerID), ShownText.plain(row.bundleID),
@@ -24,21 +19,7 @@ package enum ParkedTable {
         ]
     }
 
-    /// Identifiers as they are: JSON escapes what must not be shown.
-    package static func json(_ rows: [ParkedSummary], total: Int) -> String {
-        var json = JSONWriter(capacity: 256 + 512 * rows.count)
-        json.beginObject()
-        json.name("total")
-        json.number(total)
-        json.name("parked")
-        json.beginArray()
-        for row in rows { write(row, to: &json) }
-        json.endArray()
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
-
-    private static func write(_ row: ParkedSummary, to json: inout JSONWriter) {
+    package static func write(_ row: ParkedSummary, to json: inout JSONWriter) {
         json.beginObject()
         json.member("id", row.id.description)
         json.member("submission_id", row.submissionID)

@@ -5,17 +5,12 @@ import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Subscriptions as a table for people, or as JSON.
-package enum SubscriptionsTable {
-    private static let columns = ["ORIGINAL", "PLAYER", "APP", "PRODUCT", "STATE", "ENDS", "RENEWS", "CHANGED", "DUE"]
+package enum SubscriptionsTable: RowTable {
+    package static let columns = ["ORIGINAL", "PLAYER", "APP", "PRODUCT", "STATE", "ENDS", "RENEWS", "CHANGED", "DUE"]
+    package static let name = "subscriptions"
+    package static let nothing = "no subscription is followed"
 
-    package static func text(_ rows: [SubscriptionSummary], total: Int, width: Int? = nil) -> String {
-        if rows.isEmpty { return "no subscription is followed" }
-        var lines = TextTable.lines(columns, rows.map(cells), width: width)
-        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func cells(_ row: SubscriptionSummary) -> [String] {
+    package static func cells(_ row: SubscriptionSummary) -> [String] {
         [
             ShownText.plain(row.originalTransactionID), ShownText.plain(row.playerID), ShownText.plain(row.bundleID),
             ShownText.plain(row.productID), row.state, (row.graceExpiresAt ?? row.expiresAt)?.rfc3339 ?? "",
@@ -23,21 +18,7 @@ package enum SubscriptionsTable {
         ]
     }
 
-    /// Identifiers as they are: JSON escapes what must not be shown.
-    package static func json(_ rows: [SubscriptionSummary], total: Int) -> String {
-        var json = JSONWriter(capacity: 256 + 512 * rows.count)
-        json.beginObject()
-        json.name("total")
-        json.number(total)
-        json.name("subscriptions")
-        json.beginArray()
-        for row in rows { write(row, to: &json) }
-        json.endArray()
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
-
-    private static func write(_ row: SubscriptionSummary, to json: inout JSONWriter) {
+    package static func write(_ row: SubscriptionSummary, to json: inout JSONWriter) {
         json.beginObject()
         json.member("original_transaction_id", row.originalTransactionID)
         json.member("player_id", row.playerID)

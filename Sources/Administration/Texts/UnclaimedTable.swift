@@ -5,17 +5,12 @@ import NamesAndTimes
 import ReceiptdConfiguration
 
 /// Unclaimed purchases as a table for people, or as JSON.
-package enum UnclaimedTable {
-    private static let columns = ["TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "TOLD", "BY", "TOKEN LEARNT OF"]
+package enum UnclaimedTable: RowTable {
+    package static let columns = ["TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "TOLD", "BY", "TOKEN LEARNT OF"]
+    package static let name = "unclaimed"
+    package static let nothing = "nothing is unclaimed"
 
-    package static func text(_ rows: [UnclaimedSummary], total: Int, width: Int? = nil) -> String {
-        if rows.isEmpty { return "nothing is unclaimed" }
-        var lines = TextTable.lines(columns, rows.map(cells), width: width)
-        if rows.count < total { lines.append("… \(rows.count) of \(total); --all shows every one") }
-        return lines.joined(separator: "\n")
-    }
-
-    private static func cells(_ row: UnclaimedSummary) -> [String] {
+    package static func cells(_ row: UnclaimedSummary) -> [String] {
         [
             ShownText.plain(row.transactionID), ShownText.plain(row.bundleID), ShownText.plain(row.productID),
             ShownText.plain(row.reason), row.purchasedAt?.rfc3339 ?? "?", row.toldAt.rfc3339, row.source,
@@ -23,21 +18,7 @@ package enum UnclaimedTable {
         ]
     }
 
-    /// Identifiers as they are: JSON escapes what must not be shown.
-    package static func json(_ rows: [UnclaimedSummary], total: Int) -> String {
-        var json = JSONWriter(capacity: 256 + 512 * rows.count)
-        json.beginObject()
-        json.name("total")
-        json.number(total)
-        json.name("unclaimed")
-        json.beginArray()
-        for row in rows { write(row, to: &json) }
-        json.endArray()
-        json.endObject()
-        return String(decoding: json.bytes, as: UTF8.self)
-    }
-
-    private static func write(_ row: UnclaimedSummary, to json: inout JSONWriter) {
+    package static func write(_ row: UnclaimedSummary, to json: inout JSONWriter) {
         json.beginObject()
         json.member("transaction_id", row.transactionID)
         json.member("original_transaction_id", row.originalTransactionID)

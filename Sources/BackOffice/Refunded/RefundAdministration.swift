@@ -63,35 +63,33 @@ public struct RefundAdministration: Sendable {
         try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
     }
 
-    private enum Column: String, CaseIterable {
-        case transactionID, originalTransactionID, bundleID, productID, environment, revokedAt, reason
-        case refundedMilliPercent, notedAt, playerID, quantity, revokedUnits, isRevokedByOperator
-    }
-
     /// The newest notice first.
     /// - Parameter skipping: how many newer ones are left out.
     public func list(_ filter: RefundFilter, limit: Int, skipping: Int = 0) async throws -> [RefundSummary] {
         try await pool.run { session in
             let rows = try session.execute(
                 Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters)
-            let columns = try rows.columns(Column.self)
-            return (0..<rows.count).compactMap { row in
-                guard let id = rows.text(row, columns[.transactionID]),
-                    let told = rows.timestamp(row, columns[.notedAt])
-                else { return nil }
-                return RefundSummary(
-                    transactionID: id, originalTransactionID: rows.text(row, columns[.originalTransactionID]) ?? id,
-                    bundleID: rows.text(row, columns[.bundleID]) ?? "",
-                    productID: rows.text(row, columns[.productID]) ?? "",
-                    environment: rows.text(row, columns[.environment]) ?? "",
-                    revokedAt: rows.timestamp(row, columns[.revokedAt]),
-                    reason: rows.text(row, columns[.reason]),
-                    percent: rows.int4(row, columns[.refundedMilliPercent]).map { Double($0) / 1000 },
-                    toldAt: told, playerID: rows.text(row, columns[.playerID]),
-                    quantity: rows.int4(row, columns[.quantity]).map(Int.init),
-                    revokedUnits: rows.int4(row, columns[.revokedUnits]).map(Int.init),
-                    isRevokedByOperator: rows.bool(row, columns[.isRevokedByOperator]) ?? false)
-            }
+            return try rows.named(RefundSummary.Column.self).compactMap(RefundSummary.init)
         }
+    }
+}
+
+/// The rows of `list_refunds`.
+extension RefundSummary: ListedRow {
+    package enum Column: String, CaseIterable {
+        case transactionID, originalTransactionID, bundleID, productID, environment, revokedAt, reason
+        case refundedMilliPercent, notedAt, playerID, quantity, revokedUnits, isRevokedByOperator
+    }
+
+    package init?(_ row: PostgresRow<Column>) {
+        guard let id = row.text(.transactionID), let told = row.timestamp(.notedAt) else { return nil }
+        self.init(
+            transactionID: id, originalTransactionID: row.text(.originalTransactionID) ?? id,
+            bundleID: row.text(.bundleID) ?? "", productID: row.text(.productID) ?? "",
+            environment: row.text(.environment) ?? "", revokedAt: row.timestamp(.revokedAt),
+            reason: row.text(.reason),
+            percent: row.integer(.refundedMilliPercent).map { (part: Int) in Double(part) / 1000 }, toldAt: told,
+            playerID: row.text(.playerID), quantity: row.integer(.quantity), revokedUnits: row.integer(.revokedUnits),
+            isRevokedByOperator: row.bool(.isRevokedByOperator) ?? false)
     }
 }

@@ -4,14 +4,9 @@ import NamesAndTimes
 import Postgres
 
 /// The held transactions, for an operator. Every function throws a `PostgresError`.
-public struct HoldAdministration: Sendable {
-    public struct Count: Sendable, Equatable {
-        public let all: Int
-        /// Released, and on the way through a worker.
-        public let released: Int
-        /// The same for the same transactions of the same players only, as good as certainly.
-        public let digest: String
-    }
+public struct HoldAdministration: WaitingTable {
+    package typealias Reason = Fulfillment.Reason
+    package typealias Row = HoldSummary
 
     /// The result of rejecting holds.
     public struct Refused: Sendable, Equatable, CustomStringConvertible {
@@ -34,35 +29,16 @@ public struct HoldAdministration: Sendable {
     /// Looked at by one statement, a transaction each: half a million fit into none's time.
     private static let releasedAtATime: Int64 = 1_000
 
-    private static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
-    private static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
+    package static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
+    package static let listing = LedgerSQL.statement(PackageResources.list_holds_sql)
     private static let releasing = LedgerSQL.statement(PackageResources.release_holds_page_sql)
     private static let releasingOne = LedgerSQL.statement(PackageResources.release_hold_sql)
     private static let listingPage = LedgerSQL.statement(PackageResources.list_holds_page_sql)
 
-    private let pool: PostgresPool
+    package let pool: PostgresPool
 
     public init(pool: PostgresPool) {
         self.pool = pool
-    }
-
-    public func count(_ filter: HoldFilter) async throws -> Count {
-        try await pool.run { session in
-            let rows = try session.execute(Self.counting, filter.parameters)
-            let (held, released) = (try rows.column("held"), try rows.column("released"))
-            return Count(
-                all: Int(rows.int8(0, held) ?? 0), released: Int(rows.int8(0, released) ?? 0),
-                digest: rows.text(0, try rows.column("digests")) ?? "")
-        }
-    }
-
-    /// Oldest first.
-    /// - Parameter skipping: how many older ones are left out.
-    public func list(_ filter: HoldFilter, limit: Int, skipping: Int = 0) async throws -> [HoldSummary] {
-        try await pool.run { session in
-            try HoldSummary.all(
-                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
-        }
     }
 
     /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.

@@ -32,37 +32,28 @@ public struct HoldSummary: Sendable, Equatable {
     public let currency: String?
 }
 
-extension HoldSummary {
-    /// The rows of `list_holds`.
-    static func all(_ rows: PostgresRows) throws(PostgresError) -> [HoldSummary] {
-        let columns = try rows.columns(Column.self)
-        return (0..<rows.count).compactMap { HoldSummary(rows, $0, columns) }
-    }
-
-    private enum Column: String, CaseIterable {
+/// The rows of `list_holds`.
+extension HoldSummary: ListedRow {
+    package enum Column: String, CaseIterable {
         case transactionID, originalTransactionID, playerID, bundleID, productID, quantity, environment, reason
         case waived, submissionID, purchasedAt, heldAt, releasedAt, note, catalogVersion, tries, evidence
     }
 
-    private init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<Column>) {
-        guard let transaction = rows.text(row, columns[.transactionID]),
-            let original = rows.text(row, columns[.originalTransactionID]),
-            let player = rows.text(row, columns[.playerID]), let bundle = rows.text(row, columns[.bundleID]),
-            let product = rows.text(row, columns[.productID]), let environment = rows.text(row, columns[.environment]),
-            let reason = rows.text(row, columns[.reason]), let submission = rows.text(row, columns[.submissionID]),
-            let heldAt = rows.timestamp(row, columns[.heldAt])
+    package init?(_ row: PostgresRow<Column>) {
+        guard let transaction = row.text(.transactionID), let original = row.text(.originalTransactionID),
+            let player = row.text(.playerID), let bundle = row.text(.bundleID), let product = row.text(.productID),
+            let environment = row.text(.environment), let reason = row.text(.reason),
+            let submission = row.text(.submissionID), let heldAt = row.timestamp(.heldAt)
         else { return nil }
-        let told = rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:))?.purchases.first {
+        let told = row.bytes(.evidence).flatMap(GenuineReceipt.init(stored:))?.purchases.first {
             $0.transactionID.text == transaction
         }
         self.init(
             transactionID: transaction, originalTransactionID: original, playerID: player, bundleID: bundle,
-            productID: product, quantity: Int(rows.int4(row, columns[.quantity]) ?? 1), environment: environment,
-            reason: reason, waived: (rows.textArray(row, columns[.waived]) ?? []).compactMap(\.self),
-            submissionID: submission, purchasedAt: rows.purchaseTime(row, columns[.purchasedAt]), heldAt: heldAt,
-            releasedAt: rows.timestamp(row, columns[.releasedAt]), note: rows.text(row, columns[.note]),
-            catalogVersion: rows.int8(row, columns[.catalogVersion]) ?? 0,
-            tries: Int(rows.int4(row, columns[.tries]) ?? 0), priceMilliunits: told?.told?.priceMilliunits,
-            currency: told?.currency)
+            productID: product, quantity: row.integer(.quantity) ?? 1, environment: environment, reason: reason,
+            waived: (row.textArray(.waived) ?? []).compactMap(\.self), submissionID: submission,
+            purchasedAt: row.purchaseTime(.purchasedAt), heldAt: heldAt, releasedAt: row.timestamp(.releasedAt),
+            note: row.text(.note), catalogVersion: row.integer(.catalogVersion) ?? 0, tries: row.integer(.tries) ?? 0,
+            priceMilliunits: told?.told?.priceMilliunits, currency: told?.currency)
     }
 }

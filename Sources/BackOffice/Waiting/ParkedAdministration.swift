@@ -3,14 +3,9 @@ import Ledger
 import Postgres
 
 /// The parked submissions, for an operator. Every function throws a `PostgresError`.
-public struct ParkedAdministration: Sendable {
-    public struct Count: Sendable, Equatable {
-        public let all: Int
-        /// Someone works on them now.
-        public let leased: Int
-        /// The same for the same submissions only, as good as certainly.
-        public let digest: String
-    }
+public struct ParkedAdministration: WaitingTable {
+    package typealias Reason = ParkingReason
+    package typealias Row = ParkedSummary
 
     /// The result of an operator's lease.
     public struct Leased: Sendable {
@@ -19,36 +14,17 @@ public struct ParkedAdministration: Sendable {
         public let unreadable: [NameBasedUUID]
     }
 
-    private static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
-    private static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
+    package static let listing = LedgerSQL.statement(PackageResources.list_parked_sql)
+    package static let counting = LedgerSQL.statement(PackageResources.count_parked_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_parked_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_parked_sql)
     private static let findingNamed = LedgerSQL.statement(PackageResources.find_parked_by_submission_sql)
     private static let retryingPage = LedgerSQL.statement(PackageResources.retry_parked_page_sql)
 
-    private let pool: PostgresPool
+    package let pool: PostgresPool
 
     public init(pool: PostgresPool) {
         self.pool = pool
-    }
-
-    /// Oldest first.
-    /// - Parameter skipping: how many older ones are left out.
-    public func list(_ filter: ParkedFilter, limit: Int, skipping: Int = 0) async throws -> [ParkedSummary] {
-        try await pool.run { session in
-            try ParkedSummary.all(
-                session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))] + filter.parameters))
-        }
-    }
-
-    public func count(_ filter: ParkedFilter) async throws -> Count {
-        try await pool.run { session in
-            let rows = try session.execute(Self.counting, filter.parameters)
-            let (parked, leased) = (try rows.column("parked"), try rows.column("leased"))
-            return Count(
-                all: Int(rows.int8(0, parked) ?? 0), leased: Int(rows.int8(0, leased) ?? 0),
-                digest: rows.text(0, try rows.column("digests")) ?? "")
-        }
     }
 
     /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay

@@ -25,31 +25,22 @@ public struct ParkedSummary: Sendable, Equatable {
     public let offset: Int64
 }
 
-extension ParkedSummary {
-    /// The rows of `list_parked`.
-    static func all(_ rows: PostgresRows) throws(PostgresError) -> [ParkedSummary] {
-        let columns = try rows.columns(Column.self)
-        return (0..<rows.count).compactMap { ParkedSummary(rows, $0, columns) }
-    }
-
-    private enum Column: String, CaseIterable {
+/// The rows of `list_parked`.
+extension ParkedSummary: ListedRow {
+    package enum Column: String, CaseIterable {
         case id, submissionID, playerID, bundleID, reason, detail, sqlState, failures, parkings, parkedAt
         case dueAt, isLeased, sourceTopic, sourcePartition, sourceOffset
     }
 
-    private init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<Column>) {
-        guard let id = rows.uuid(row, columns[.id]), let submission = rows.text(row, columns[.submissionID]),
-            let player = rows.text(row, columns[.playerID]), let bundle = rows.text(row, columns[.bundleID]),
-            let reason = rows.text(row, columns[.reason]), let parkedAt = rows.timestamp(row, columns[.parkedAt])
+    package init?(_ row: PostgresRow<Column>) {
+        guard let id = row.uuid(.id), let submission = row.text(.submissionID), let player = row.text(.playerID),
+            let bundle = row.text(.bundleID), let reason = row.text(.reason), let parkedAt = row.timestamp(.parkedAt)
         else { return nil }
         self.init(
             id: id.nameBased, submissionID: submission, playerID: player, bundleID: bundle, reason: reason,
-            detail: rows.text(row, columns[.detail]), sqlState: rows.text(row, columns[.sqlState]),
-            failures: Int(rows.int4(row, columns[.failures]) ?? 0),
-            parkings: Int(rows.int4(row, columns[.parkings]) ?? 0),
-            parkedAt: parkedAt, dueAt: rows.timestamp(row, columns[.dueAt]),
-            isLeased: rows.bool(row, columns[.isLeased]) ?? false, topic: rows.text(row, columns[.sourceTopic]) ?? "",
-            partition: Int32(truncatingIfNeeded: rows.int4(row, columns[.sourcePartition]) ?? 0),
-            offset: rows.int8(row, columns[.sourceOffset]) ?? 0)
+            detail: row.text(.detail), sqlState: row.text(.sqlState), failures: row.integer(.failures) ?? 0,
+            parkings: row.integer(.parkings) ?? 0, parkedAt: parkedAt, dueAt: row.timestamp(.dueAt),
+            isLeased: row.bool(.isLeased) ?? false, topic: row.text(.sourceTopic) ?? "",
+            partition: row.integer(.sourcePartition) ?? 0, offset: row.integer(.sourceOffset) ?? 0)
     }
 }

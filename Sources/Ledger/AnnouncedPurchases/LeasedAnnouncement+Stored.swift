@@ -9,12 +9,11 @@ struct LeasedAnnouncements: Sendable {
     var unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)] = []
 
     init(_ rows: PostgresRows) throws(PostgresError) {
-        let columns = try rows.columns(Column.self)
-        for row in 0..<rows.count {
-            guard let transaction = rows.text(row, columns[.transactionID]) else { continue }
-            if let one = LeasedAnnouncement(rows, row, columns) {
+        for row in try rows.named(Column.self) {
+            guard let transaction = row.text(.transactionID) else { continue }
+            if let one = LeasedAnnouncement(row) {
                 leased.append(one)
-            } else if let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]) {
+            } else if let lease = row.timestampMicroseconds(.leasedUntil) {
                 unreadable.append((Identifier(transaction), lease))
             }
         }
@@ -27,21 +26,17 @@ struct LeasedAnnouncements: Sendable {
 }
 
 extension LeasedAnnouncement {
-    fileprivate init?(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<LeasedAnnouncements.Column>) {
-        guard let evidence = rows.bytes(row, columns[.evidence]).flatMap(GenuineReceipt.init(stored:)),
-            let source = rows.text(row, columns[.source]).flatMap(PurchaseSource.init(rawValue:)),
-            let submission = rows.text(row, columns[.submissionID]),
-            let signedAt = rows.timestamp(row, columns[.signedAt]),
-            let lease = rows.timestampMicroseconds(row, columns[.leasedUntil]),
+    fileprivate init?(_ row: PostgresRow<LeasedAnnouncements.Column>) {
+        guard let evidence = row.bytes(.evidence).flatMap(GenuineReceipt.init(stored:)),
+            let source = row.text(.source).flatMap(PurchaseSource.init(rawValue:)),
+            let submission = row.text(.submissionID), let signedAt = row.timestamp(.signedAt),
+            let lease = row.timestampMicroseconds(.leasedUntil),
             var purchase = AnnouncedPurchase(
                 evidence: evidence, source: source, submissionID: submission, toldAt: signedAt,
-                isRenewal: rows.bool(row, columns[.isRenewal]) ?? false)
+                isRenewal: row.bool(.isRenewal) ?? false)
         else { return nil }
-        purchase.graceExpiresAt = rows.timestamp(row, columns[.graceExpiresAt])
-        purchase.previousOriginalTransactionID = rows.text(row, columns[.previousOriginalTransactionID]).map {
-            Identifier($0)
-        }
-        self.init(
-            purchase: purchase, timesHeld: Int32(clamping: rows.int4(row, columns[.timesHeld]) ?? 0), lease: lease)
+        purchase.graceExpiresAt = row.timestamp(.graceExpiresAt)
+        purchase.previousOriginalTransactionID = row.text(.previousOriginalTransactionID).map { Identifier($0) }
+        self.init(purchase: purchase, timesHeld: row.integer(.timesHeld) ?? 0, lease: lease)
     }
 }

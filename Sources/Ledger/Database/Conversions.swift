@@ -64,11 +64,6 @@ extension PostgresRows {
         timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Nil where Apple's time cannot be read, too: 1970 is stored in its place.
-    package func purchaseTime(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
-        timestamp(row, column).flatMap { $0.milliseconds == 0 ? nil : $0 }
-    }
-
     /// A stored event. Nil where the column is null, and where its bytes are no event's.
     /// - Parameter period: the column with the `period_id` of the event's grant.
     func event(
@@ -77,5 +72,16 @@ extension PostgresRows {
         bytes(row, column).flatMap { [period = text(row, period)] stored in
             OutcomeEvent(stored: stored, period: period.map { StoreTransactionID($0) })
         }
+    }
+}
+
+extension PostgresRow {
+    package func timestamp(_ name: Name) -> Timestamp? {
+        timestampMicroseconds(name).map { Timestamp(milliseconds: $0 / 1000) }
+    }
+
+    /// Nil where Apple's time cannot be read, too: 1970 is stored in its place.
+    package func purchaseTime(_ name: Name) -> Timestamp? {
+        timestamp(name).flatMap { $0.milliseconds == 0 ? nil : $0 }
     }
 }

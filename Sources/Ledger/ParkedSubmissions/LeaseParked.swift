@@ -48,10 +48,9 @@ package enum LeaseParked {
     /// - Parameter rows: of any `lease_…_parked` statement.
     package static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
-        let columns = try rows.columns(ParkedColumn.self)
-        for row in 0..<rows.count {
-            guard let id = rows.uuid(row, columns[.id])?.nameBased else { continue }
-            if let leased = LeasedSubmission(id, rows, row, columns) {
+        for row in try rows.named(ParkedColumn.self) {
+            guard let id = row.uuid(.id)?.nameBased else { continue }
+            if let leased = LeasedSubmission(id, row) {
                 found.leased.append(leased)
             } else {
                 found.unreadable.append(id)

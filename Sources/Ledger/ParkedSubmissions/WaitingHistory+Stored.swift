@@ -24,12 +24,10 @@ extension WaitingHistory {
         return json.bytes
     }
 
-    init(_ rows: PostgresRows, _ row: Int, _ columns: PostgresColumns<ParkedColumn>) {
+    init(_ row: PostgresRow<ParkedColumn>) {
         var doubts: [Reason: Int] = [:]
         var lookedUp: Set<StoreTransactionID> = []
-        if let bytes = rows.jsonb(row, columns[.doubts]),
-            case .object(let members)? = try? JSONParser.parse(bytes).value
-        {
+        if let bytes = row.jsonb(.doubts), case .object(let members)? = try? JSONParser.parse(bytes).value {
             for member in members {
                 if member.name == Self.lookedUpName {
                     lookedUp = Set((member.value.array ?? []).compactMap { $0.string.map { Identifier($0) } })
@@ -40,10 +38,8 @@ extension WaitingHistory {
             }
         }
         self.init(
-            failures: Int(rows.int4(row, columns[.failures]) ?? 0), doubts: doubts,
-            firstFailureAt: rows.timestamp(row, columns[.firstFailureAt]),
-            parkings: Int(rows.int4(row, columns[.parkings]) ?? 0),
-            tries: [AppleTry](stored: rows.text(row, columns[.tries])))
+            failures: row.integer(.failures) ?? 0, doubts: doubts, firstFailureAt: row.timestamp(.firstFailureAt),
+            parkings: row.integer(.parkings) ?? 0, tries: [AppleTry](stored: row.text(.tries)))
         self.lookedUp = lookedUp
     }
 }

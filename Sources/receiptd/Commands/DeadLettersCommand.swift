@@ -20,12 +20,10 @@ struct DeadLettersCommand: CommandGroup {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists the dead letters, without the records themselves.")
         static let requirements: Set<Settings.Requirement> = [.kafka]
-        /// Rows without `--limit`.
-        static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
         @OptionGroup var letters: DeadLetterOptions
-        @Option(help: "The most rows to show, latest first.") var limit = Self.page
+        @Option(help: "The most rows to show, latest first.") var limit = RowLimit.page
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -36,10 +34,7 @@ struct DeadLettersCommand: CommandGroup {
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()
             let shown = Array(letters.suffix(limit))
-            print(
-                json
-                    ? DeadLetterTable.json(shown, total: letters.count)
-                    : DeadLetterTable.text(shown, total: letters.count, width: Terminal.outputWidth))
+            DeadLetterTable.print(shown, total: letters.count, asJSON: json)
         }
     }
 

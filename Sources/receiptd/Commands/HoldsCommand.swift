@@ -14,21 +14,12 @@ struct HoldsCommand: CommandGroup {
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists holds, oldest first.")
-        /// Rows without `--all`.
-        static let page = 100
 
-        @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
-        @OptionGroup var rows: WaitingOptions<Reason>
+        @OptionGroup var list: WaitingListOptions<Reason>
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            let filter = rows.filter()
-            let store = HoldAdministration(pool: pool)
-            let total = try await store.count(filter).all
-            let shown = try await store.list(filter, limit: RowLimit.rows(rows.limit, all: all, page: Self.page))
-            let width = Terminal.outputWidth
-            print(json ? HoldsTable.json(shown, total: total) : HoldsTable.text(shown, total: total, width: width))
+            try await list.show(HoldAdministration(pool: pool), as: HoldsTable.self)
         }
     }
 
@@ -90,7 +81,7 @@ struct HoldsCommand: CommandGroup {
 
 extension WaitingChoice<Reason> {
     /// Exit 1 where a transaction is named that is not held, and 64 where it is held for several players and none is named.
-    func requireOne(_ found: HoldAdministration.Count, in store: HoldAdministration) async throws {
+    func requireOne(_ found: WaitingCount<Reason>, in store: HoldAdministration) async throws {
         try requireAny(found.all, "held")
         guard let id, found.all != 1 else { return }
         let players = try await store.list(filter, limit: 5).map { ShownText.quoted($0.playerID) }

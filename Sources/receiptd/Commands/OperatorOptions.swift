@@ -59,10 +59,11 @@ struct Confirmation {
 
 /// `--limit` of a list or a change.
 enum RowLimit {
+    /// Rows of a list without `--all` or `--limit`.
+    static let page = 100
+
     /// Returns the requested rows, `all` of them without a request.
-    static func rows(_ limit: Int?, all: Bool = true, page: Int = .max) -> Int {
-        limit ?? (all ? Int(Int32.max) : page)
-    }
+    static func rows(_ limit: Int?, all: Bool) -> Int { limit ?? (all ? Int(Int32.max) : page) }
 
     static func validate(_ limit: Int?) throws {
         if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 up.") }

@@ -15,23 +15,12 @@ struct ParkedCommand: CommandGroup {
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists parked submissions, oldest first.")
-        /// Rows without `--all`.
-        static let page = 100
 
-        @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
-        @OptionGroup var rows: WaitingOptions<ParkingReason>
+        @OptionGroup var list: WaitingListOptions<ParkingReason>
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            let filter = rows.filter()
-            let store = ParkedAdministration(pool: pool)
-            let total = try await store.count(filter).all
-            let shown = try await store.list(filter, limit: RowLimit.rows(rows.limit, all: all, page: Self.page))
-            print(
-                json
-                    ? ParkedTable.json(shown, total: total)
-                    : ParkedTable.text(shown, total: total, width: Terminal.outputWidth))
+            try await list.show(ParkedAdministration(pool: pool), as: ParkedTable.self)
         }
     }
 

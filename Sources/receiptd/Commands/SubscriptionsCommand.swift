@@ -16,11 +16,9 @@ struct SubscriptionsCommand: CommandGroup {
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists the subscriptions that receiptd follows, the newest change first.")
-        /// Rows without `--all`.
-        static let page = 100
 
         @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "All of them, not only the newest \(Self.page).") var all = false
+        @Flag(help: "All of them, not only the newest \(RowLimit.page).") var all = false
         @Option(help: "The most rows to show, newest first.") var limit: Int?
         @Option(help: "Only this app's.") var bundle: String?
         @Option(help: "Only those in this state.") var state: SubscriptionState?
@@ -32,11 +30,8 @@ struct SubscriptionsCommand: CommandGroup {
             let filter = SubscriptionFilter(bundleID: bundle, state: state)
             let store = SubscriptionAdministration(pool: pool)
             let total = try await store.count(filter)
-            let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all, page: Self.page))
-            print(
-                json
-                    ? SubscriptionsTable.json(shown, total: total)
-                    : SubscriptionsTable.text(shown, total: total, width: Terminal.outputWidth))
+            let shown = try await store.list(filter, limit: RowLimit.rows(limit, all: all))
+            SubscriptionsTable.print(shown, total: total, asJSON: json)
         }
     }
 

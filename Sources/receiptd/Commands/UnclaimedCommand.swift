@@ -14,23 +14,12 @@ struct UnclaimedCommand: CommandGroup {
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Lists unclaimed purchases, oldest first.")
-        /// Rows without `--all`.
-        static let page = 100
 
-        @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "All of them, not only the oldest \(Self.page).") var all = false
-        @OptionGroup var rows: WaitingOptions<UnclaimedReason>
+        @OptionGroup var list: WaitingListOptions<UnclaimedReason>
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            let filter = rows.filter()
-            let store = UnclaimedAdministration(pool: pool)
-            let total = try await store.count(filter).all
-            let shown = try await store.list(filter, limit: RowLimit.rows(rows.limit, all: all, page: Self.page))
-            print(
-                json
-                    ? UnclaimedTable.json(shown, total: total)
-                    : UnclaimedTable.text(shown, total: total, width: Terminal.outputWidth))
+            try await list.show(UnclaimedAdministration(pool: pool), as: UnclaimedTable.self)
         }
     }
 

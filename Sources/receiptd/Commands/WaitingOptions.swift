@@ -32,6 +32,21 @@ struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableAr
     }
 }
 
+/// What a list shows, and how.
+struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
+    @Flag(help: "One JSON document on standard output.") var json = false
+    @Flag(help: "All of them, not only the oldest \(RowLimit.page).") var all = false
+    @OptionGroup var rows: WaitingOptions<Reason>
+
+    func show<Waiting: WaitingTable, Table: RowTable>(_ waiting: Waiting, as table: Table.Type) async throws
+    where Waiting.Reason == Reason, Waiting.Row == Table.Row {
+        let filter = rows.filter()
+        let total = try await waiting.count(filter).all
+        let shown = try await waiting.list(filter, limit: RowLimit.rows(rows.limit, all: all))
+        table.print(shown, total: total, asJSON: json)
+    }
+}
+
 /// One row by its id, or all that the options choose; and who decides.
 struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Argument(help: "An id, as the list shows it. Several players may have given their submissions the same.")

@@ -1,6 +1,6 @@
 -- All, and those whose release is under way; a sum that tells one set from another of as many. $1–$5 a transaction, an app, a
 -- reason, a player, a product, or null; $6 the latest time of a hold, or null
-SELECT coalesce(sum(held), 0)::int8 AS held, coalesce(sum(released), 0)::int8 AS released,
+SELECT coalesce(sum(held), 0)::int8 AS waiting, coalesce(sum(released), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
     SELECT count(*) AS held, count(released_at) AS released, sum(hashtextextended(transaction_id || ' ' || player_id, 0)) AS digests

@@ -1,6 +1,6 @@
 -- All, and those that someone works on; a sum that tells one set from another of as many. $1–$4 a submission, an app, a reason,
 -- a player, or null; $5 the latest time of parking, or null
-SELECT coalesce(sum(parked), 0)::int8 AS parked, coalesce(sum(leased), 0)::int8 AS leased,
+SELECT coalesce(sum(parked), 0)::int8 AS waiting, coalesce(sum(leased), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
     SELECT count(*) AS parked, count(*) FILTER (WHERE leased_until > now()) AS leased,

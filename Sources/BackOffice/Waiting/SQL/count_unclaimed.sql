@@ -1,6 +1,6 @@
 -- All, and those of which enough is kept to look at them again, with a sum that tells one set of these from another of as many.
 -- $1–$4 a transaction, an app, a reason, a product, $5 the latest time at which Apple told of it, or null
-SELECT count(*) AS unclaimed, count(evidence) AS retriable,
+SELECT count(*) AS waiting, count(evidence) AS part,
     coalesce(sum(hashtextextended(transaction_id, 0)) FILTER (WHERE evidence IS NOT NULL), 0)::text AS digests
 FROM announced_purchases
 WHERE state = 'unclaimed' AND ($1::text IS NULL OR transaction_id = $1) AND ($2::text IS NULL OR bundle_id = $2)

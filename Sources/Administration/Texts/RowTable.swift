@@ -1,0 +1,49 @@
+import Encodings
+
+/// The rows of a list as a table for people, or as JSON.
+package protocol RowTable {
+    associatedtype Row
+
+    static var columns: [String] { get }
+    /// The rows' name in JSON.
+    static var name: String { get }
+    /// The text for people where there is no row.
+    static var nothing: String { get }
+
+    /// One for each of `columns`, without what a terminal would obey.
+    static func cells(_ row: Row) -> [String]
+    /// Identifiers as they are: JSON escapes what must not be shown.
+    static func write(_ row: Row, to json: inout JSONWriter)
+    /// The line below a table of fewer rows than there are.
+    static func rest(_ shown: Int, of total: Int) -> String
+}
+
+extension RowTable {
+    package static func rest(_ shown: Int, of total: Int) -> String { "… \(shown) of \(total); --all shows every one" }
+
+    /// - Parameter total: the number of rows, shown or not.
+    package static func text(_ rows: [Row], total: Int, width: Int? = nil) -> String {
+        if rows.isEmpty { return nothing }
+        var lines = TextTable.lines(columns, rows.map(cells), width: width)
+        if rows.count < total { lines.append(rest(rows.count, of: total)) }
+        return lines.joined(separator: "\n")
+    }
+
+    package static func json(_ rows: [Row], total: Int) -> String {
+        var json = JSONWriter(capacity: 256 + 512 * rows.count)
+        json.beginObject()
+        json.name("total")
+        json.number(total)
+        json.name(name)
+        json.beginArray()
+        for row in rows { write(row, to: &json) }
+        json.endArray()
+        json.endObject()
+        return String(decoding: json.bytes, as: UTF8.self)
+    }
+
+    /// Prints them to standard output.
+    package static func print(_ rows: [Row], total: Int, asJSON: Bool) {
+        Swift.print(asJSON ? json(rows, total: total) : text(rows, total: total, width: Terminal.outputWidth))
+    }
+}

@@ -1,0 +1,50 @@
+import Ledger
+import Postgres
+
+/// A row of a list, as an operator sees it.
+package protocol ListedRow: Sendable {
+    associatedtype Column: CaseIterable, Hashable, RawRepresentable<String>
+
+    /// Nil where a column that every row has is NULL.
+    init?(_ row: PostgresRow<Column>)
+}
+
+/// A table whose rows wait, for an operator. Every function throws a `PostgresError`.
+package protocol WaitingTable: Sendable {
+    associatedtype Reason: WaitingReason
+    associatedtype Row: ListedRow
+
+    /// Its parameters are a filter's, its columns `waiting`, `part` and `digests`.
+    static var counting: PostgresStatement { get }
+    /// Its parameters are how many, how many older ones are left out, a filter's, and `moreOfListing`.
+    static var listing: PostgresStatement { get }
+    static var moreOfListing: [PostgresParameter] { get }
+
+    var pool: PostgresPool { get }
+}
+
+extension WaitingTable {
+    package static var moreOfListing: [PostgresParameter] { [] }
+
+    package func count(_ filter: WaitingFilter<Reason>) async throws -> WaitingCount<Reason> {
+        try await pool.run { session in
+            let rows = try session.execute(Self.counting, filter.parameters)
+            let (all, part) = (try rows.column("waiting"), try rows.column("part"))
+            return WaitingCount(
+                all: Int(rows.int8(0, all) ?? 0), part: Int(rows.int8(0, part) ?? 0),
+                digest: rows.text(0, try rows.column("digests")) ?? "")
+        }
+    }
+
+    /// Oldest first.
+    /// - Parameter skipping: how many older ones are left out.
+    package func list(
+        _ filter: WaitingFilter<Reason>, limit: Int, skipping: Int = 0
+    ) async throws -> [Row] {
+        try await pool.run { session in
+            let page = [PostgresParameter.int8(Int64(limit)), .int8(Int64(skipping))]
+            let rows = try session.execute(Self.listing, page + filter.parameters + Self.moreOfListing)
+            return try rows.named(Row.Column.self).compactMap(Row.init)
+        }
+    }
+}

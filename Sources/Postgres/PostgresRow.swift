@@ -1,0 +1,28 @@
+/// One row of a statement, read by the names of its columns. Each reader gives nil where that of `PostgresRows` does.
+public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<String>> {
+    fileprivate let rows: PostgresRows
+    fileprivate let number: Int
+    fileprivate let columns: PostgresColumns<Name>
+
+    public func text(_ name: Name) -> String? { rows.text(number, columns[name]) }
+    public func bytes(_ name: Name) -> [UInt8]? { rows.bytes(number, columns[name]) }
+    public func bool(_ name: Name) -> Bool? { rows.bool(number, columns[name]) }
+    /// A number of any width.
+    public func integer<Value: FixedWidthInteger>(_ name: Name) -> Value? {
+        rows.int8(number, columns[name]).flatMap { Value(exactly: $0) }
+    }
+    public func uuid(_ name: Name) -> PostgresUUID? { rows.uuid(number, columns[name]) }
+    public func jsonb(_ name: Name) -> [UInt8]? { rows.jsonb(number, columns[name]) }
+    public func textArray(_ name: Name) -> [String?]? { rows.textArray(number, columns[name]) }
+    /// Microseconds since 1970.
+    public func timestampMicroseconds(_ name: Name) -> Int64? { rows.timestampMicroseconds(number, columns[name]) }
+}
+
+extension PostgresRows {
+    /// The rows with their columns' names. Throws where the statement returns no column of one of the names, whether there are
+    /// rows or not.
+    public func named<Name>(_ names: Name.Type) throws(PostgresError) -> [PostgresRow<Name>] {
+        let columns = try columns(names)
+        return (0..<count).map { PostgresRow(rows: self, number: $0, columns: columns) }
+    }
+}
