@@ -17,14 +17,10 @@ struct AccountTokenTests {
     ) -> PendingDecision {
         var purchase = Sample.purchase("\(id)")
         purchase.appAccountToken = Self.token
-        let submission = Submission(
-            submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
-            proof: .receipt("MIIB"), appAccountToken: token)
-        return PendingDecision(
-            submission: submission, position: Sample.position(Int64(id * 1000 + Int(player.utf8.last ?? 0))),
-            proof: Sample.digest("\(id) \(player)"), verdict: .each([Sample.judged(purchase, .consumable, verdict)]),
-            environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
-            risk: RiskThresholds(), tokenUse: use)
+        return Sample.decision(
+            .each([Sample.judged(purchase, .consumable, verdict)]), player: player,
+            offset: Int64(id * 1000 + Int(player.utf8.last ?? 0)), submission: "s-\(id)-\(player)", token: token,
+            tokenUse: use, risk: RiskThresholds())
     }
 
     /// The outcome in words such as `held ownership_disputed shared_token`.
@@ -64,14 +60,9 @@ struct AccountTokenTests {
                     var purchase = Sample.purchase("\(round)-\(index)")
                     let token = "00000000-0000-4000-8000-\(100_000_000_000 + round)"
                     purchase.appAccountToken = token
-                    let submission = Submission(
-                        submissionID: "s", playerID: Identifier("\(round) \(index)"), bundleID: Sample.bundle,
-                        proof: .receipt("MIIB"), appAccountToken: token)
-                    let decision = PendingDecision(
-                        submission: submission, position: Sample.position(Int64(round), partition: Int32(index)),
-                        proof: Sample.digest("\(round) \(index)"), verdict: .each([Sample.judged(purchase)]),
-                        environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1,
-                        traceparent: nil, tokenUse: .holds)
+                    let decision = Sample.decision(
+                        .each([Sample.judged(purchase)]), player: "\(round) \(index)", offset: Int64(round),
+                        partition: Int32(index), token: token, tokenUse: .holds)
                     group.addTask { try await ledger.record(decision) }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }

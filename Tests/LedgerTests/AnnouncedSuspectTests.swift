@@ -10,16 +10,6 @@ import Testing
 struct AnnouncedSuspectTests {
     private typealias Subject = AnnouncedSubject
 
-    private func with(_ body: (Subject, LedgerDatabase) async throws -> Void) async throws {
-        let database = try await LedgerDatabase()
-        let ledger = database.ledger()
-        let subject = Subject(database, ledger)
-        try await subject.setGrantsSince(Sample.noon)
-        try await subject.tell(isOf: Subject.player)
-        try await body(subject, database)
-        await ledger.close()
-    }
-
     private func enter(_ numbers: ClosedRange<Int>, in subject: Subject) async throws {
         try await subject.enter(try numbers.map { try Subject.told(String($0)) })
         try await subject.endPatience()
@@ -61,7 +51,7 @@ struct AnnouncedSuspectTests {
 
     @Test("after three takes with others and three deaths in isolation it is unclaimed, and all others are delivered")
     func poison() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1005, in: subject)
             for _ in 0..<3 {
                 #expect(try await takeIsolated(subject) == nil)
@@ -103,7 +93,7 @@ struct AnnouncedSuspectTests {
         "one that was set aside is looked at by nobody under another catalog or after news of its token, but granted to who submits it"
     )
     func setAside() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
             try await database.run("UPDATE announced_purchases SET takes = 5, is_alone = true, deaths_alone = 2")
             guard case .setAside = try await subject.announced.leaseSuspect(under: Subject.catalog()) else {
@@ -122,7 +112,7 @@ struct AnnouncedSuspectTests {
 
     @Test("an operator's retry has it delivered, without suspicion")
     func retry() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
             try await database.run(
                 """
@@ -152,7 +142,7 @@ struct AnnouncedSuspectTests {
 
     @Test("a delivery that fails while its worker lives accuses nobody, and an end forgets deaths")
     func innocent() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
             for _ in 0..<10 {
                 let leased = try await subject.announced.leaseDue(under: Subject.catalog(), limit: 1)
@@ -183,7 +173,7 @@ struct AnnouncedSuspectTests {
 
     @Test("each take without an end makes the next lease longer")
     func longerLeases() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
             var seconds: [Int] = []
             for take in 0..<8 {
@@ -201,7 +191,7 @@ struct AnnouncedSuspectTests {
 
     @Test("a take is counted before what is kept of it is read, and one that another ended is not left unreadable")
     func countedFirst() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
             // Reading 1002 fails as a bug in it would, without ending the process: its state is written behind the take.
             try await database.run("UPDATE announced_purchases SET evidence = '{' WHERE transaction_id = '1002'")
@@ -218,7 +208,7 @@ struct AnnouncedSuspectTests {
 
     @Test("one that fails for no reason that is known is put off, and those beside it are delivered")
     func failing() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
             try await database.run(
                 """

@@ -11,16 +11,6 @@ import Testing
 struct AnnouncedTests {
     private typealias Subject = AnnouncedSubject
 
-    private func with(_ body: (Subject, LedgerDatabase) async throws -> Void) async throws {
-        let database = try await LedgerDatabase()
-        let ledger = database.ledger()
-        let subject = Subject(database, ledger)
-        try await subject.setGrantsSince(Sample.noon)
-        try await subject.tell(isOf: Subject.player)
-        try await body(subject, database)
-        await ledger.close()
-    }
-
     private func state(of id: String, in database: LedgerDatabase) async throws -> String {
         try await database.pool.run { session in
             let rows = try session.execute(
@@ -33,7 +23,7 @@ struct AnnouncedTests {
 
     @Test("one whose data the database refuses, or that cannot be read, holds up no other")
     func refusedData() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await subject.enter([
                 try Subject.told("1000"), try Subject.told("1001"), try Subject.told("1002"), try Subject.told("1003"),
             ])
@@ -55,7 +45,7 @@ struct AnnouncedTests {
 
     @Test("its event is in the outbox with its grant, and a lease that is over delivers nothing")
     func leases() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
             try await subject.endPatience()
             let stale = try await subject.announced.leaseDue(under: Subject.catalog(), limit: 5)
@@ -76,7 +66,7 @@ struct AnnouncedTests {
 
     @Test("what another system grants is claimed, and what Apple takes back is not listed until it is reinstated")
     func others() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
             try await subject.endPatience()
             #expect(try await subject.deliver() == Array(repeating: "unclaimed unknown_player", count: 2))
@@ -98,7 +88,7 @@ struct AnnouncedTests {
         "what Apple signed while it was refunded is delivered once Apple has reversed that, and not if it was signed since"
     )
     func reversed() async throws {
-        try await with { subject, _ in
+        try await Subject.withPlayer { subject, _ in
             try await subject.enter([try Subject.told("1000") { $0.cancelledAt = Sample.noon }])
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["refused cancelled"])
@@ -113,7 +103,7 @@ struct AnnouncedTests {
 
     @Test("after 180 days only ids and dates are left, and it can still be claimed")
     func forgotten() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
             try await subject.endPatience()
             _ = try await subject.deliver()
@@ -135,7 +125,7 @@ struct AnnouncedTests {
     @Test(
         "of apps that the catalog does not have the newest are kept, and none that a newer catalog has yet to look at")
     func unknownApps() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             // Version 1, as of the catalog that decides below.
             try await database.run("INSERT INTO catalogs (document, sha256) VALUES ('first', sha256(''))")
             try await subject.enter(try (1000...1005).map { try Subject.told("\($0)", token: nil) })
@@ -166,7 +156,7 @@ struct AnnouncedTests {
 
     @Test("the list names whom a token was learnt of, unless it is a client's constant, and inspect shows the row")
     func list() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             let other = "1a2b3c4d-0000-4000-8000-000000000002"
             try await subject.enter([
                 try Subject.told("1000", token: other), try Subject.told("1001", token: nil),
@@ -203,7 +193,7 @@ struct AnnouncedTests {
 
     @Test("submissions, words about tokens and two replicas' deliveries at once grant each purchase once")
     func race() async throws {
-        try await with { subject, database in
+        try await Subject.withPlayer { subject, database in
             let count = 120
             let ledgers = (0..<2).map { _ in database.ledger(writers: 2) }
             let stores = (0..<2).map { _ in

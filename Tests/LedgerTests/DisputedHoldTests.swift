@@ -15,14 +15,9 @@ struct DisputedHoldTests {
     ) -> PendingDecision {
         var purchase = Sample.purchase(id)
         purchase.appAccountToken = Self.token
-        let submission = Submission(
-            submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
-            proof: .receipt("MIIB"), appAccountToken: token)
-        return PendingDecision(
-            submission: submission, position: Sample.position(offset, partition: partition),
-            proof: Sample.digest("\(id) \(player)"),
-            verdict: .each([Sample.judged(purchase, .consumable, .hold(.retiredProduct))]), environment: .production,
-            evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil)
+        return Sample.decision(
+            .each([Sample.judged(purchase, .consumable, .hold(.retiredProduct))]), player: player, offset: offset,
+            submission: "s-\(id)-\(player)", partition: partition, token: token)
     }
 
     /// Holds them for the player without the token, then for the one with it.

@@ -7,18 +7,6 @@ import Testing
 /// Every ledger treats purchases in an account's history, and not in the receipt, alike.
 @Suite("Every purchase ledger with an account's history")
 struct AccountHistoryConformance {
-    private func with(
-        _ implementation: Implementation, _ body: (any PurchaseLedger) async throws -> Void
-    ) async throws {
-        switch implementation {
-        case .inMemory: try await body(InMemoryLedger())
-        case .postgres:
-            let ledger = try await LedgerDatabase().ledger()
-            try await body(ledger)
-            await ledger.close()
-        }
-    }
-
     private static func fromHistory(
         _ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
     ) -> JudgedPurchase {
@@ -31,7 +19,7 @@ struct AccountHistoryConformance {
         "nothing is claimed by the history of an account whose receipt holds another player's purchase",
         arguments: Implementation.allCases)
     func otherPlayers(implementation: Implementation) async throws {
-        try await with(implementation) { ledger in
+        try await implementation.withLedger { ledger in
             for (number, taken) in [JudgedPurchase.Verdict.grant(payload: nil), .hold(.unknownProduct)].enumerated() {
                 let (old, free, offset) = (Sample.purchase("10\(number)"), "20\(number)", Int64(100 * number))
                 let first = Sample.judged(old, .consumable, taken)
@@ -56,7 +44,7 @@ struct AccountHistoryConformance {
         "nothing that Apple lists beside a receipt of another player's purchase is granted or held",
         arguments: Implementation.allCases)
     func listedLater(implementation: Implementation) async throws {
-        try await with(implementation) { ledger in
+        try await implementation.withLedger { ledger in
             let old = Sample.purchase("1000")
             _ = try await ledger.record(Sample.decision([Sample.judged(old)], player: "victim", offset: 1))
             func listed(_ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)) -> JudgedPurchase {
@@ -88,7 +76,7 @@ struct AccountHistoryConformance {
         "where the receipt is the player's own, or nobody's yet, what its account bought beside it is granted",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
-        try await with(implementation) { ledger in
+        try await implementation.withLedger { ledger in
             let first = Sample.decision([Sample.judged(Sample.purchase("1000")), Self.fromHistory("1001")], offset: 1)
             let granted = try await ledger.record(first).granted
             #expect(granted.map(\.subject.text) == ["1000", "1001"])
@@ -102,7 +90,7 @@ struct AccountHistoryConformance {
         "what a submission won by the history comes out again, although its receipt is another's by now",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
-        try await with(implementation) { ledger in
+        try await implementation.withLedger { ledger in
             let refused = Sample.judged(Sample.purchase("1000"), .consumable, .reject(.bindingMismatch))
             func submitted(_ offset: Int64) -> PendingDecision {
                 Sample.decision(

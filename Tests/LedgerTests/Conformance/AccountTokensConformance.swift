@@ -10,37 +10,21 @@ import Testing
 struct AccountTokensConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
 
-    private func with(
-        _ implementation: Implementation, _ body: (any PurchaseLedger) async throws -> Void
-    ) async throws {
-        switch implementation {
-        case .inMemory: try await body(InMemoryLedger())
-        case .postgres:
-            let ledger = try await LedgerDatabase().ledger()
-            try await body(ledger)
-            await ledger.close()
-        }
-    }
-
     private static func decision(_ id: Int, player: String, account: AppTransactionID?) -> PendingDecision {
         var purchase = Sample.purchase("\(id)")
         purchase.appAccountToken = token
         purchase.appTransactionID = account
-        let submission = Submission(
-            submissionID: Identifier("s-\(id)-\(player)"), playerID: Identifier(player), bundleID: Sample.bundle,
-            proof: .receipt("MIIB"), appAccountToken: token)
-        return PendingDecision(
-            submission: submission, position: Sample.position(Int64(id * 1000 + Int(player.utf8.last ?? 0))),
-            proof: Sample.digest("\(id) \(player)"), verdict: .each([Sample.judged(purchase)]),
-            environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil,
-            risk: RiskThresholds(), tokenUse: .holds)
+        return Sample.decision(
+            .each([Sample.judged(purchase)]), player: player,
+            offset: Int64(id * 1000 + Int(player.utf8.last ?? 0)), submission: "s-\(id)-\(player)", token: token,
+            tokenUse: .holds, risk: RiskThresholds())
     }
 
     @Test(
         "whoever buys first with a token denies nothing to another Apple account, whose copies are held",
         arguments: Implementation.allCases)
     func accounts(implementation: Implementation) async throws {
-        try await with(implementation) { ledger in
+        try await implementation.withLedger { ledger in
             let (granted, signal, held) = (
                 "receipt.granted", "receipt.granted shared_token", "receipt.held shared_token"
             )

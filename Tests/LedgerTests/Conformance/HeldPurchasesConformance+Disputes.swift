@@ -29,17 +29,20 @@ extension HeldPurchasesConformance {
         _ purchase: StorePurchase, _ player: PlayerID, token: String?, offset: Int64,
         verdict: JudgedPurchase.Verdict = .hold(.retiredProduct), to subject: Subject
     ) async throws -> String {
-        let submission = Submission(
-            submissionID: Identifier("s-\(offset)"), playerID: player, bundleID: Sample.bundle,
-            proof: .receipt("MIIB"), appAccountToken: token)
-        let kind: ProductKind = purchase.expiresAt == nil ? .consumable : .autoRenewableSubscription
         let outcome = try await subject.ledger.record(
-            PendingDecision(
-                submission: submission, position: Sample.position(offset), proof: Sample.digest("\(offset)"),
-                verdict: .each([Sample.judged(purchase, kind, verdict)]), environment: .production, evidence: nil,
-                decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil))
-        let event = try #require(outcome.events.last)
-        return [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
+            Sample.decision(
+                Self.verdict(verdict, on: purchase), player: player.text, offset: offset, submission: "s-\(offset)",
+                token: token))
+        return Self.words(try #require(outcome.events.last))
+    }
+
+    private static func verdict(_ verdict: JudgedPurchase.Verdict, on purchase: StorePurchase) -> Verdict {
+        let kind: ProductKind = purchase.expiresAt == nil ? .consumable : .autoRenewableSubscription
+        return .each([Sample.judged(purchase, kind, verdict)])
+    }
+
+    private static func words(_ event: OutcomeEvent) -> String {
+        [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
     }
 
     /// Holds it for the first player without a token, and for the second player with it.
@@ -60,12 +63,11 @@ extension HeldPurchasesConformance {
         let taken = try await subject.take()
         #expect(taken.map(\.submission.playerID) == [player])
         let hold = try #require(taken.first)
-        let kind: ProductKind = purchase.expiresAt == nil ? .consumable : .autoRenewableSubscription
-        let event = try await subject.holds.settle(
+        return try await subject.holds.settle(
             HoldDecision(
-                hold, verdict: .each([Sample.judged(purchase, kind, verdict)]), environment: .production,
-                decidedAt: Sample.noon, catalogVersion: 1))
-        return event.map { [$0.kind.rawValue, $0.reason?.rawValue].compactMap(\.self).joined(separator: " ") }
+                hold, verdict: Self.verdict(verdict, on: purchase), environment: .production, decidedAt: Sample.noon,
+                catalogVersion: 1)
+        ).map(Self.words)
     }
 
     @Test(

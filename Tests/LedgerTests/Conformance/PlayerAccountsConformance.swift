@@ -15,14 +15,9 @@ struct PlayerAccountsConformance {
     ) async throws -> Reason? {
         var purchase = Sample.purchase(id)
         purchase.appAccountToken = told
-        let submission = Submission(
-            submissionID: Identifier("s-\(offset)"), playerID: Identifier(player), bundleID: Sample.bundle,
-            proof: .receipt("MIIB"), appAccountToken: sent)
         return try await subject.ledger.record(
-            PendingDecision(
-                submission: submission, position: Sample.position(offset), proof: Sample.digest(id),
-                verdict: .each([Sample.judged(purchase)]), environment: .production, evidence: nil,
-                decidedAt: Sample.noon, catalogVersion: 1, traceparent: nil, tokenUse: use)
+            Sample.decision(
+                .each([Sample.judged(purchase)]), player: player, offset: offset, token: sent, tokenUse: use)
         ).events.first?.reason
     }
 

@@ -48,6 +48,17 @@ struct AnnouncedSubject {
         }
     }
 
+    /// Runs a test in a database that knows the player's token, of an app that is granted missed purchases.
+    static func withPlayer(_ body: (AnnouncedSubject, LedgerDatabase) async throws -> Void) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = AnnouncedSubject(database, ledger)
+        try await subject.setGrantsSince(Sample.noon)
+        try await subject.tell(isOf: player)
+        try await body(subject, database)
+        await ledger.close()
+    }
+
     init(
         ledger: any PurchaseLedger, holds: any HeldPurchases, announced: any AnnouncedPurchases,
         accounts: any PlayerAccounts, refunds: any NoticeLedger, claims: any PublishedClaims,

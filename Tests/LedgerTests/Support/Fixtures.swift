@@ -30,10 +30,12 @@ enum Sample {
             content: Digest256(hashing: Array("record \(partition) \(offset)".utf8)))
     }
 
-    static func submission(_ id: String, player: String, order: String? = nil) -> Submission {
+    static func submission(
+        _ id: String, player: String, order: String? = nil, token: String? = nil
+    ) -> Submission {
         Submission(
             submissionID: Identifier(id), playerID: Identifier(player), bundleID: bundle, proof: .receipt("MIIB"),
-            orderID: order)
+            orderID: order, appAccountToken: token)
     }
 
     static func decision(
@@ -50,15 +52,18 @@ enum Sample {
         _ verdict: Verdict, player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
         sentAt: Timestamp? = nil, trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false,
-        shown: [NotifiedTransaction] = []
+        shown: [NotifiedTransaction] = [], token: String? = nil, tokenUse: AccountTokenUse = .none,
+        risk: RiskThresholds? = nil
     ) -> PendingDecision {
         PendingDecision(
-            submission: self.submission(submission ?? "s-\(partition)-\(offset)", player: player, order: order),
+            submission: self.submission(
+                submission ?? "s-\(partition)-\(offset)", player: player, order: order, token: token),
             position: position(offset, partition: partition, at: sentAt ?? time),
             proof: digest(proof ?? "proof \(player) \(partition) \(offset)"), verdict: verdict,
             environment: .production,
             evidence: remembers ? receipt(verdict.purchases) : nil, decidedAt: time, catalogVersion: 1,
-            traceparent: nil, trace: trace, isDecidedAgain: isDecidedAgain, shown: shown)
+            traceparent: nil, risk: risk, tokenUse: tokenUse, trace: trace, isDecidedAgain: isDecidedAgain,
+            shown: shown)
     }
 
     static let appleTry = AppleTry(
