@@ -81,7 +81,7 @@ extension Model {
         let isOver = purchase.expiresAt.map { $0 <= told } ?? false
         guard !isOver, !purchase.isFamilyShared else { return [] }
         let isCertain =
-            purchase.refunds.isEmpty && !purchase.isUpgraded && app.status(purchase.productID) == .active
+            refunds(of: purchase).isEmpty && !purchase.isUpgraded && app.status(purchase.productID) == .active
             && !app.changed.contains(purchase.productID) && players.count == 1
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
@@ -126,9 +126,10 @@ extension Model {
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
         let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
         if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
+        // An order may have been answered by before the database that was put back lost it.
         if facts.operators.contains(where: { order in
             order.order == .revoke && copies.contains { $0.id == order.transactionID }
-        }) {
+        }) || copies.contains(where: { facts.conditions.lostOrders.contains($0.id) }) {
             found.append(.maybe("revoked_by_operator"))
         }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }

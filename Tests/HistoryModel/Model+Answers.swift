@@ -116,7 +116,9 @@ extension Model {
             && submission.holds.compactMap { facts.purchases[$0] }.contains { own in
                 owner(of: own).map { $0 != submission.player } ?? mayBeHeld(own, besides: submission.player)
             }
-        let isOwnedByOther = owner(of: purchase).map { $0 != submission.player } ?? false
+        let isOwnedByOther =
+            owner(of: purchase).map { $0 != submission.player } ?? false
+            || transferred([purchase]).contains { $0 != submission.player }
         if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwnedByOther {
             allowed.formUnion(verdictsBesideAnother(submission, purchase))
         }

@@ -48,7 +48,7 @@ extension Model {
     }
 
     /// The players to whom an operator gave a subscription.
-    private func transferred(_ group: [Purchase]) -> [String] {
+    func transferred(_ group: [Purchase]) -> [String] {
         facts.operators.compactMap { act in
             guard case .transfer(let player) = act.order,
                 group.contains(where: { family(of: $0.id) == family(of: act.transactionID) })
