@@ -34,7 +34,7 @@ extension Performance {
         if step.kind != .buy, of == nil { return nil }
         let id = of ?? ""
         let name = facts.purchases[id].map { $0.productID } ?? ""
-        let result: String? = try world.apple.inStore { store -> String? in
+        let made = try world.apple.inStore { store -> String? in
             store.now = now
             switch step.kind {
             case .buy: return try self.buy(step, in: &store)
@@ -44,9 +44,14 @@ extension Performance {
                 try store.failToRenew(id)
                 return id
             case .upgrade:
+                // Nobody gives up a period that has not begun: it was renewed ahead of time.
+                guard self.newest(of: id, in: store).map({ $0.purchasedAt <= now }) ?? true else { return nil }
                 let bundle = self.facts.purchases[id]?.bundleID ?? ""
                 return try store.upgrade(id, to: "\(bundle).\(step["product"] == 1 ? "month" : "year")").id
-            case .convert: return try store.convert(id, namesPrevious: step["previous"] == 1).id
+            case .convert:
+                // Nothing goes on from a period that was refunded.
+                guard self.newest(of: id, in: store)?.revocation == nil else { return nil }
+                return try store.convert(id, namesPrevious: step["previous"] == 1).id
             case .extend:
                 try store.extend(id, milliseconds: Int64(1 + step["days"]) * Scenery.day)
                 return id
@@ -61,6 +66,7 @@ extension Performance {
                 return id
             }
         }
+        guard let result = made else { return nil }
         switch step.kind {
         case .refund, .reverse:
             let left = world.apple.inStore { $0.transactions[id]?.revocation }
@@ -75,10 +81,15 @@ extension Performance {
         case .buy: break
         case .convert:
             conversions.insert(facts.purchases[id]?.originalID ?? id)
-            say(step, "Apple tells the newest period of \(id) under another original: \(result ?? "")")
-        default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result ?? "")")
+            say(step, "Apple tells the newest period of \(id) under another original: \(result)")
+        default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result)")
         }
         return result
+    }
+
+    private func newest(of id: String, in store: SimulatedStore) -> StoreTransaction? {
+        let original = store.transactions[id]?.originalID ?? id
+        return store.subscriptions[original]?.periods.last.flatMap { store.transactions[$0] }
     }
 
     private func buy(_ step: Step, in store: inout SimulatedStore) throws -> String {
