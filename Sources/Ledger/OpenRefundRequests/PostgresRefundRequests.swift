@@ -42,18 +42,19 @@ public struct PostgresRefundRequests: OpenRefundRequests {
                         .int8(Int64(limit)), .float8(waitSeconds), .float8(LeasedRefundRequest.reservedSeconds),
                         .float8(shortestLeaseSeconds), .float8(Self.longestLeaseSeconds),
                     ])
-                let columns = try RefundRequestColumns(rows)
-                return try LeasedRefundRequest.all(rows, columns, owed: owed(rows, columns, in: session))
+                let (requested, known) = (try rows.named(RequestedColumn.self), try rows.named(KnownColumn.self))
+                let owed = try owed(known, in: session)
+                return zip(requested, known).compactMap { LeasedRefundRequest($0, $1, owed: owed) }
             }
         }
     }
 
     /// The grants whose events are not acknowledged.
     private func owed(
-        _ rows: PostgresRows, _ columns: RefundRequestColumns, in session: PostgresSession
+        _ rows: [PostgresRow<KnownColumn>], in session: PostgresSession
     ) throws -> Set<NameBasedUUID> {
-        let events = (0..<rows.count).compactMap { row in
-            rows.text(row, columns.known[.grantedTransactionID]).map {
+        let events = rows.compactMap { row in
+            row.text(.grantedTransactionID).map {
                 OutcomeEvent.eventID(.granted, transaction: Identifier($0), revision: 1)
             }
         }
