@@ -1,6 +1,8 @@
+import Administration
 import AppStoreSimulation
 import Foundation
 import Fulfillment
+import ReceiptdConfiguration
 import TestSupport
 import Testing
 
@@ -116,6 +118,44 @@ struct IntakeTests {
             #expect(
                 found.output.contains("ok      notifications, Production, of \(app): Apple's test notification came"),
                 "\(found)")
+        }
+    }
+
+    @Test(
+        "check --notification says how Apple's tries ended, where its test does not come",
+        arguments: [
+            (
+                .timedOut,
+                "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, its TLS, and `receiptd intake`"
+            ),
+            (.success, "Apple has delivered it (SUCCESS): look at what answers at that address, and at its topic"),
+            (nil, "Apple has not tried to deliver it yet"),
+        ] as [(ToldNotification.AttemptResult?, String)])
+    func vainNotification(attempt: ToldNotification.AttemptResult?, words: String) async throws {
+        let apple = Shared<AppStoreSimulation?>(nil)
+        let options = { (options: inout AppStoreSimulation.Options) in
+            // Apple's tries have ended before anybody asks for them.
+            options.notified = { notification in
+                guard let attempt else { return }
+                apple.value?.inStore { store in _ = try? store.attempted(notification.id, attempt) }
+            }
+        }
+        try await ParkingBed.run(options: options) { bed in
+            apple.update { $0 = bed.apple }
+            let app = "com.example.castle.server"
+            bed.apple.inStore { $0.add(SimulatedApp(bundleID: app, appAppleID: 1_450_000_008, products: [])) }
+            let environment = bed.environment(DemoRun.settings(signing: Seeds.signing))
+            let settings = try Settings.Reader(environment: environment).read(requiring: [.kafka, .database])
+            let catalog = try CatalogFile.parse(bed.document, version: 1)
+            let lines = await NotificationCheck(settings, SecretSource(environment: environment), seconds: 0).all(
+                catalog)
+            let line = try #require(lines.first { $0.name == "notifications, Production, of \(app)" })
+            guard case .failure(let failure) = line.result else {
+                Issue.record("it came: \(line)")
+                return
+            }
+            let topic = bed.parts.notificationsTopic
+            #expect(failure.message == "Apple's test notification did not come to \(topic) within 0 s: \(words)")
         }
     }
 }

@@ -11,14 +11,17 @@ package struct NotificationCheck: Sendable {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
     /// The limit for all notifications to arrive.
-    private static let seconds = 120
+    package static let usualSeconds = 120
 
     private let settings: Settings
     private let secrets: SecretSource
+    private let seconds: Int
 
-    package init(_ settings: Settings, _ secrets: SecretSource) {
+    /// - Parameter seconds: for all notifications to arrive.
+    package init(_ settings: Settings, _ secrets: SecretSource, seconds: Int = usualSeconds) {
         self.settings = settings
         self.secrets = secrets
+        self.seconds = seconds
     }
 
     /// One that was asked for.
@@ -44,7 +47,7 @@ package struct NotificationCheck: Sendable {
             var asked: [Asked] = []
             for app in apps { asked += await ask(of: app) }
             let wanted = Set(asked.compactMap { one in one.answer.isAnswered ? one.test : nil })
-            let found = try await topic.wait(for: wanted, from: ends, seconds: Self.seconds)
+            let found = try await topic.wait(for: wanted, from: ends, seconds: seconds)
             var lines: [Line] = []
             for one in asked {
                 lines.append((one.name, await result(of: one, isFound: found.contains(one.test))))
@@ -87,7 +90,7 @@ package struct NotificationCheck: Sendable {
             return .failure(
                 CheckFailure(
                     "Apple's test notification did not come to \(settings.kafka.notificationsTopic) within "
-                        + "\(Self.seconds) s: \(tries)"))
+                        + "\(seconds) s: \(tries)"))
         case .refused(StoreErrorCode.noNotificationURL):
             let words = "no notification address is set in App Store Connect (4040007)"
             // A studio may do without the sandbox's.
