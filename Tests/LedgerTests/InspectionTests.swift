@@ -3,7 +3,9 @@ import Encodings
 import Fulfillment
 import Ledger
 import NamesAndTimes
+import Postgres
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Inspecting")
@@ -95,6 +97,41 @@ struct InspectionTests {
         #expect(try await found("order-9").names == ["s-3"])
         await parking.close()
         await ledger.close()
+    }
+
+    @Test(
+        "the decided submissions of the days are read once for what nobody knows, and twice for an order of any number")
+    func readings() async throws {
+        let database = try await LedgerDatabase()
+        try await database.run(
+            """
+            ALTER TABLE outcomes_apart SET (autovacuum_enabled = false);
+            INSERT INTO outcomes (day, source_topic, source_partition, source_offset, content, submission_key, submission_id,
+                player_id, bundle_id, proof, granted_transaction_ids, answer, decided_at)
+            SELECT '0001-01-01', 't', 0, n, substr(sha256('c'), 1, 16), gen_random_uuid(), 's-' || n, 'p-' || n, 'b', sha256('p'),
+                '{}', convert_to(json_build_object('order_id', 'order-' || n % 500)::text, 'UTF8'), now()
+            FROM generate_series(1, 1000) AS n;
+            ANALYZE outcomes_apart
+            """)
+        var before = 0
+        func read(_ id: String) async throws -> (names: [String], rows: Int) {
+            let pool = PostgresPool(
+                configuration: PostgresConfiguration(uri: database.uri, applicationName: "console"), size: 1)
+            let names = try await Inspection.of(id, days: 2, limit: 50, in: pool).names
+            // A session's counts are in once it has ended.
+            await pool.close()
+            var read = before
+            try await eventually("the rows are counted") {
+                read = try await database.number(
+                    "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_user_tables WHERE relname = 'outcomes_apart'")
+                return read > before
+            }
+            defer { before = read }
+            return (names, read - before)
+        }
+        #expect(try await read("nobody") == ([], 1000))
+        #expect(try await read("order-7") == (["s-507", "s-7"], 2000))
+        #expect(try await read("s-7") == ([], 1000))
     }
 
     @Test("the trace tells each try at Apple, each rule and each event, of what was decided and of what waits")

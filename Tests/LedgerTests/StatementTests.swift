@@ -81,6 +81,7 @@ struct StatementTests {
         "count_unclaimed": "receiptd unclaimed list", "list_unclaimed": "receiptd unclaimed list",
         "inspect_announced": "receiptd inspect", "inspect_claims": "receiptd inspect",
         "inspect_decisions": "receiptd inspect", "find_event_names": "receiptd inspect",
+        "find_first_day": "receiptd inspect",
         "find_parked_orders": "receiptd inspect", "find_told_rejections": "receiptd inspect",
         "find_told_grants": "receiptd inspect", "find_told_subscriptions": "receiptd inspect",
         "find_told_refund_requests": "receiptd inspect", "find_told_announced": "receiptd inspect",

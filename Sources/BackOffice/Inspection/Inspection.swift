@@ -11,6 +11,7 @@ public struct Inspection: Sendable {
         public let rows: [JSONValue]
     }
 
+    private static let firstDay = LedgerSQL.statement(PackageResources.find_first_day_sql)
     private static let outcomes = LedgerSQL.statement(PackageResources.inspect_outcomes_sql)
     private static let grants = LedgerSQL.statement(PackageResources.inspect_grants_sql)
     private static let claims = LedgerSQL.statement(PackageResources.inspect_claims_sql)
@@ -105,18 +106,67 @@ public struct Inspection: Sendable {
                         """)
                 let reader = InspectionReader(session: session, seconds: seconds)
                 let days = Int32(clamping: min(days, maximumDays))
-                let found = try read(id, days: days, limit: Int64(limit), skipping: Int64(skipping), in: reader)
+                let page = Page(
+                    limit: Int64(limit), skipping: Int64(skipping), firstDay: try firstDay(days, in: reader))
+                let decided = try outcomes(of: [id], havingIn: id, page, in: reader)
+                let found = try read(id, decided.filter { $0[isNamed] == .bool(true) }, page, in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
-                let names = try names(of: id, days: days, in: reader)
-                let each = try names.map { try read($0, days: days, limit: Int64(limit), skipping: 0, in: reader) }
-                return each.isEmpty ? found : Inspection(merging: each, names: names)
+                // No order and no event has pages.
+                let first = Page(limit: page.limit, skipping: 0, firstDay: page.firstDay)
+                let answers = page.skipping == 0 ? decided : try outcomes(of: [id], havingIn: id, first, in: reader)
+                let answered = answers.filter { $0[isNamed] != .bool(true) }.compactMap { $0["submission_id"]?.string }
+                let names = try names(of: id, answered: answered, days: days, in: reader)
+                guard !names.isEmpty else { return found }
+                // The days are read once for all names.
+                let all = try outcomes(of: names, first, in: reader)
+                return Inspection(merging: try names.map { try read($0, all, first, in: reader) }, names: names)
             }
         }
     }
 
+    /// The rows that are read of each kind that comes in pages.
+    private struct Page {
+        let limit: Int64
+        let skipping: Int64
+        /// The first of decided submissions, in days since 1970-01-01.
+        let firstDay: Int32?
+    }
+
+    private static func firstDay(_ days: Int32, in session: InspectionReader) throws -> Int32? {
+        let found = try session.execute(firstDay, [.int4(days)])
+        return found.dateDays(0, try found.column("first_day"))
+    }
+
+    private static let isNamed = "is_named"
+
+    /// Rows of `inspect_outcomes.sql`.
+    /// - Parameter id: an order's or an event's, which is looked for in answers, too.
+    private static func outcomes(
+        of names: [String], havingIn id: String? = nil, _ page: Page, in session: InspectionReader
+    ) throws -> [JSONValue] {
+        try rows(
+            outcomes,
+            [
+                .textArray(names), .date(daysSinceUnixEpoch: page.firstDay), .int8(page.limit), .int8(page.skipping),
+                .bytea(id.map { Array($0.utf8) }),
+            ], in: session)
+    }
+
+    /// The rows of a statement that returns them as one JSON array.
+    private static func rows(
+        _ statement: PostgresStatement, _ parameters: [PostgresParameter], in session: InspectionReader
+    ) throws -> [JSONValue] {
+        let found = try session.execute(statement, parameters)
+        let text = found.bytes(0, try found.column("rows")) ?? []
+        return (try? JSONParser.parse(text).value.array) ?? []
+    }
+
     /// Finds the names that an order or an event belongs to.
-    private static func names(of id: String, days: Int32, in session: InspectionReader) throws -> [String] {
-        var found: Set<String> = []
+    /// - Parameter answered: submissions of whose answers that is known.
+    private static func names(
+        of id: String, answered: [String], days: Int32, in session: InspectionReader
+    ) throws -> [String] {
+        var found = Set(answered.prefix(maximumNames))
         func add(_ rows: PostgresRows) throws {
             let name = try rows.column("name")
             found.formUnion((0..<rows.count).compactMap { rows.text($0, name) })
@@ -138,17 +188,15 @@ public struct Inspection: Sendable {
         self.init(sections: sections, names: names)
     }
 
+    /// - Parameter outcomes: rows of `inspect_outcomes.sql`, newest first.
     private static func read(
-        _ id: String, days: Int32, limit: Int64, skipping: Int64, in session: InspectionReader
+        _ id: String, _ outcomes: [JSONValue], _ page: Page, in session: InspectionReader
     ) throws -> Inspection {
-        let skipped = PostgresParameter.int8(skipping)
         func rows(_ statement: PostgresStatement, _ parameters: [PostgresParameter]) throws -> [JSONValue] {
-            let found = try session.execute(statement, parameters)
-            let text = found.bytes(0, try found.column("rows")) ?? []
-            return (try? JSONParser.parse(text).value.array) ?? []
+            try self.rows(statement, parameters, in: session)
         }
+        let (limit, skipped) = (page.limit, PostgresParameter.int8(page.skipping))
         let name = PostgresParameter.text(id)
-        let outcomes = try rows(outcomes, [name, .int4(days), .int8(limit), skipped])
         let granted = outcomes.flatMap { $0["granted_transaction_ids"]?.array ?? [] }.compactMap(\.string)
         let grants = try rows(grants, [name, .int8(limit), .textArray(granted), skipped])
         let holds = try rows(holds, [name, .int8(limit), skipped])
@@ -162,7 +210,7 @@ public struct Inspection: Sendable {
         for waiting in parked.reversed() { trace.add(parked: waiting) }
         let subscriptions = try rows(subscriptions, [name, .textArray(originals), .int8(limit), skipped])
         let isFull = [grants, holds, parked, subscriptions].contains { $0.count >= limit }
-        let totals = try isFull || skipping > 0 ? totals(of: name, in: session) : [:]
+        let totals = try isFull || page.skipping > 0 ? totals(of: name, in: session) : [:]
         let sections = [
             Section(name: "story", rows: trace.rows),
             Section(name: "grants", rows: grants), Section(name: "holds", rows: holds),
@@ -184,7 +232,7 @@ public struct Inspection: Sendable {
                 name: "subscription_transfers",
                 rows: try rows(transfers, [name, .textArray(originals), .int8(limit)])),
             Section(name: "parked", rows: parked.map { $0.without("tries") }),
-            Section(name: "outcomes", rows: outcomes.map { $0.without("story", "occurred_at", "is_pending") }),
+            Section(name: "outcomes", rows: outcomes.map { $0.without("story", "occurred_at", "is_pending", isNamed) }),
             Section(name: "outbox", rows: try rows(outbox, [name, .int8(limit)])),
             Section(name: "claims", rows: try rows(claims, [name, .textArray(originals)])),
             Section(name: "proofs", rows: try rows(proofs, [.textArray(digests)])),

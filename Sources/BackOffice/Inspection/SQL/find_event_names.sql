@@ -1,25 +1,15 @@
--- What an order or an event belongs to: submissions, and transactions of events that no submission brought. Without an index
--- of their ids, for the hot path's sake: only what has these bytes at all is read as JSON. $1 the id of an order or of an event;
--- $2 days back; $3 how many
+-- What an order or an event belongs to that granted something, or that Kafka has not acknowledged: submissions, and transactions
+-- of events that no submission brought. Without an index of their ids, for the hot path's sake: only what has these bytes at all is
+-- read as JSON. $1 the id of an order or of an event; $2 days back of a grant; $3 how many
 SELECT DISTINCT name
 FROM (
     (
-        SELECT submission_id AS name
-        FROM outcomes
-        CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS read
-        WHERE (day >= (now() AT TIME ZONE 'UTC')::date - $2::int4 OR day = '0001-01-01')
-            AND position(convert_to($1, 'UTF8') IN answer) > 0
-            AND $1 IN (read.event ->> 'order_id', read.event ->> 'event_id')
-        LIMIT $3
-    )
-    UNION ALL
-    (
-        SELECT coalesce(submission_id, transaction_id)
+        SELECT coalesce(submission_id, transaction_id) AS name
         FROM (
             SELECT submission_id, transaction_id, event
             FROM grants
             WHERE granted_at >= now() - $2::int4 * interval '1 day'
-                AND position(convert_to($1, 'UTF8') IN event) > 0
+                AND position((SELECT convert_to($1, 'UTF8')) IN event) > 0
             -- Planned by itself. With the limit in sight a scan of the table looks cheap, as if there were many to find.
             OFFSET 0
         ) AS recent
@@ -32,7 +22,7 @@ FROM (
         SELECT coalesce(transaction_id, told ->> 'submission_id')
         FROM outbox
         CROSS JOIN LATERAL (SELECT convert_from(outbox.event, 'UTF8')::json AS told) AS read
-        WHERE position(convert_to($1, 'UTF8') IN outbox.event) > 0
+        WHERE position((SELECT convert_to($1, 'UTF8')) IN outbox.event) > 0
             AND $1 IN (told ->> 'order_id', told ->> 'event_id')
         LIMIT $3
     )

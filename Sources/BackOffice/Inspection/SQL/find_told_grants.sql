@@ -1,28 +1,37 @@
 -- Grants that Apple or an operator took back, or gave again, of late: also one that is granted under another transaction of the
 -- refund's original, as no consumable is. $1 days back; $2 how many of a kind, the newest
-WITH refunded AS MATERIALIZED (
-    SELECT transaction_id, original_transaction_id
-    FROM refunds
-    WHERE noted_at >= now() - make_interval(days => $1)
-    ORDER BY noted_at DESC
-    LIMIT $2
-), named AS MATERIALIZED (
-    SELECT transaction_id, revision, kind
-    FROM grants
-    WHERE transaction_id = ANY (ARRAY(
-        SELECT transaction_id FROM refunded
-        UNION
-        SELECT transaction_id
+WITH changed AS MATERIALIZED (
+    SELECT recent.transaction_id, recent.original_transaction_id, granted.revision, granted.kind
+    FROM (
+        SELECT transaction_id, original_transaction_id
+        FROM (
+            SELECT transaction_id, original_transaction_id
+            FROM refunds
+            WHERE noted_at >= now() - make_interval(days => $1)
+            ORDER BY noted_at DESC
+            LIMIT $2
+        ) AS refunded
+        UNION ALL
+        SELECT transaction_id, NULL
         FROM (SELECT transaction_id, decided_at FROM grant_decisions ORDER BY id DESC LIMIT $2) AS newest
-        WHERE decided_at >= now() - make_interval(days => $1)))
+        WHERE decided_at >= now() - make_interval(days => $1)
+    ) AS recent
+    -- OFFSET 0 keeps the planner from reading the table, however few rows there were when the plan was made.
+    LEFT JOIN LATERAL (
+        SELECT revision, kind FROM grants WHERE grants.transaction_id = recent.transaction_id OFFSET 0
+    ) AS granted ON true
 )
-SELECT transaction_id, revision FROM named WHERE revision > 1
-UNION
-SELECT transaction_id, revision
-FROM grants
-WHERE revision > 1 AND transaction_id = ANY (ARRAY(
-    SELECT (
-        SELECT granted_transaction_id FROM claims
-        WHERE claims.original_transaction_id = refunded.original_transaction_id)
-    FROM refunded
-    WHERE transaction_id NOT IN (SELECT transaction_id FROM named WHERE kind = 'consumable')));
+SELECT transaction_id, revision FROM changed WHERE revision > 1
+UNION ALL
+SELECT granted.transaction_id, granted.revision
+FROM changed
+CROSS JOIN LATERAL (
+    SELECT granted_transaction_id AS transaction_id
+    FROM claims
+    WHERE claims.original_transaction_id = changed.original_transaction_id
+    OFFSET 0
+) AS claimed
+CROSS JOIN LATERAL (
+    SELECT grants.transaction_id, grants.revision FROM grants WHERE grants.transaction_id = claimed.transaction_id OFFSET 0
+) AS granted
+WHERE changed.kind IS DISTINCT FROM 'consumable' AND granted.revision > 1;

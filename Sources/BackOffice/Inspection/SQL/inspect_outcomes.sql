@@ -1,5 +1,7 @@
--- Newest first. $1 a submission, a player, or a transaction that it was granted or that it had held; $2 days back, by the
--- records' day; $3 how many; $4 how many newer ones are left out
+-- Newest first: those of submissions, of players, and of transactions that they were granted or had held ($1, any of these). Behind
+-- them the answers that have the id of an order or of an event in them ($5 in UTF-8, or null), which is_named tells apart: a day has
+-- no index of their ids, and is read once for both. $2 the first day, by the records' day; $3 how many; $4 how many newer ones are
+-- left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, submission_id, player_id, bundle_id, source_topic AS topic, source_partition AS partition,
@@ -7,16 +9,28 @@ FROM (
         event ->> 'type' AS answer, event ->> 'reason' AS reason, event ->> 'detail_code' AS detail_code,
         event ->> 'detail' AS detail, event ->> 'event_id' AS event_id,
         event -> 'transactions' AS transactions, event ->> 'occurred_at' AS occurred_at, story,
-        EXISTS (SELECT FROM outbox WHERE outbox.event_id = (told.event ->> 'event_id')::uuid) AS is_pending
+        EXISTS (SELECT FROM outbox WHERE outbox.event_id = (told.event ->> 'event_id')::uuid) AS is_pending, is_named
     FROM outcomes
     CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS told
-    WHERE (day >= (now() AT TIME ZONE 'UTC')::date - $2::int4 OR day = '0001-01-01')
-        AND (submission_id = $1 OR player_id = $1 OR $1 = ANY (granted_transaction_ids)
-            OR submission_key IN (
-                SELECT submission_key FROM holds WHERE transaction_id = $1
+    CROSS JOIN LATERAL (
+        SELECT submission_id = ANY ($1::text[]) OR player_id = ANY ($1) OR granted_transaction_ids && $1
+            -- Arrays, each made once, and never looked up for a row.
+            OR submission_key = ANY (ARRAY(
+                SELECT submission_key FROM holds WHERE transaction_id = ANY ($1)
                 UNION ALL
-                SELECT submission_key FROM grants WHERE transaction_id = $1)
-            OR submission_id IN (SELECT submission_id FROM hold_decisions WHERE transaction_id = $1))
-    ORDER BY decided_at DESC, submission_id
+                SELECT submission_key FROM grants WHERE transaction_id = ANY ($1)))
+            OR submission_id = ANY (ARRAY(SELECT submission_id FROM hold_decisions WHERE transaction_id = ANY ($1)))
+            AS is_named
+    ) AS named
+    -- No expression of the time: the planner leaves out the days before, and no row is compared with a time that is made for it.
+    WHERE (day >= $2::date OR day = '0001-01-01')
+        AND (is_named
+            -- A purchase's or a player's id is no order's. Only what has these bytes at all is read as JSON: behind a null it would be.
+            OR ((position((
+                    SELECT $5::bytea
+                    WHERE NOT EXISTS (SELECT FROM grants WHERE transaction_id = ANY ($1))
+                        AND NOT EXISTS (SELECT FROM grants WHERE player_id = ANY ($1))) IN answer) > 0) IS TRUE
+                AND convert_from($5, 'UTF8') IN (event ->> 'order_id', event ->> 'event_id')))
+    ORDER BY is_named DESC, decided_at DESC, submission_id
     LIMIT $3::int8 OFFSET $4::int8
 ) AS found;
