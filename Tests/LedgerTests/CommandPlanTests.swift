@@ -76,6 +76,18 @@ struct CommandPlanTests {
         ),
     ]
 
+    /// Returns the plan if it reads a table whole. A statement that counts has a branch for all rows, which is not run here.
+    private func wholeRead(
+        by statement: (name: String, types: String, parameters: String), in database: LedgerDatabase
+    ) async throws -> String? {
+        let counts = statement.name.hasPrefix("count_")
+        let plan = try await database.plan(
+            try LedgerStatement.text(statement.name), types: statement.types, parameters: statement.parameters,
+            analyze: counts)
+        let scans = plan.split(separator: "\n").filter { $0.contains("Seq Scan") }
+        return scans.allSatisfy { counts && $0.hasSuffix("(never executed)") } ? nil : plan
+    }
+
     @Test("none reads a table of 100,000 rows for a few of them")
     func plans() async throws {
         let database = try await LedgerDatabase()
@@ -132,9 +144,8 @@ struct CommandPlanTests {
         // An operator's session has this setting.
         try await database.run("SET enable_seqscan = on")
         for statement in Self.statements {
-            let plan = try await database.plan(
-                try LedgerStatement.text(statement.name), types: statement.types, parameters: statement.parameters)
-            #expect(!plan.contains("Seq Scan"), "\(statement.name)\n\(plan)")
+            let plan = try await wholeRead(by: statement, in: database)
+            #expect(plan == nil, "\(statement.name)\n\(plan ?? "")")
         }
         // The plans above show of a function only that it is called.
         for table in ["holds", "parked"] {

@@ -16,5 +16,11 @@ FROM (
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND held_at <= coalesce($6::timestamptz, 'infinity')
             AND ($4::text IS NULL OR player_id = $4) AND ($5::text IS NULL OR product_id = $5)
     ) AS counted
-    WHERE $1::text IS NULL
+    WHERE $1::text IS NULL AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
+    UNION ALL
+    -- All kinds in one pass: each kind by itself would read nearly every page of the table again.
+    SELECT count(*), count(released_at), sum(hashtextextended(transaction_id || ' ' || player_id, 0))
+    FROM holds
+    WHERE $1::text IS NULL AND $2::text IS NULL AND $3::text IS NULL AND held_at <= coalesce($6::timestamptz, 'infinity')
+        AND ($4::text IS NULL OR player_id = $4) AND ($5::text IS NULL OR product_id = $5)
 ) AS part;

@@ -16,5 +16,11 @@ FROM (
         WHERE bundle_id = kind.bundle_id AND reason = kind.reason AND parked_at <= coalesce($5::timestamptz, 'infinity')
             AND ($4::text IS NULL OR player_id = $4)
     ) AS counted
-    WHERE $1::text IS NULL
+    WHERE $1::text IS NULL AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
+    UNION ALL
+    -- All kinds in one pass: each kind by itself would read nearly every page of the table again.
+    SELECT count(*), count(*) FILTER (WHERE leased_until > now()), sum(uuid_hash_extended(id, 0))
+    FROM parked
+    WHERE $1::text IS NULL AND $2::text IS NULL AND $3::text IS NULL
+        AND parked_at <= coalesce($5::timestamptz, 'infinity') AND ($4::text IS NULL OR player_id = $4)
 ) AS part;
