@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # How long each kind of the console's pages takes, over a PostgreSQL with many rows. Fails where one takes 0.3 s or more.
-# RECEIPTD names another program than the one that scripts/release.sh builds.
+# RECEIPTD names another program than the one that scripts/release.sh builds. With BESIDE, a command that measures a worker over the
+# database $KEPT of the same PostgreSQL, it runs that alone and beside somebody who pages through the slowest pages, in turn, TRIES
+# times (3). PAUSE is how long each page is looked at, in seconds (1).
 # usage: scripts/console-pages.sh [GRANTS [ROWS [FOLDER]]]     10,000,000 grants, 100,000 rows in each list; FOLDER keeps the database
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,7 +20,9 @@ scratch=$(mktemp -d)
 folder=${3:-$scratch}
 data=$folder/data
 console=
+reader=
 stop() {
+    [[ -z $reader ]] || kill "$reader" 2>/dev/null || true
     [[ -z $console ]] || kill "$console" 2>/dev/null || true
     "${as[@]}" "$programs/pg_ctl" --pgdata "$data" --mode fast --wait stop >/dev/null 2>&1 || true
     rm -rf "$scratch"
@@ -57,18 +61,19 @@ curl --silent --fail --output /dev/null --cookie-jar "$jar" --data name=ann --da
 
 failed=0
 ask() { curl --silent --fail --output /dev/null --cookie "$jar" --write-out '%{time_total}' "http://127.0.0.1:$http$1"; }
-# page NAME ADDRESS: the first time, and the slowest of five more
+# page NAME ADDRESS: the first time, and the fastest and the slowest of five more
 page() {
-    local first slowest=0 again
+    local first fastest=1000 slowest=0 again
     first=$(ask "$2") || { echo "$1 ($2) is no page" >&2 && exit 1; }
     for _ in 1 2 3 4 5; do
         again=$(ask "$2")
+        fastest=$(awk -v a="$fastest" -v b="$again" 'BEGIN { print (a < b ? a : b) }')
         slowest=$(awk -v a="$slowest" -v b="$again" 'BEGIN { print (a > b ? a : b) }')
     done
-    printf '| %s | `%s` | %.3f | %.3f |\n' "$1" "$2" "$first" "$slowest"
+    printf '| %s | `%s` | %.3f | %.3f | %.3f |\n' "$1" "$2" "$first" "$fastest" "$slowest"
     if awk -v a="$slowest" -v b="$first" -v most="$most" 'BEGIN { exit !(a >= most || b >= most) }'; then failed=1; fi
 }
-printf '| page | address | first, s | slowest of five, s |\n| --- | --- | --- | --- |\n'
+printf '| page | address | first, s | fastest of five, s | slowest of five, s |\n| --- | --- | --- | --- | --- |\n'
 for span in hour day month; do page "traffic, last $span" "/?span=$span"; done
 for list in held parked unclaimed subscriptions refunds changes; do
     page "$list" "/$list"
@@ -124,4 +129,28 @@ page "confirm: retry all that is parked" "/confirm?change=retry"
 page "confirm: retry all that is unclaimed" "/confirm?change=retry-unclaimed"
 page "confirm: revoke" "/confirm?change=revoke&id=$new"
 page "sessions" /sessions
+
+# A page after another, those that cost PostgreSQL most.
+leaf() {
+    while true; do
+        for address in /held "/held?player=nobody" /parked "/unclaimed?product=nothing" /dead-letters "/?span=day" \
+            "/search?q=order-${submission#s-}" "/search?q=$event" "/search?q=nobody-knows-it" \
+            "/search?q=01234567-89ab-5def-8123-456789abcdef" "/confirm?change=release"; do
+            ask "$address" >/dev/null || true
+            sleep "${PAUSE-1}"
+        done
+    done
+}
+if [[ -n ${BESIDE-} ]]; then
+    query --command 'DROP DATABASE IF EXISTS receiptd_benchmark' --command 'CREATE DATABASE receiptd_benchmark'
+    export KEPT=postgresql://postgres@127.0.0.1:$port/receiptd_benchmark
+    for ((try = 0; try < ${TRIES-3}; try++)); do
+        echo "alone: $(bash -c "$BESIDE")"
+        leaf &
+        reader=$!
+        echo "beside: $(bash -c "$BESIDE")"
+        kill "$reader"
+        wait "$reader" 2>/dev/null || true
+    done
+fi
 exit "$failed"
