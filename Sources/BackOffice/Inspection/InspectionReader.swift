@@ -2,9 +2,11 @@ import Ledger
 import Postgres
 
 /// Runs the statements of one search, and gives all of them together only so much time.
-struct InspectionReader {
+final class InspectionReader {
     let session: PostgresSession
     private let end: ContinuousClock.Instant
+    /// When the limit of its statements was set last.
+    private var limitedAt: ContinuousClock.Instant?
 
     init(session: PostgresSession, seconds: Double) {
         self.session = session
@@ -13,9 +15,13 @@ struct InspectionReader {
 
     /// Throws `Inspection.TooLong` where the time is over before the statement ends.
     func execute(_ statement: PostgresStatement, _ parameters: [PostgresParameter] = []) throws -> PostgresRows {
-        let left = ContinuousClock.now.duration(to: end) / .milliseconds(1)
+        let now = ContinuousClock.now
+        let left = now.duration(to: end) / .milliseconds(1)
         guard left >= 1 else { throw Inspection.TooLong() }
-        try session.run(script: "SET LOCAL statement_timeout = \(Int(left))")
+        if limitedAt.map({ now - $0 > Self.slack }) ?? true {
+            try session.run(script: "SET LOCAL statement_timeout = \(Int(left))")
+            limitedAt = now
+        }
         do throws(PostgresError) {
             return try session.execute(statement, parameters)
         } catch {
@@ -25,4 +31,6 @@ struct InspectionReader {
     }
 
     private static let queryCanceled = "57014"
+    /// A search may take so much longer: to set a limit takes two round trips, and most of its statements end at once.
+    private static let slack = Duration.milliseconds(100)
 }
