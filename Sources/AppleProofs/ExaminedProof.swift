@@ -20,6 +20,8 @@ public struct ExaminedProof: Sendable {
     public var environment: String?
     /// Nil where nothing is there that could be signed.
     public var signature: LocalSignature?
+    /// Common names of root, intermediate and leaf that vouch for it; empty where the signature is not proven.
+    public var chain: [String] = []
     /// The receipt's creation date, or the JWS's `signedDate`.
     public var signedAt: Timestamp?
     public var purchases: [StorePurchase] = []
@@ -45,6 +47,14 @@ extension ProofReader {
     /// Reads whatever it is: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
     /// body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
+        // A reader of its own: what vouches for this proof is all that it knows.
+        let reader = ProofReader(chains: chains.forgetful)
+        var examined = reader.read(bytes)
+        if examined.signature == .proven { examined.chain = reader.chains.knownChains.first ?? [] }
+        return examined
+    }
+
+    private func read(_ bytes: [UInt8]) -> ExaminedProof {
         if bytes.first == BERTag.sequence, String(validating: bytes, as: UTF8.self) == nil {
             return examine(Submission.Proof.receipt(Base64.encode(bytes)))
         }

@@ -15,6 +15,8 @@ public struct ProofReader: Sendable {
         chains = ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: rememberedChains))
     }
 
+    init(chains: ChainVerifier) { self.chains = chains }
+
     /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
     /// - Parameter matters: whether the signature of an app receipt that reads so is of any use: else it costs nothing.
     public func readReceipt(

@@ -179,10 +179,12 @@ struct MistakenProofTests {
             #expect(examined.signature == .proven)
             #expect(examined.bundleID == "com.example.castle")
             #expect(examined.isSound)
+            #expect(examined.chain.count == 3 && !examined.chain.contains { $0.isEmpty || $0.contains("=") })
         }
         #expect(reader.examine(try #require(Base64.decode(text.utf8))).kind == .receipt)
         let junk = reader.examine(Array("junk".utf8))
         #expect(junk.kind == .unknown && !junk.isSound)
-        #expect(!reader.examine(Array(try receipt(certificates: []).utf8)).isSound)
+        let unsigned = reader.examine(Array(try receipt(certificates: []).utf8))
+        #expect(!unsigned.isSound && unsigned.chain.isEmpty)
     }
 }

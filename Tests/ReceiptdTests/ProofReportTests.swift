@@ -8,6 +8,17 @@ import Testing
 
 @Suite("What `receiptd proof` prints")
 struct ProofReportTests {
+    @Test("names the chain that vouches for it, root first")
+    func chain() throws {
+        var examined = ExaminedProof()
+        examined.chain = ["Apple Root CA", "Apple WWDR", "Receipt \u{1B}[31m"]
+        let report = ProofReport(examined, verdict: nil, showingTokens: false)
+        #expect(report.text().contains("chain         Apple Root CA, Apple WWDR, Receipt \\u{1b}[31m"))
+        let told = try JSONParser.parse(Array(report.json.utf8)).value["chain"]?.array
+        #expect(told?.compactMap(\.string) == examined.chain)
+        #expect(!ProofReport(ExaminedProof(), verdict: nil, showingTokens: false).json.contains("chain"))
+    }
+
     @Test("names what of a purchase cannot be read, and prints nothing in its place")
     func unreadable() throws {
         var purchase = StorePurchase(

@@ -48,6 +48,7 @@ package struct ProofReport: Sendable {
         add("environment", examined.environment)
         add("signed", examined.signedAt?.rfc3339)
         add("signature", examined.signature.map { "\($0.name): \($0.sentence)" })
+        add("chain", examined.chain.isEmpty ? nil : examined.chain.joined(separator: ", "))
         add(
             "envelope",
             examined.envelope.map { "Unity's, store \($0.store ?? "-"), transaction \($0.transactionID ?? "-")" })
@@ -91,6 +92,12 @@ package struct ProofReport: Sendable {
         json.member("bundle_id", ifPresent: examined.bundleID?.text)
         json.member("environment", ifPresent: examined.environment)
         json.member("signature", ifPresent: examined.signature?.name)
+        if !examined.chain.isEmpty {
+            json.name("chain")
+            json.beginArray()
+            for name in examined.chain { json.string(name) }
+            json.endArray()
+        }
         json.member("signed_at", ifPresent: examined.signedAt?.rfc3339)
         json.member("notification_type", ifPresent: examined.notification?.type)
         json.member("subtype", ifPresent: examined.notification?.subtype)

@@ -20,6 +20,12 @@ extension Certificate {
         extensions.contains { $0.critical && !Self.knownExtensions.contains($0.oid) }
     }
 
+    /// The subject's common name; the whole name where it has none.
+    var commonName: String {
+        let names = subject.flatMap { $0 }.filter { $0.type == .RDNAttributeType.commonName }
+        return names.lazy.compactMap { String($0.value) }.first ?? subject.description
+    }
+
     /// First and last moment, nil where they are none.
     var validity: ClosedRange<Timestamp>? {
         guard let from = Timestamp(notValidBefore), let until = Timestamp(notValidAfter), from <= until else {

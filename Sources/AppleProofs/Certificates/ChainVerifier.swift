@@ -16,6 +16,12 @@ struct ChainVerifier: Sendable {
         self.cache = cache
     }
 
+    /// The same roots, and nothing verified yet.
+    var forgetful: ChainVerifier { ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: 1)) }
+
+    /// Names of the chains that were verified lately, for people.
+    var knownChains: [[String]] { cache.names }
+
     /// The chain of `leaf` over one of `candidates`, whenever it was valid. A self-issued certificate is a root, and no
     /// intermediate: a chain of only leaf and root is none of Apple's.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
@@ -74,6 +80,7 @@ struct ChainVerifier: Sendable {
         let until = min(root.validity.upperBound, above.upperBound, below.upperBound)
         guard from <= until else { throw .forged(.notValidThen) }
         var chain = VerifiedChain(key: Self.key(of: signer), validity: from...until)
+        chain.names = [root.certificate, authority, signer].map(\.commonName)
         if authority.extensions[oid: Certificate.intermediateMarker] == nil {
             chain.missingMarker = .intermediateMarker
         } else if signer.extensions[oid: Certificate.leafMarker] == nil {

@@ -8,6 +8,8 @@ struct VerifiedChain: Sendable {
     let key: Key
     /// The time in which leaf, intermediate and root were all valid.
     let validity: ClosedRange<Timestamp>
+    /// Common names of root, intermediate and leaf, for people.
+    var names: [String] = []
     /// The root vouches for it, but not as a signer of what the App Store sells.
     var missingMarker: Forgery?
     /// The reason why signatures of its key cannot be called proven all the same.

@@ -19,6 +19,11 @@ final class VerifiedChainCache: Sendable {
         self.capacity = max(capacity, 1)
     }
 
+    /// The chains' names, in order.
+    var names: [[String]] {
+        state.withLock { $0.entries.values.map(\.chain.names) }.sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
     var count: Int { state.withLock { $0.entries.count } }
 
     func chain(for key: ChainKey) -> VerifiedChain? {
