@@ -58,7 +58,7 @@ struct StatusPageTests {
     func bins() {
         let history = TrafficHistory()
         let foreign = metrics.submissions.with(TrafficClass.foreign.rawValue)
-        let place = TrafficClass.allCases.firstIndex(of: .foreign) ?? 0
+        let place = ShownClass.allCases.firstIndex(of: .foreign) ?? 0
         history.add(sample(at: 0))
         foreign.increment(by: 3)
         history.add(sample(at: 5))
@@ -74,6 +74,21 @@ struct StatusPageTests {
         history.add(sample(at: 935))
         bins = history.bins(upTo: sample(at: 936))
         #expect(bins.map { $0.classes[place] }.suffix(3) == [4, 0, 1])
+    }
+
+    @Test("classes have the console's names: what is forged is junk, and so is every dead letter, once")
+    func classes() throws {
+        let history = TrafficHistory()
+        history.add(sample(at: 0))
+        metrics.submissions.with(TrafficClass.forged.rawValue).increment(by: 2)
+        // One of them is a dead letter that was answered.
+        metrics.submissions.with(TrafficClass.junk.rawValue).increment(by: 3)
+        metrics.outcomes.with("receipt.rejected", "malformed_submission").increment()
+        metrics.deadLetters.with("malformed_message").increment(by: 2)
+        let junk = try #require(ShownClass.allCases.firstIndex(of: .junk))
+        #expect(history.bins(upTo: sample(at: 5)).last?.classes[junk] == 6)
+        let page = page(history, at: 5)
+        #expect(page.contains("<li class=\"c-junk\">junk</li>") && !page.contains("c-forged"))
     }
 
     @Test("a quantile lies within its bucket")

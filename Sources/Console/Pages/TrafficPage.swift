@@ -10,36 +10,6 @@ struct TrafficPage {
     let traffic: Traffic
     let session: Sessions.Session
 
-    /// The classes in the order of the chart, from below.
-    enum Class: String, CaseIterable {
-        case genuine, repeated, unverifiable, other, junk, foreign
-
-        var style: String { self == .repeated ? "c-repeat" : "c-\(rawValue)" }
-
-        /// Names under which workers count it.
-        var counted: [String] {
-            switch self {
-            case .genuine: [TrafficClass.genuine.rawValue]
-            case .repeated: [TrafficClass.repeated.rawValue]
-            case .unverifiable: [TrafficClass.unverifiable.rawValue]
-            case .other: [TrafficClass.other.rawValue]
-            case .junk: [TrafficClass.junk.rawValue, TrafficClass.forged.rawValue]
-            case .foreign: [TrafficClass.foreign.rawValue]
-            }
-        }
-
-        var meaning: String {
-            switch self {
-            case .genuine: "granted or held"
-            case .repeated: "granted before, or another player's"
-            case .unverifiable: "Apple was asked and did not confirm it"
-            case .other: "genuine without anything to grant, or refused by policy"
-            case .junk: "no receipt, a false signature, an unknown app, dead letters"
-            case .foreign: "another app's receipt"
-            }
-        }
-    }
-
     var html: String {
         let spans = TrafficSpan.allCases.map { span in
             "<li><a href=\"/?span=\(span.rawValue)\"\(span == traffic.span ? " aria-current=\"true\"" : "")>"
@@ -74,23 +44,31 @@ struct TrafficPage {
         }
     }
 
-    func bins(_ kind: Class) -> [Int] {
-        var rows = traffic.rows(.ofClass).filter { kind.counted.contains($0.name) }
-        if kind == .junk { rows += traffic.rows(.deadLetter) }
-        return (0..<traffic.span.bins).map { bin in rows.reduce(0) { $0 + $1.bins[bin] } }
+    func bins(_ kind: ShownClass) -> [Int] {
+        let classes = traffic.rows(.ofClass)
+        let letters = traffic.rows(.deadLetter)
+        let answered = traffic.rows(.outcome).filter { $0.name == Self.answeredLetter }
+        func sum(_ rows: [Traffic.Row], _ bin: Int) -> Int { rows.reduce(0) { $0 + $1.bins[bin] } }
+        return (0..<traffic.span.bins).map { bin in
+            kind.count(
+                { kind in sum(classes.filter { $0.name == kind.rawValue }, bin) }, deadLetters: sum(letters, bin),
+                answeredLetters: sum(answered, bin))
+        }
     }
+
+    private static let answeredLetter = "\(OutcomeEvent.Kind.rejected.rawValue) \(Reason.malformedSubmission.rawValue)"
 
     private var classes: String {
         let unit = Double(traffic.span.binSeconds) / 60
         return Chart.stacked(
-            Class.allCases.map { kind in
+            ShownClass.allCases.map { kind in
                 Chart.Series(name: kind.rawValue, style: kind.style, values: bins(kind).map { Double($0) / unit })
             }, title: "Submissions per minute over the last \(traffic.span.rawValue), by class", ends: ends,
             unit: "/min", times: times)
     }
 
     private var shares: String {
-        let totals = Class.allCases.map { ($0, bins($0).reduce(0, +)) }
+        let totals = ShownClass.allCases.map { ($0, bins($0).reduce(0, +)) }
         let sum = totals.reduce(0) { $0 + $1.1 }
         let rows = totals.map { kind, total in
             [

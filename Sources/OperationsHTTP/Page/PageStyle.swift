@@ -4,10 +4,10 @@ package enum PageStyle {
 
         :root { color-scheme: light dark; --text: #1b1f24; --soft: #5c6570; --line: #d8dde3; --tile: #f5f7f9; --page: #fff;
           --good: #11713b; --bad: #b3261e; --warn: #8a5a00; --genuine: #1a7f43; --repeat: #2f6fb5; --foreign: #8a6d00;
-          --junk: #7a5195; --forged: #b3261e; --unverifiable: #c05a00; --other: #6b7580; }
+          --junk: #7a5195; --unverifiable: #c05a00; --other: #6b7580; }
         @media (prefers-color-scheme: dark) { :root { --text: #e7eaee; --soft: #9aa4af; --line: #333a42; --tile: #1d2228;
           --page: #14171b; --good: #57c98a; --bad: #ff8a80; --warn: #f0b952; --genuine: #57c98a; --repeat: #79b4f2;
-          --foreign: #d9b945; --junk: #c39be0; --forged: #ff8a80; --unverifiable: #f2a15a; --other: #9aa4af; } }
+          --foreign: #d9b945; --junk: #c39be0; --unverifiable: #f2a15a; --other: #9aa4af; } }
         body { margin: 0 auto; padding: 1.5rem; max-width: 72rem; background: var(--page); color: var(--text);
           font: 15px/1.45 system-ui, sans-serif; }
         header { display: flex; align-items: baseline; justify-content: space-between; gap: 1rem; flex-wrap: wrap; }
@@ -29,7 +29,7 @@ package enum PageStyle {
         .legend { display: flex; flex-wrap: wrap; gap: .1rem .9rem; list-style: none; margin: .35rem 0 0; padding: 0;
           font-size: .85rem; } .legend li::before { content: "■ "; color: var(--c); }
         .c-genuine { --c: var(--genuine); } .c-repeat { --c: var(--repeat); } .c-foreign { --c: var(--foreign); }
-        .c-junk { --c: var(--junk); } .c-forged { --c: var(--forged); } .c-unverifiable { --c: var(--unverifiable); }
+        .c-junk { --c: var(--junk); } .c-unverifiable { --c: var(--unverifiable); }
         .c-other { --c: var(--other); } .c-p50 { --c: var(--repeat); } .c-p95 { --c: var(--unverifiable); }
         @media (max-width: 30rem) { body { padding: 1rem; } .tables { font-size: .8rem; } .chart text { font-size: 13px; } }
         rect { fill: var(--c); } .hint { fill: transparent; } .line { stroke: var(--c); }

@@ -107,9 +107,9 @@ extension StatusPage {
     private static let ends = ("15 minutes ago", "now")
 
     private var traffic: String {
-        let series = TrafficClass.allCases.enumerated().map { index, kind in
+        let series = ShownClass.allCases.enumerated().map { index, kind in
             Chart.Series(
-                name: kind == .repeated ? "repeated" : kind.rawValue, style: "c-\(kind.rawValue)",
+                name: kind.rawValue, style: kind.style,
                 values: bins.map { Double($0.classes[index]) / TrafficHistory.binSeconds })
         }
         let chart = Chart.stacked(

@@ -8,7 +8,7 @@ final class TrafficHistory: Sendable {
     struct Sample: Sendable, Equatable {
         /// Monotonic.
         let seconds: Double
-        /// The counts by `TrafficClass.allCases`.
+        /// The counts by `ShownClass.allCases`.
         let classes: [Int]
         let submissions: Int
         let apple: Histogram.Reading
@@ -22,7 +22,15 @@ final class TrafficHistory: Sendable {
         /// - Parameter seconds: nil: the report's.
         init(_ report: StatusReport, metrics: ReceiptdMetrics, seconds: Double? = nil) {
             self.seconds = seconds ?? report.clockSeconds
-            classes = TrafficClass.allCases.map { metrics.submissions.with($0.rawValue).value }
+            let deadLetters = report.deadLetters.reduce(0) { $0 + $1.count }
+            let answered = report.outcomes.first {
+                $0.type == OutcomeEvent.Kind.rejected.rawValue && $0.reason == Reason.malformedSubmission.rawValue
+            }
+            classes = ShownClass.allCases.map { kind in
+                kind.count(
+                    { metrics.submissions.with($0.rawValue).value }, deadLetters: deadLetters,
+                    answeredLetters: answered?.count ?? 0)
+            }
             submissions = report.submissions
             apple = metrics.appleRequestDuration.reading
             appleRequests = report.apple.requests
@@ -38,7 +46,7 @@ final class TrafficHistory: Sendable {
 
     /// The values of one bar or point.
     struct Bin: Sendable, Equatable {
-        /// Submissions, by `TrafficClass.allCases`.
+        /// Submissions and dead letters, by `ShownClass.allCases`.
         var classes: [Int]
         /// Apple's requests by duration.
         var apple: Histogram.Reading
