@@ -16,6 +16,8 @@ public struct HoldAdministration: WaitingTable {
         /// Their submission cannot be read, so that nobody could be told.
         public var unreadable = 0
 
+        public init() {}
+
         public var description: String {
             var parts = ["\(rejected) rejected"]
             if gone > 0 { parts.append("\(gone) had ended meanwhile") }

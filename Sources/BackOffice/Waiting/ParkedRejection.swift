@@ -19,7 +19,7 @@ public struct ParkedRejection: Sendable {
         self.operatorName = operatorName
     }
 
-    public struct Ending: CustomStringConvertible, Sendable {
+    public struct Ending: CustomStringConvertible, Sendable, Equatable {
         public var rejected = 0
         /// A worker was first.
         var answeredBefore = 0
@@ -27,6 +27,8 @@ public struct ParkedRejection: Sendable {
         public var refused = 0
         /// A worker still has them.
         public var leased = 0
+
+        public init() {}
 
         public var isComplete: Bool { refused == 0 && leased == 0 }
 

@@ -39,17 +39,16 @@ struct ChangeRun: Sendable {
                 target.waiting(), by: operatorName, limit: shown)
             return released == 0 ? Self.nothing : "\(released) released; a worker judges them within seconds"
         case .rejectHeld:
-            return try await HoldAdministration(pool: pool).reject(
-                target.waiting(), by: operatorName, at: WallClock.now, limit: shown
-            ).description
+            let refused = try await HoldAdministration(pool: pool).reject(
+                target.waiting(), by: operatorName, at: WallClock.now, limit: shown)
+            return refused == HoldAdministration.Refused() ? Self.nothing : refused.description
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
                 target.waiting(), limit: shown)
             return due == 0 ? Self.nothing : "\(due) are due now"
         case .rejectParked:
-            return try await ParkedRejection(pool: pool, by: operatorName).run(
-                target.waiting(), limit: shown
-            ).description
+            let ending = try await ParkedRejection(pool: pool, by: operatorName).run(target.waiting(), limit: shown)
+            return ending == ParkedRejection.Ending() ? Self.nothing : ending.description
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
                 target.waiting(), limit: shown)
