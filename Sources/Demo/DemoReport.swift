@@ -65,8 +65,11 @@ package struct DemoReport: Sendable {
     }
 
     private func lines(of result: SeedReplay.Result) -> [Line] {
-        var rows = result.events.map { event in
-            (event["type"]?.string ?? "-", event["reason"]?.string ?? event["transaction_id"]?.string ?? "")
+        var rows = result.events.flatMap { event in
+            let outcome = (
+                event["type"]?.string ?? "-", event["reason"]?.string ?? event["transaction_id"]?.string ?? ""
+            )
+            return event["detail_code"]?.string.map { [outcome, ("  detail_code \($0)", "")] } ?? [outcome]
         }
         rows += Array(repeating: ("dead letter", ""), count: result.deadLetters)
         let isGood = result.differences.isEmpty

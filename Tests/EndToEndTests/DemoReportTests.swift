@@ -8,7 +8,7 @@ import Testing
 @Suite("What the demo prints")
 struct DemoReportTests {
     private func result(_ name: String, differences: [String] = []) throws -> SeedReplay.Result {
-        let event = #"{"type":"receipt.rejected","reason":"foreign_app"}"#
+        let event = #"{"type":"receipt.rejected","reason":"foreign_app","detail_code":"repaired_percent_encoding"}"#
         return SeedReplay.Result(
             seed: try SeedCase(directory: Seeds.directory.appendingPathComponent("cases/\(name)")),
             events: [try JSONParser.parse(Array(event.utf8)).value], deadLetters: 1, differences: differences)
@@ -31,6 +31,7 @@ struct DemoReportTests {
         #expect(short.contains(difference), "what differs is not cut")
         let all = report.text(style(listsAll: true)).split(separator: "\n")
         #expect(all.contains { $0.hasPrefix("✓ cracker-junk ") && $0.hasSuffix(" foreign_app") })
+        #expect(all.contains { $0.contains("  detail_code repaired_percent_encoding") })
         #expect(all.allSatisfy { $0.count < 80 || $0.contains(difference) })
         #expect(!DemoReport(results: [try result("cracker-junk")]).text(style()).contains("cracker-junk"))
     }
