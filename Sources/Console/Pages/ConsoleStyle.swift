@@ -23,7 +23,7 @@ enum ConsoleStyle {
             .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0; }
             .wide { overflow-x: auto; margin: .75rem 0; } caption { text-align: left; color: var(--soft); padding-bottom: .25rem; }
             body { max-width: 100rem; } .wide td { max-width: 26rem; overflow-wrap: anywhere; } .tables td { overflow-wrap: normal; }
-            .word, .decide { white-space: nowrap; } td small { display: block; } .decide input { min-height: 1.2rem; width: 1.2rem; margin: .4rem .6rem 0 0; vertical-align: top; }
+            .wide .word, .decide { white-space: nowrap; } td small { display: block; } .decide input { min-height: 1.2rem; width: 1.2rem; margin: .4rem .6rem 0 0; vertical-align: top; }
             time { white-space: nowrap; } td { vertical-align: top; padding-right: 1rem; } td.n, th.n { white-space: nowrap; } td .button, td button { min-height: 2rem; padding: .15rem .5rem; }
             .message { border-left: 4px solid var(--warn); padding: .5rem .75rem; background: var(--tile); margin: .75rem 0; }
             .answer { font-size: 1.15rem; margin: .75rem 0; overflow-wrap: anywhere; }
@@ -32,7 +32,7 @@ enum ConsoleStyle {
             .standings { list-style: none; margin: .5rem 0; padding: 0; } .standings > li { margin: .5rem 0; overflow-wrap: anywhere; }
             .timeline { margin: .5rem 0; padding: 0 0 0 .75rem; border-left: 3px solid var(--line); list-style: none; }
             .timeline li { margin: .3rem 0; overflow-wrap: anywhere; } .timeline li > time { color: var(--soft); margin-right: .5rem; }
-            .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); gap: .4rem 1.5rem; margin: .5rem 0; }
+            .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .4rem 1.5rem; margin: .5rem 0; }
             .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
             .looks { color: var(--soft); margin-top: 1.5rem; } details { margin-top: 1rem; } summary { cursor: pointer; padding: .35rem 0; }
             h2 { margin-top: 1.5rem; } .pages { display: flex; gap: 1rem; align-items: center; }

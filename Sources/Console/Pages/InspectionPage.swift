@@ -68,7 +68,9 @@ struct InspectionPage {
                 submission has not been read yet.</p>
                 """
         }
-        let further = all.filter { $0.sentence != first.sentence }
+        // Several purchases have a table of their own.
+        let isListed = inspection.rows("grants").count > 1
+        let further = all.filter { $0.sentence != first.sentence && !(isListed && $0.row.section == "grants") }
         return
             "\(others)<p class=\"answer\">\(first.badge) \(first.sentence)</p>\(first.buttons(session.user.mayChange))"
             + (further.isEmpty ? "" : "<h2>Also</h2>" + list(further, rest: "more below"))
@@ -84,14 +86,14 @@ struct InspectionPage {
     }
 
     private func player(_ standings: Standings) -> String {
-        func count(_ name: String, _ words: String) -> String? {
+        func count(_ name: String, _ words: String, _ one: String? = nil) -> String? {
             let total = inspection.total(name)
-            return total == 0 ? nil : "\(ShownNumber.whole(Double(total))) \(words)"
+            return total == 0 ? nil : "\(ShownNumber.whole(Double(total))) \(total == 1 ? one ?? words : words)"
         }
         let refused = standings.refused.count
         let told = [
             count("grants", "granted"), count("holds", "held"), count("parked", "waiting"),
-            count("subscriptions", "subscriptions"),
+            count("subscriptions", "subscriptions", "subscription"),
             refused == 0 ? nil : "\(refused) refused in the last \(days) days",
         ].compactMap(\.self)
         let waiting = standings.waiting

@@ -60,7 +60,9 @@ struct Standings {
                 let id = row.text("transaction_id")
                 return Standing(
                     row: row, state: "unclaimed: \(row.text("reason") ?? "?")", tone: .warn,
-                    sentence: "\(told), and it belongs to no known player.",
+                    sentence: "\(told), and nobody has it."
+                        + (row.text("reason").flatMap(UnclaimedReason.init).map { " " + HTMLText.shown($0.sentence) }
+                            ?? ""),
                     changes: [id.map { Standing.Change(change: .retryUnclaimed, id: $0) }].compactMap(\.self))
             case "waiting":
                 return Standing(
@@ -141,7 +143,7 @@ struct Standings {
     // MARK: - Refused
 
     /// Dead letters that name no sender are among them.
-    var refused: [Standing] { rejectedByOperators + answers + locallyRefused }
+    var refused: [Standing] { rejectedByOperators + answers + refusedUnasked + locallyRefused }
 
     private var rejectedByOperators: [Standing] {
         let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
@@ -153,6 +155,21 @@ struct Standings {
                 sentence:
                     "\(row.purchase) of player \(row.link("player_id")), transaction \(row.link("transaction_id")), "
                     + "was refused by operator \(row.shown("operator")) at \(row.shownTime("decided_at")).")
+        }
+    }
+
+    /// Announced ones, whose refusal no event tells.
+    private var refusedUnasked: [Standing] {
+        let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
+        return rows("announced").filter {
+            $0.text("state") == "refused" && !granted.contains($0.text("transaction_id") ?? "")
+        }.map { row in
+            let reason = row.text("reason")
+            return Standing(
+                row: row, state: "refused: \(reason ?? "?")", tone: .bad,
+                sentence: "Apple told of \(row.purchase), transaction \(row.link("transaction_id")), at "
+                    + "\(row.shownTime("stored_at")). Nobody had submitted it, and it is refused.\(Self.meaning(reason))"
+            )
         }
     }
 

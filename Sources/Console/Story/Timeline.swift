@@ -32,9 +32,12 @@ struct Timeline {
                 entries.append(Entry(at: at, words: words))
             }
         }
+        var bought: Set<String> = []
         for section in ["grants", "holds", "announced"] {
-            add(section, "purchased_at") {
-                "Bought from Apple: \($0.purchase), transaction \($0.link("transaction_id"))"
+            add(section, "purchased_at") { row in
+                // What Apple told of is what was granted then.
+                guard bought.insert(row.text("transaction_id") ?? "").inserted else { return nil }
+                return "Bought from Apple: \(row.purchase), transaction \(row.link("transaction_id"))"
             }
         }
         add("announced", "stored_at") { "Apple told of \($0.link("transaction_id")) by itself" }

@@ -50,6 +50,8 @@ extension Browser {
             const lines = rects => new Set([...rects].map(rect => Math.round(rect.top))).size;
             for (const region of document.querySelectorAll('.wide'))
               if (region.checkVisibility() && region.scrollWidth > region.clientWidth) faults.push('scrolls: ' + region.getAttribute('aria-label'));
+            for (const fact of document.querySelectorAll('.facts dd'))
+              if (fact.scrollWidth > fact.clientWidth) faults.push('overlaps: ' + fact.textContent);
             const range = document.createRange();
             for (const cell of document.querySelectorAll('.wide td, .wide th')) {
               const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);

@@ -11,7 +11,8 @@ struct ConsoleBrowserTests {
     private static let views = [
         ("traffic", "/"), ("traffic-month", "/?span=month"), ("held", "/held"), ("parked", "/parked"),
         ("unclaimed", "/unclaimed"), ("dead-letters", "/dead-letters"), ("subscriptions", "/subscriptions"),
-        ("refunds", "/refunds"), ("search", "/search?q=9901"), ("nothing", "/search?q=nobody"),
+        ("refunds", "/refunds"), ("search", "/search?q=9901"), ("search-long", "/search?q=2000001234567891"),
+        ("nothing", "/search?q=nobody"),
         ("dead-letters-filtered", "/dead-letters?reason=too_large"),
         ("confirm-unclaimed", "/confirm?change=retry-unclaimed"), ("confirm", "/confirm?change=reject-held"),
         ("confirm-picked", "/confirm?change=release&picked=1&pick-0=9910&pick-1=2000001234567891"),

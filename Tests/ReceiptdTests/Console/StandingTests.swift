@@ -64,6 +64,14 @@ struct StandingTests {
         let unclaimed = try first(
             section("announced", #"{"transaction_id":"3","product_id":"gems","state":"unclaimed","reason":"crashed"}"#))
         #expect(unclaimed.state == "unclaimed: crashed" && unclaimed.changes.map(\.change) == [.retryUnclaimed])
+        #expect(unclaimed.sentence.contains("tell an operator"))
+        let announced =
+            #"{"transaction_id":"1","product_id":"gems","state":"refused","reason":"cancelled","purchased_at":"2026-11-27T04:50:00Z"}"#
+        let refused = try first(section("announced", announced))
+        #expect(refused.state == "refused: cancelled" && refused.sentence.contains("Nobody had submitted it"))
+        let granted = Inspection(sections: [try section("grants", grant()), try section("announced", announced)])
+        #expect(Standings(inspection: granted).all.map(\.state) == ["granted"])
+        #expect(Timeline(granted).entries.filter { $0.words.contains("Bought from") }.count == 1)
     }
 
     @Test("a subscription in grace is told as one, and a refusal with its reason in words")
@@ -133,6 +141,15 @@ struct StandingTests {
         let inspection = Inspection(sections: [Inspection.Section(name: "holds", rows: rows)])
         let html = InspectionPage(id: "p", days: 2, page: 1, inspection: inspection, session: Self.session).html
         #expect(html.contains("2 more wait: <a href=\"/held?player=p\">all that are held</a>"))
+    }
+
+    @Test("purchases that have a table are not told one by one above it")
+    func periods() throws {
+        let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
+        let inspection = Inspection(sections: [try section("grants", grant(), other)])
+        let html = InspectionPage(id: "1", days: 2, page: 1, inspection: inspection, session: Self.session).html
+        #expect(!html.contains("<h2>Also</h2>") && html.contains("Purchases, the newest first (2)"))
+        #expect(html.contains("Revoke 1") && !html.contains("Revoke 2"), "the other's button is on its own page")
     }
 
     @Test("a player's page has true counts, and leads to the page of older rows")

@@ -29,3 +29,17 @@ extension ParkingReason {
         }
     }
 }
+
+/// Why an announced purchase is nobody's, in words for support.
+extension UnclaimedReason {
+    var sentence: String {
+        switch self {
+        case .unknownApp: "The catalog does not have its app."
+        case .unknownPlayer: "It belongs to no known player: a submission of it does, or a record about its token."
+        case .notDelivered: "The catalog says to deliver none that nobody submitted: it needs a submission."
+        case .boughtBefore: "It is older than what is delivered without a submission: it needs one."
+        case .unreadable: "Its data cannot be read, which is a fault: tell an operator."
+        case .crashed: "Workers died of it, which is a fault: tell an operator."
+        }
+    }
+}
