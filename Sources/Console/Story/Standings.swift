@@ -1,6 +1,7 @@
 import BackOffice
 import Encodings
 import Fulfillment
+import NamesAndTimes
 import OperationsHTTP
 
 /// The findings of an inspection, thing by thing: waiting ones first, then granted ones, then refused ones.
@@ -25,11 +26,20 @@ struct Standings {
         let id = row.text("transaction_id").map { HeldRow(transactionID: $0, playerID: row.text("player_id")).id }
         let reject = id.map { Standing.Change(change: .rejectHeld, id: $0) }
         let release = id.map { Standing.Change(change: .release, id: $0) }
+        let refund = rows("refunds").first {
+            $0.text("transaction_id") == row.text("transaction_id") && $0.text("revoked_at") != nil
+        }
+        let refunded = refund.map {
+            let isPart = ($0.number("refunded_milli_percent") ?? 100_000) < 100_000
+            return
+                " <strong>Apple refunded \(isPart ? "a part of it" : "it") at \($0.shownTime("revoked_at")).</strong>"
+        }
         return Standing(
-            row: row, state: "held: \(reason)", tone: .warn,
-            sentence: isReleased
+            row: row, state: "held: \(reason)", tone: refund == nil ? .warn : .bad,
+            sentence: (isReleased
                 ? "\(what) was held and is released since \(row.shownTime("released_at")): a worker judges it anew."
-                : "\(what) is paid and waits for a person's decision since \(row.shownTime("held_at")).\(Self.meaning(reason))",
+                : "\(what) was paid and waits for a person's decision since \(row.shownTime("held_at")).\(Self.meaning(reason))")
+                + (refunded ?? ""),
             changes: [isReleased ? nil : release, reject].compactMap(\.self))
     }
 
@@ -40,7 +50,11 @@ struct Standings {
         let next =
             row.isTrue("is_leased")
             ? "A worker tries it now."
-            : row.time("due_at").map { "It is tried next at \(ShownTime.html($0))." } ?? "An operator has to retry it."
+            : row.time("due_at").map {
+                $0 <= WallClock.now
+                    ? "It is due since \(ShownTime.html($0)): the next free worker tries it."
+                    : "It is tried next at \(ShownTime.html($0))."
+            } ?? "An operator has to retry it."
         let changes = row.text("submission_id").map { id in
             (row.isTrue("is_leased") ? [] : [Standing.Change(change: .retry, id: id)])
                 + [Standing.Change(change: .rejectParked, id: id)]
@@ -87,7 +101,8 @@ struct Standings {
                 Standing(
                     row: row, state: "subscribed: in grace", tone: .warn,
                     sentence: "\(what) was not paid at \(until), and Apple grants it until "
-                        + "\(row.shownTime("grace_expires_at")): the player keeps it and should mend the payment.")
+                        + "\(row.shownTime("grace_expires_at")): the player keeps it, and should update the payment method."
+                )
             case .billingRetry:
                 Standing(
                     row: row, state: "not paid", tone: .bad,

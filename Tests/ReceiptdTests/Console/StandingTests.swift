@@ -49,6 +49,12 @@ struct StandingTests {
         let hold = #"{"transaction_id":"2","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit""#
         let held = try first(section("holds", hold + "}"))
         #expect(held.state == "held: daily_limit" && held.changes.map(\.change) == [.release, .rejectHeld])
+        #expect(!held.sentence.contains("refunded") && held.tone == .warn)
+        let refund = #"{"transaction_id":"2","revoked_at":"2026-11-27T05:00:00+00:00","refunded_milli_percent":"#
+        let refunded = try first(section("holds", hold + "}"), section("refunds", refund + "null}"))
+        #expect(refunded.sentence.contains("Apple refunded it at") && refunded.tone == .bad)
+        let part = try first(section("holds", hold + "}"), section("refunds", refund + "30000}"))
+        #expect(part.sentence.contains("Apple refunded a part of it at"))
         let released = try first(section("holds", hold + #","released_at":"2026-11-27T05:00:00+00:00"}"#))
         #expect(released.changes.map(\.change) == [.rejectHeld])
         let parked = try first(section("parked", #"{"submission_id":"s","player_id":"p","reason":"apple_trouble"}"#))
@@ -80,7 +86,7 @@ struct StandingTests {
             section(
                 "subscriptions",
                 #"{"original_transaction_id":"4","player_id":"p","product_id":"pass","state":"grace_period"}"#))
-        #expect(grace.state == "subscribed: in grace" && grace.sentence.contains("mend the payment"))
+        #expect(grace.state == "subscribed: in grace" && grace.sentence.contains("update the payment method"))
         let local = #"{"submission_id":"s","player_id":"p","reason":"foreign_app","detail":"Another <app>."}"#
         let refused = try first(section("local_refusals", local))
         #expect(refused.state == "refused: foreign_app" && refused.sentence.contains("Another &lt;app&gt;."))
