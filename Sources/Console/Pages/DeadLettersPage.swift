@@ -18,9 +18,14 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// The reasons of this version, and those that workers of another one counted.
+    /// What may be asked for: the reasons of this version, and those that workers of another one counted.
     var reasons: [String] {
         counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
+    }
+
+    /// The reasons to choose from: those that were counted within a month, or that the sample shows.
+    private var offered: [String] {
+        counted.union(counted.isEmpty ? [] : [Self.answered]).union(letters.map(\.reason)).sorted()
     }
 
     /// The filter means all that was counted: counts know no player, and have spans of their own.
@@ -36,7 +41,7 @@ struct DeadLettersPage {
 
     private var form: String {
         var form = FilterForm(path: "/dead-letters")
-        form.choice("reason", "Reason", reasons.map { ($0, $0) }, filter.reason)
+        form.choice("reason", "Reason", offered.map { ($0, $0) }, filter.reason)
         form.text("player", "Player or key", filter.playerID)
         form.ages(Self.ages, filter.age)
         return form.html
