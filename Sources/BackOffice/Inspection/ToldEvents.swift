@@ -9,7 +9,7 @@ enum ToldEvents {
     /// Days back.
     static let days: Int32 = 30
     /// Rows of a kind, the newest.
-    static let rows: Int64 = 20_000
+    static let rows: Int64 = 10_000
     /// Events of a row, the newest: after a database was put back revisions begin far above 1.
     static let revisions: Int32 = 20
 
