@@ -14,9 +14,9 @@ package protocol WaitingTable: Sendable {
     associatedtype Reason: WaitingReason
     associatedtype Row: ListedRow
 
-    /// Its parameters are a filter's, its columns `waiting`, `part` and `digests`.
+    /// The statement that counts: it takes a filter's parameters, and returns `waiting`, `part` and `digests`.
     static var counting: PostgresStatement { get }
-    /// Its parameters are how many, how many older ones are left out, a filter's, and `moreOfListing`.
+    /// The statement that lists: it takes the number of rows, the number of older rows to leave out, a filter's parameters, and `moreOfListing`.
     static var listing: PostgresStatement { get }
     static var moreOfListing: [PostgresParameter] { get }
 

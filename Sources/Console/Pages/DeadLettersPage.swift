@@ -18,7 +18,7 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// What may be asked for: the reasons of this version, and those that workers of another one counted.
+    /// The reasons that a filter may ask for: those of this version, and those that workers of another version counted.
     var reasons: [String] {
         counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
     }

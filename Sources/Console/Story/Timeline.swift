@@ -35,7 +35,7 @@ struct Timeline {
         var bought: Set<String> = []
         for section in ["grants", "holds", "announced"] {
             add(section, "purchased_at") { row in
-                // What Apple told of is what was granted then.
+                // A grant has told of this purchase before.
                 guard bought.insert(row.text("transaction_id") ?? "").inserted else { return nil }
                 return "Bought from Apple: \(row.purchase), transaction \(row.link("transaction_id"))"
             }
@@ -133,7 +133,7 @@ struct Timeline {
 }
 
 extension String {
-    /// What is in front of the first separator, and the rest from it on.
+    /// Returns the text in front of the first separator, and the rest from the separator on; without one, all and nothing.
     fileprivate func split(at separator: Character) -> (String, String) {
         let place = firstIndex(of: separator) ?? endIndex
         return (String(self[..<place]), String(self[place...]))

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What a parked submission waits for, in words for support.
+/// Says in words for support what a parked submission waits for.
 extension ParkingReason {
     var state: String {
         switch self {

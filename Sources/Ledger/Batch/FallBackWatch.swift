@@ -8,7 +8,7 @@ import Synchronization
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {}
 
-    /// What the process committed last. It has to be there still.
+    /// The row that the process committed last: a database that did not fall back has it.
     enum Evidence: Sendable {
         case outcome(OutcomeKey)
         case notice(Identifier)

@@ -32,7 +32,7 @@ struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableAr
     }
 }
 
-/// What a list shows, and how.
+/// The rows that a list shows, and the form that it prints them in.
 struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Flag(help: "One JSON document on standard output.") var json = false
     @Flag(help: "All of them, not only the oldest \(RowLimit.page).") var all = false

@@ -1,5 +1,5 @@
 -- Purchases that Apple told of, sorted by transaction; the claims of their originals are locked. One that is known keeps
--- how it was first told. Of what is held what Apple said is kept: the hold may end without a grant. $1–$16 a column each
+-- how it was first told. A held purchase keeps its evidence: the hold may end without a grant. $1–$16 a column each
 INSERT INTO announced_purchases (
     transaction_id, original_transaction_id, bundle_id, product_id, environment, source, submission_id, token,
     is_renewal, purchased_at, expires_at, grace_expires_at, signed_at, evidence, previous_original_transaction_id,
