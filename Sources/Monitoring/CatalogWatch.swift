@@ -44,19 +44,27 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    package var catalog: Catalog? { state.withLock { $0.catalog } }
+    /// A worker's first catalog, or what it waits for.
+    package enum Awaited: Sendable {
+        case catalog(Catalog)
+        /// The reason why there is none, and the remedy.
+        case missing(String)
+    }
 
-    /// The reason why there is no catalog to begin with, and the remedy; nil if there is one.
-    package var absence: String? {
+    package var awaited: Awaited {
         state.withLock { state in
-            guard state.catalog == nil else { return nil }
+            if let catalog = state.catalog { return .catalog(catalog) }
             guard let unreadable = state.unreadable else {
-                return "no catalog yet: run `receiptd catalog import FILE`"
+                return .missing("no catalog yet: run `receiptd catalog import FILE`")
             }
             // The import of this release cannot compare a file with it.
-            return "\(unreadable.words): run the release that imported it, or import another with that"
+            return .missing("\(unreadable.words): run the release that imported it, or import another with that")
         }
     }
+
+    /// Returns the catalog in force.
+    /// - Parameter first: the one that the worker began with. No catalog goes out of force before another comes.
+    package func newest(since first: Catalog) -> Catalog { state.withLock { $0.catalog ?? first } }
 
     /// Looks once. Throws where the database is out of reach; then the known value stays in force.
     package func refresh() async throws {

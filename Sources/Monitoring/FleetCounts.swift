@@ -11,14 +11,14 @@ package struct FleetCounts: Sendable {
     private static let turnsOfStates = 12
 
     let pool: PostgresPool
-    let catalog: @Sendable () -> Catalog?
+    let catalog: @Sendable () -> Catalog
     let outboxFloor: PollFloor
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
 
     package init(
-        pool: PostgresPool, outboxFloor: PollFloor, catalog: @escaping @Sendable () -> Catalog?,
+        pool: PostgresPool, outboxFloor: PollFloor, catalog: @escaping @Sendable () -> Catalog,
         metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) {
         (self.pool, self.outboxFloor, self.catalog) = (pool, outboxFloor, catalog)
@@ -45,7 +45,7 @@ package struct FleetCounts: Sendable {
     }
 
     private func countSubscriptions(states: Bool) async throws {
-        let followed = catalog()?.apps.values.filter(\.followsRenewals).map(\.bundleID) ?? []
+        let followed = catalog().apps.values.filter(\.followsRenewals).map(\.bundleID)
         let counted = try await SubscriptionCounts.read(followed: followed, countsStates: states, from: pool)
         for (state, count) in counted.states { metrics.subscriptions.with(state.rawValue).set(count) }
         metrics.subscriptionChecksOverdue.set(counted.overdue)

@@ -20,12 +20,12 @@ public struct Pipeline: Sendable {
     private let shutdown = ShutdownState()
 
     /// - Parameters:
-    ///   - catalog: the newest one. There must be one before `run` is called.
+    ///   - catalog: the newest one.
     ///   - notifications: where Apple's come from.
     ///   - accounts: where the game says whose account tokens are.
     ///   - consumption: where the game says what is used up of purchases.
     public init(
-        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification,
+        settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification,
         stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
         consumption: ConsumptionSource, metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) throws(KafkaError) {

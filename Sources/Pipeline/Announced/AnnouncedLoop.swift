@@ -20,7 +20,8 @@ struct AnnouncedLoop: LeasingLoop {
 
     /// Delivers in the turn itself: a delivery is one SQL transaction, and nothing of it is cut when the process stops.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
-        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return PipelineLimits.leaseSeconds }
+        guard worker.parking.leases.isOpen else { return PipelineLimits.leaseSeconds }
+        let catalog = worker.catalog()
         let isMoreDue = await lease {
             let leased = try await announced.leaseDue(under: catalog, limit: PipelineLimits.announcedBatch)
             try await deliver(leased, under: catalog)

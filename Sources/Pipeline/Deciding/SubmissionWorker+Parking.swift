@@ -68,7 +68,7 @@ extension SubmissionWorker {
         var plan = plan
         plan.history.tries = item.tries
         if let leased = item.parked { return try await putBack(leased, plan) }
-        let terms = catalog()?.terms[submission.bundleID]
+        let terms = catalog().terms[submission.bundleID]
         let parked = ParkingSubmission(
             submission: submission, position: item.position, proof: proof.digest,
             isProven: proof.isProven(of: submission.bundleID), evidence: terms == nil ? nil : proof.evidence,
@@ -114,8 +114,7 @@ extension SubmissionWorker {
     /// Rejects a submission whose player has as many unproven proofs parked as one may have: stored, so that the sender
     /// knows to send it again.
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
-        guard let catalog = catalog() else { throw Abandoned() }
-        guard let terms = catalog.terms[screened.submission.bundleID] else {
+        guard let terms = catalog().terms[screened.submission.bundleID] else {
             return try await publish(rejected(screened, for: .unknownApp), of: screened.item, .decided)
         }
         let answer = ProofAnswer(

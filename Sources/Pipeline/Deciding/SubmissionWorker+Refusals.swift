@@ -16,9 +16,7 @@ extension SubmissionWorker {
     }
 
     private func check(_ screened: ScreenedSubmission, refusedFor reason: Reason) async {
-        guard let catalog = catalog(), let terms = catalog.terms[screened.submission.bundleID] else {
-            return
-        }
+        guard let terms = catalog().terms[screened.submission.bundleID] else { return }
         let told = await answer(to: screened, terms, isRetry: true)
         let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
         guard let receipt = answer.receipt, receipt.bundleID == screened.submission.bundleID else { return }

@@ -9,7 +9,7 @@ import Operations
 /// `work` returns when the outcome is durable and published, or when it waits durably for its next try; it throws
 /// `Abandoned` when it is to come again. A class, for each submission's task holds it.
 public final class SubmissionWorker: Sendable {
-    let catalog: @Sendable () -> Catalog?
+    let catalog: @Sendable () -> Catalog
     let verification: PipelineVerification
     let ledger: any PurchaseLedger
     let holds: any HeldPurchases
@@ -24,7 +24,7 @@ public final class SubmissionWorker: Sendable {
     let traffic: TrafficWatch
 
     init(
-        catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification, ledger: any PurchaseLedger,
+        catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification, ledger: any PurchaseLedger,
         holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, publisher: OutcomePublisher,
         lanes: PlayerLanes, parking: ParkingContext, refusals: LocalRefusalChecks, metrics: PipelineMetrics,
         logger: Logger
@@ -46,7 +46,7 @@ public final class SubmissionWorker: Sendable {
     /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then
     /// `record`), publish, acknowledge. What screening does not admit leaves early.
     func work(on item: SubmissionInHand) async throws(Abandoned) {
-        switch try screen(item) {
+        switch screen(item) {
         case .admitted(let screened): try await carryOut(screened)
         case .leavesEarly(let exit): try await leave(item, by: exit)
         }
@@ -58,13 +58,13 @@ public final class SubmissionWorker: Sendable {
     }
 
     @inline(never)
-    private func screen(_ item: SubmissionInHand) throws(Abandoned) -> Screened {
+    private func screen(_ item: SubmissionInHand) -> Screened {
         let submission: Submission
         switch item.decoded {
         case .deadLetter(let letter): return .leavesEarly(EarlyExit(.deadLetter(letter)))
         case .submission(let read): submission = read
         }
-        guard let catalog = catalog() else { throw Abandoned() }
+        let catalog = catalog()
         if case .held(let hold) = item.origin, hold.announced != nil {
             return .admitted(ScreenedSubmission(announced: hold, item))
         }
@@ -169,11 +169,10 @@ public final class SubmissionWorker: Sendable {
         to screened: ScreenedSubmission, _ recalled: Recollection, _ retries: RetryState
     ) async throws(Abandoned) -> ProofAnswer? {
         // The newest catalog: what was retired or added while we waited counts.
-        guard let catalog = catalog() else { throw Abandoned() }
-        guard let terms = catalog.terms[screened.submission.bundleID] else { return nil }
+        guard let terms = catalog().terms[screened.submission.bundleID] else { return nil }
         if let remembered = recalled.answer { return ProofAnswer(answer: remembered, isRemembered: true, terms: terms) }
         let told = await answer(to: screened, terms, isRetry: retries.isRetry)
-        return try termsToJudgeBy(screened, askedUnder: terms).map {
+        return try termsToJudgeBy(screened).map {
             ProofAnswer(answer: told, isRemembered: false, terms: $0)
         }
     }
@@ -181,13 +180,10 @@ public final class SubmissionWorker: Sendable {
     /// Judges by the newest catalog: the one that Apple was asked under may be old when the answer comes, in an outage
     /// by hours. Nil where that no longer has the app.
     @inline(never)
-    private func termsToJudgeBy(_ screened: ScreenedSubmission, askedUnder terms: AppTerms) throws(Abandoned)
-        -> AppTerms?
-    {
+    private func termsToJudgeBy(_ screened: ScreenedSubmission) throws(Abandoned) -> AppTerms? {
         // The answer of a cancelled try of a hold is no judgement.
         if screened.item.isHeld, Task.isCancelled { throw Abandoned() }
-        guard let newest = catalog() else { return terms }
-        return newest.terms[screened.submission.bundleID]
+        return catalog().terms[screened.submission.bundleID]
     }
 
     /// Judges, and asks what the rules need to know beside the answer: for few submissions.

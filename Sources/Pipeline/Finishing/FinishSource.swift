@@ -10,14 +10,14 @@ struct FinishSource: DueWork {
     let places = DuePlaces.own(PipelineLimits.finishConcurrency)
     let store: any OwedFinishes
     let queries: any StoreQueries
-    let catalog: @Sendable () -> Catalog?
+    let catalog: @Sendable () -> Catalog
     let metrics: ReceiptdMetrics
     let logger: Logger
     var retry = RetryDelay()
 
     /// A delivery of an app that no longer wants reports harms nobody.
     var isWanted: Bool {
-        catalog()?.apps.values.contains { $0.announcements.finishesGrants } ?? false
+        catalog().apps.values.contains { $0.announcements.finishesGrants }
     }
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedFinish> {
@@ -32,7 +32,7 @@ struct FinishSource: DueWork {
 
     func work(on finish: LeasedFinish) async throws {
         guard !finish.isPastItsTime else { return try await end(finish, as: .givenUp) }
-        guard let app = catalog()?.apps[finish.bundleID], app.announcements.finishesGrants,
+        guard let app = catalog().apps[finish.bundleID], app.announcements.finishesGrants,
             let credentials = app.serverAPI
         else { return try await end(finish, as: .notConfigured) }
         let answer = await queries.finish(

@@ -21,7 +21,8 @@ struct HeldSource: LeaseSource {
     }
 
     func nextTurn() async -> DueTurn<SubmissionInHand> {
-        guard worker.parking.leases.isOpen, let catalog = worker.catalog() else { return .nothing }
+        guard worker.parking.leases.isOpen else { return .nothing }
+        let catalog = worker.catalog()
         return await suspects.next(
             ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },
             lease: { try await leaseSuspect(under: catalog) }, inHand: { SubmissionInHand(held: $0) },
@@ -40,7 +41,7 @@ struct HeldSource: LeaseSource {
 
     /// Leases due holds; those that the newest catalog cannot free stay held, without a question to Apple.
     func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
-        guard let catalog = worker.catalog() else { return DueBatch() }
+        let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
         var staying: [(hold: LeasedHold, reason: Reason)] = []
         var open: [LeasedHold] = []

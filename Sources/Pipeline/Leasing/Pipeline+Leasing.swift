@@ -8,7 +8,7 @@ extension Pipeline {
     /// A loop for each table of what comes due.
     static func leasingLoops(
         worker: SubmissionWorker, history: NotificationHistoryPoll?, settings: PipelineSettings,
-        catalog: @escaping @Sendable () -> Catalog?, verification: PipelineVerification, stores: PipelineStores,
+        catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification, stores: PipelineStores,
         metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) -> [LeasingPart] {
         func loop(_ work: some DueWork) -> any LeasingLoop {

@@ -60,13 +60,12 @@ struct NotificationHistoryPoll: DueWork {
         case trouble(String)
     }
 
-    var isWanted: Bool { source.seconds > 0 && worker.catalog() != nil }
+    var isWanted: Bool { source.seconds > 0 }
 
     /// Leases due places that nobody has: a history that is long, or that Apple is slow to give, holds up no other.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
-        guard let catalog = worker.catalog() else { return batch }
-        for (context, scope) in histories(of: catalog) where batch.count < limit && rounds.begin(scope) {
+        for (context, scope) in histories(of: worker.catalog()) where batch.count < limit && rounds.begin(scope) {
             do {
                 if let place = try await source.places.lease(
                     scope, survived: suspects.last(of: scope), seconds: Self.leaseSeconds)

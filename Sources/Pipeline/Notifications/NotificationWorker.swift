@@ -14,7 +14,7 @@ struct ReceivedNotification: Sendable {
 /// Works on a batch of notifications: judges them, enters them in the database, and publishes their events.
 struct NotificationWorker: Sendable {
     let source: NotificationSource
-    let catalog: @Sendable () -> Catalog?
+    let catalog: @Sendable () -> Catalog
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
     let queries: any StoreQueries
@@ -33,7 +33,7 @@ struct NotificationWorker: Sendable {
     ///
     /// Returns the history of the database that holds its effects, nil where it has none there.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
-        guard let catalog = catalog() else { throw Abandoned() }
+        let catalog = catalog()
         var judged: [Judged] = []
         for one in notifications {
             CrashPoint.reading(one.record.value)

@@ -30,7 +30,7 @@ extension SubmissionWorker {
 
     /// Wakes what the newest catalog has credentials for.
     func noteNewCredentials() {
-        guard let catalog = catalog() else { return }
+        let catalog = catalog()
         for mended in parking.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {
             if mended.wasMisconfigured {
                 metrics.lacksServerAPI(mended.bundleID, false)

@@ -10,16 +10,13 @@ struct RefundRequestSource: DueWork {
     let places = DuePlaces.own(PipelineLimits.refundRequestConcurrency)
     let store: any OpenRefundRequests
     let queries: any StoreQueries
-    let catalog: @Sendable () -> Catalog?
+    let catalog: @Sendable () -> Catalog
     /// The wait for the game's report. Seconds.
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger
     var retry = RetryDelay()
     var now: @Sendable () -> Timestamp = { WallClock.now }
-
-    /// Nobody knows without a catalog whether one is to be answered.
-    var isWanted: Bool { catalog() != nil }
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedRefundRequest> {
         DueBatch(try await store.leaseDueRequests(limit: limit, waitSeconds: waitSeconds, at: now()), limit: limit)
@@ -33,7 +30,7 @@ struct RefundRequestSource: DueWork {
     func release(_ request: LeasedRefundRequest) async throws { try await store.release(request) }
 
     func work(on leased: LeasedRefundRequest) async throws {
-        guard let catalog = catalog() else { throw Abandoned() }
+        let catalog = catalog()
         switch leased.decision(under: catalog, at: now()) {
         case .wait:
             let seconds = PipelineLimits.unacknowledgedSeconds * Double.random(in: 0.75..<1.25)

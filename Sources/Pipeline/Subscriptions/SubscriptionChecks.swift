@@ -13,7 +13,7 @@ final class SubscriptionChecks: DueWork {
 
     private let store: any FollowedSubscriptions
     private let verification: PipelineVerification
-    private let catalog: @Sendable () -> Catalog?
+    private let catalog: @Sendable () -> Catalog
     private let publication: EventPublication
     /// Under way, by app: one that Apple is slow about must not keep others waiting.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
@@ -30,7 +30,7 @@ final class SubscriptionChecks: DueWork {
 
     init(
         store: any FollowedSubscriptions, verification: PipelineVerification,
-        catalog: @escaping @Sendable () -> Catalog?,
+        catalog: @escaping @Sendable () -> Catalog,
         publication: EventPublication
     ) {
         self.store = store
@@ -39,12 +39,11 @@ final class SubscriptionChecks: DueWork {
         self.publication = publication
     }
 
-    var isWanted: Bool { catalog()?.apps.values.contains(where: \.followsRenewals) ?? false }
+    var isWanted: Bool { catalog().apps.values.contains(where: \.followsRenewals) }
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedSubscription> {
-        guard let catalog = catalog() else { return DueBatch() }
         // The order is another one each time: apps take turns.
-        let apps = catalog.apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
+        let apps = catalog().apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
         let room = underWay.withLock { underWay in
             apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: []].count) }
         }
@@ -55,7 +54,8 @@ final class SubscriptionChecks: DueWork {
 
     func work(on leased: LeasedSubscription) async throws {
         defer { end(leased) }
-        guard let catalog = catalog(), let app = catalog.apps[leased.bundleID], app.followsRenewals else {
+        let catalog = catalog()
+        guard let app = catalog.apps[leased.bundleID], app.followsRenewals else {
             return try await store.endLease(of: leased)
         }
         let question = SubscriptionQuestion(

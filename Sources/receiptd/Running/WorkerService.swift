@@ -60,8 +60,8 @@ struct WorkerService: Service {
         var failure: (any Error)?
         do {
             try await withGracefulShutdownHandler {
-                try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
-                try await consume(catalog, verifier, limits, reach, ledger, parking, pool)
+                let first = try await cancelWhenGracefulShutdown { try await waitUntilReady(pool, catalog) }
+                try await consume(first, catalog, verifier, limits, reach, ledger, parking, pool)
             } onGracefulShutdown: {
                 limit.start()
             }
@@ -114,13 +114,14 @@ struct WorkerService: Service {
     }
 
     private func consume(
-        _ catalog: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits, _ reach: AppleReachWatch,
-        _ ledger: PostgresLedger, _ parking: PostgresParking, _ pool: PostgresPool
+        _ first: Catalog, _ watch: CatalogWatch, _ verifier: AppStoreClient, _ limits: AppleLimits,
+        _ reach: AppleReachWatch, _ ledger: PostgresLedger, _ parking: PostgresParking, _ pool: PostgresPool
     ) async throws {
+        let catalog: @Sendable () -> Catalog = { watch.newest(since: first) }
         let proofs = ProofReader(roots: settings.apple.roots)
         let outboxFloor = PollFloor(.outbox)
         let pipeline = try Pipeline(
-            settings: settings.pipeline, catalog: { catalog.catalog },
+            settings: settings.pipeline, catalog: catalog,
             verification: PipelineVerification(
                 parser: proofs, verifier: verifier, queries: verifier.transactions, apple: limits),
             stores: PipelineStores(
@@ -152,7 +153,7 @@ struct WorkerService: Service {
                 consumerProperties: KafkaClientProperties(settings: settings.kafka).consumptionConsumer),
             metrics: metrics, health: health, logger: logger)
         let fleetCounts = FleetCounts(
-            pool: pool, outboxFloor: outboxFloor, catalog: { catalog.catalog }, metrics: metrics, health: health,
+            pool: pool, outboxFloor: outboxFloor, catalog: catalog, metrics: metrics, health: health,
             logger: logger)
         let maintenance = PartitionMaintenance(
             retention: OutcomeRetention(pool: pool, days: settings.outcomeRetentionDays), metrics: metrics,
@@ -163,7 +164,7 @@ struct WorkerService: Service {
         try await run(
             pipeline,
             beside: [
-                { try await EndlessPart.catalogWatch.run { await catalog.follow() } },
+                { try await EndlessPart.catalogWatch.run { await watch.follow() } },
                 { try await EndlessPart.fleetCounts.run { await fleetCounts.run() } },
                 { try await EndlessPart.maintenance.run { await maintenance.run() } },
                 { try await EndlessPart.appleLimits.run { await limits.follow() } },
@@ -223,11 +224,14 @@ struct WorkerService: Service {
     private static let waitingLinePause = Duration.seconds(60)
 
     /// Exits for nothing that may come back: it says what is missing, and keeps trying.
-    private func waitUntilReady(_ pool: PostgresPool, _ catalog: CatalogWatch) async throws {
+    private func waitUntilReady(_ pool: PostgresPool, _ watch: CatalogWatch) async throws -> Catalog {
         var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
-            let reason = await unreadiness(pool, catalog)
-            guard let reason else { return }
+            let reason: String
+            switch await awaited(pool, watch) {
+            case .catalog(let first): return first
+            case .missing(let missing): reason = missing
+            }
             if told?.reason != reason || told.map({ .now - $0.at > Self.waitingLinePause }) ?? true {
                 logger.warning("waiting", [.reason: "\(reason)"])
                 told = (reason, .now)
@@ -236,26 +240,30 @@ struct WorkerService: Service {
         }
     }
 
-    private func unreadiness(_ pool: PostgresPool, _ catalog: CatalogWatch) async -> String? {
+    private func awaited(_ pool: PostgresPool, _ watch: CatalogWatch) async -> CatalogWatch.Awaited {
         do {
             let state = try await pool.run { try Schema.check($0) }
             health.set(.databaseReachable, unmet: nil)
             let fault = try await pool.run { try DatabaseEncoding.fault(in: $0) }
             if let reason = fault ?? state.unreadiness {
                 health.set(.schemaCurrent, unmet: reason)
-                return reason
+                return .missing(reason)
             }
             health.set(.schemaCurrent, unmet: nil)
-            try await catalog.refresh()
+            try await watch.refresh()
         } catch {
             health.failures.count(.postgresql)
             let reason = Self.reason(error)
             health.set(.databaseReachable, unmet: reason)
-            return reason
+            return .missing(reason)
         }
-        let reason = catalog.absence
-        health.set(.catalogImported, unmet: reason)
-        return reason
+        let awaited = watch.awaited
+        if case .missing(let reason) = awaited {
+            health.set(.catalogImported, unmet: reason)
+        } else {
+            health.set(.catalogImported, unmet: nil)
+        }
+        return awaited
     }
 
     /// The reason in PostgreSQL's words, with the remedy. A password may be in rotation: that too is waited for.

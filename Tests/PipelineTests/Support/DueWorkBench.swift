@@ -31,8 +31,8 @@ struct AnyDueWork: Sendable {
 /// Three rows that are due, on stores in memory, and what becomes of a try in the test's hand.
 struct DueWorkBench: Sendable {
     let work: AnyDueWork
-    /// The same where no app wants it.
-    let unwanted: AnyDueWork
+    /// The same where no app wants it; nil where the table is looked at whatever the catalog says.
+    let unwanted: AnyDueWork?
     /// Whether tries end without a result.
     let setTrouble: @Sendable (Bool) -> Void
     /// Ends all leases an hour later, as if all workers had died long ago.
@@ -72,13 +72,11 @@ struct DueWorkBench: Sendable {
                     signedAt: WallClock.now),
                 at: WallClock.now)
         }
-        func source(_ catalog: Catalog?) -> RefundRequestSource {
-            RefundRequestSource(
-                store: ledger, queries: queries, catalog: { catalog }, waitSeconds: 0,
-                metrics: ReceiptdMetrics(version: "test"), logger: logger)
-        }
+        let source = RefundRequestSource(
+            store: ledger, queries: queries, catalog: { catalog }, waitSeconds: 0,
+            metrics: ReceiptdMetrics(version: "test"), logger: logger)
         return DueWorkBench(
-            work: AnyDueWork(source(catalog)), unwanted: AnyDueWork(source(nil)),
+            work: AnyDueWork(source), unwanted: nil,
             setTrouble: { queries.failAlways(.consumption, $0 ? .trouble(.init(.timeout)) : nil) },
             endLeases: { ledger.endRefundRequestLeases() })
     }

@@ -23,7 +23,7 @@ final class PipelineBench: Sendable {
 
     let cluster: MockCluster
     let proofs = ScriptedProofs()
-    let catalog = Shared<Catalog?>(Sample.catalog)
+    let catalog = Shared(Sample.catalog)
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
