@@ -36,12 +36,15 @@ public struct Pipeline: Sendable {
         turn = IsolationTurn(gauge: metrics.isolating)
         let pipelineMetrics = PipelineMetrics(metrics, failures: health.failures)
         publisher = try OutcomePublisher(settings: settings, health: health, logger: logger)
-        worker = SubmissionWorker(
-            catalog: catalog, verification: verification, ledger: stores.ledger, holds: stores.holds,
-            subscriptions: stores.subscriptions, publisher: publisher, lanes: PlayerLanes(),
+        let desk = AppleDesk(
+            verification: verification, ledger: stores.ledger, subscriptions: stores.subscriptions,
             parking: ParkingContext(store: stores.parked, apple: verification.apple, settings: settings),
-            refusals: LocalRefusalChecks(perMinute: settings.apple.refusalChecksPerMinute), metrics: pipelineMetrics,
-            logger: logger)
+            metrics: pipelineMetrics, logger: logger)
+        worker = SubmissionWorker(
+            catalog: catalog, desk: desk, ledger: stores.ledger, publisher: publisher, lanes: PlayerLanes(),
+            refusals: LocalRefusalChecks(perMinute: settings.apple.refusalChecksPerMinute))
+        let holds = HeldPurchaseWorker(
+            catalog: catalog, desk: desk, holds: stores.holds, publication: worker.publication)
         let notificationWorker = NotificationWorker(
             source: notifications, catalog: catalog, publisher: publisher, ledger: stores.ledger,
             queries: verification.queries, metrics: pipelineMetrics, logger: logger)
@@ -63,7 +66,8 @@ public struct Pipeline: Sendable {
             BatchedTopicLoop(worker: $0, checkpoints: stores.checkpoints, turn: turn, health: health, logger: logger)
         }
         leasing = Self.leasingLoops(
-            worker: worker, history: history, settings: settings, catalog: catalog, verification: verification,
+            worker: worker, holds: holds, history: history, settings: settings, catalog: catalog,
+            verification: verification,
             stores: stores, metrics: metrics, health: health, logger: logger)
     }
 

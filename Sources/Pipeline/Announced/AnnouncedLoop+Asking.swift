@@ -30,7 +30,7 @@ extension AnnouncedLoop {
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
         let context = StoreQueryContext(
             bundleID: app, credentials: credentials, environment: environment, share: .submission)
-        let answer = await worker.verification.queries.transaction(one.purchase.purchase.transactionID, context)
+        let answer = await worker.desk.verification.queries.transaction(one.purchase.purchase.transactionID, context)
         // A cancelled try brings no answer.
         if Task.isCancelled { return nil }
         switch answer {

@@ -71,8 +71,8 @@ final class PartitionAssignment {
 
     // MARK: - Records
 
-    func inFlight(of candidates: [TopicPartition]) -> [SubmissionInHand] {
-        candidates.flatMap { Array(partitions[$0]?.inFlight.values ?? [:].values) }
+    func inFlight(of candidates: [TopicPartition]) -> [WorkInHand] {
+        candidates.flatMap { partitions[$0]?.inFlight.values.map(\.work) ?? [] }
     }
 
     func admission(to partition: TopicPartition) -> CrashIsolation.Admission {

@@ -221,7 +221,7 @@ extension PartitionHandover {
     /// Work under way that cannot be cancelled goes on, and no longer moves an offset.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
         if gone.count == assignment.all.count { losses.giveUp() }
-        SubmissionInHand.abandon(assignment.inFlight(of: gone), immediately: true)
+        WorkInHand.abandon(assignment.inFlight(of: gone), immediately: true)
         for partition in gone {
             if let state = assignment[partition] { PlantedCommits.revoked(partition, end: state.progress.end) }
             assignment.remove(partition, isLost: lost)
@@ -233,7 +233,7 @@ extension PartitionHandover {
     private func drain(_ drained: [TopicPartition], seconds: Double, handleInbox: (Double) -> Void) -> Int {
         for partition in drained { assignment.gate.close(partition) }
         let deadline = WallClock.monotonicSeconds + seconds
-        SubmissionInHand.abandon(assignment.inFlight(of: drained), immediately: false)
+        WorkInHand.abandon(assignment.inFlight(of: drained), immediately: false)
         var isUrgent = false
         while true {
             let now = WallClock.monotonicSeconds
@@ -242,7 +242,7 @@ extension PartitionHandover {
             if !isUrgent, now >= deadline - seconds / 5 {
                 // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
                 isUrgent = true
-                SubmissionInHand.abandon(assignment.inFlight(of: drained), immediately: true)
+                WorkInHand.abandon(assignment.inFlight(of: drained), immediately: true)
             }
             health.beat(.consumerLoop)
             handleInbox(min(0.1, deadline - now))

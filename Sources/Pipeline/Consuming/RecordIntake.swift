@@ -94,7 +94,7 @@ struct RecordIntake {
     private func start(_ item: SubmissionInHand) {
         worker.parking.slots.freshBegan()
         let accusation = item.isIsolated ? accusation : nil
-        item.start { [worker, inbox] item in
+        item.work.start { [worker, inbox] in
             var isDone = true
             do {
                 if let accusation {
@@ -105,7 +105,7 @@ struct RecordIntake {
             } catch { isDone = false }
             if let ticket = item.ticket { worker.lanes.leave(ticket) }
             worker.parking.slots.freshEnded()
-            item.end()
+            item.work.end()
             inbox.post(.ended(item, isDone: isDone))
         }
     }

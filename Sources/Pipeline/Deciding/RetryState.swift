@@ -26,15 +26,12 @@ final class RetryState {
             // The player's earlier ones waited for Apple: if it fails as they did, its time may be over.
             history.noteWait(seconds: item.secondsBehindOthers)
         case .parked(let leased): history = leased.history
-        case .held(let hold): history = WaitingHistory(failures: hold.tries)
         }
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
-    /// The time at which it was first tried, parked or held; nil if this is its first try.
-    var takenAt: Timestamp? {
-        if case .held(let hold) = item.origin { hold.heldAt } else { history.firstFailureAt }
-    }
+    /// The time at which it was first tried or parked; nil if this is its first try.
+    var takenAt: Timestamp? { history.firstFailureAt }
 
     /// Whether it was asked about before, in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
@@ -43,14 +40,9 @@ final class RetryState {
     var hasFailed: Bool { history.failures > 0 }
 
     /// Returns the number of times that Apple gave the answer before. For a parked one that is not due yet it never was
-    /// often enough: its tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof. A hold's answers
-    /// are not counted one by one: no verdict ends a hold but that its period is over.
+    /// often enough: its tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
     func doubts(_ reason: Reason) -> Int {
-        switch item.origin {
-        case .parked(let leased) where !leased.isDue: 0
-        case .held(let hold): reason == .subscriptionExpired ? hold.tries : 0
-        case .record, .parked: history.doubts[reason, default: 0]
-        }
+        if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }
 
     func next(after judgement: Judgement, now: Timestamp) -> Next {

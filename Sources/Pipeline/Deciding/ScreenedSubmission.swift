@@ -5,6 +5,12 @@ struct ScreenedSubmission: Sendable {
     let item: SubmissionInHand
     let submission: Submission
     let proof: ParsedProof
+
+    var inquiry: AppleInquiry {
+        AppleInquiry(
+            work: item.work, submission: submission, proof: proof, isLeased: item.isParked,
+            parkedFor: item.parked?.reason)
+    }
 }
 
 /// The answer by which a screened submission is judged. A decision is made of it.
@@ -35,8 +41,8 @@ struct ProofAnswer: Sendable {
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
     /// The environment of its purchases: the proof's if the answer has no receipt.
-    func environment(of screened: ScreenedSubmission) -> StoreEnvironment {
-        receipt?.environment ?? screened.proof.content?.environment ?? .production
+    func environment(of proof: ParsedProof) -> StoreEnvironment {
+        receipt?.environment ?? proof.content?.environment ?? .production
     }
 
     /// The refunds that Apple shows and `verdict` does not decide purchase by purchase.

@@ -15,18 +15,12 @@ enum Stage: String, CaseIterable {
 /// Measures the stages of one submission.
 struct StageClock {
     private let metrics: PipelineMetrics
-    /// A hold's stages are not the record's: that was answered long ago.
-    private let isCounted: Bool
     private var last = WallClock.monotonicSeconds
 
-    init(of item: SubmissionInHand, in metrics: PipelineMetrics) {
-        self.metrics = metrics
-        isCounted = !item.isHeld
-    }
+    init(_ metrics: PipelineMetrics) { self.metrics = metrics }
 
     /// Counts the time since the last mark for `stage`.
     mutating func mark(_ stage: Stage) {
-        guard isCounted else { return }
         let now = WallClock.monotonicSeconds
         metrics.stages[stage]?.observe(now - last)
         last = now

@@ -2,14 +2,12 @@ import Fulfillment
 import Kafka
 
 extension SubmissionInHand {
-    /// The origin, which decides where it goes back to while it has no verdict: it waits in memory or is parked, it is
-    /// parked again, or it stays held.
+    /// The origin, which decides where it goes back to while it has no verdict: it waits in memory or is parked, or it is
+    /// parked again.
     enum Origin: Sendable {
         case record(AdmittedRecord)
-        /// Leased from the parked submissions. Boxed, as a hold is: few come from there.
+        /// Leased from the parked submissions. Boxed: few come from there.
         indirect case parked(LeasedSubmission)
-        /// Leased from the holds.
-        indirect case held(LeasedHold)
     }
 
     var parked: LeasedSubmission? {
@@ -20,15 +18,7 @@ extension SubmissionInHand {
         if case .parked = origin { true } else { false }
     }
 
-    var isHeld: Bool {
-        if case .held = origin { true } else { false }
-    }
-
-    var isLeased: Bool {
-        if case .record = origin { false } else { true }
-    }
-
-    /// A leased submission moves no offset and waits for no turn.
+    /// A parked submission moves no offset and waits for no turn.
     var ticket: PlayerLanes.Ticket? {
         if case .record(let admitted) = origin { admitted.ticket } else { nil }
     }
@@ -53,7 +43,6 @@ extension SubmissionInHand {
         switch origin {
         case .record(let admitted): admitted.mayBeRedelivered
         case .parked: true
-        case .held: false
         }
     }
 
@@ -62,7 +51,6 @@ extension SubmissionInHand {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
         case .parked(let leased): leased.isDecidedAgain
-        case .held(let hold): hold.isDecidedAgain
         }
     }
 
@@ -71,7 +59,6 @@ extension SubmissionInHand {
         switch origin {
         case .record(let admitted): admitted.record.traceparent
         case .parked(let leased): leased.traceparent
-        case .held(let hold): hold.traceparent
         }
     }
 }
@@ -79,6 +66,11 @@ extension SubmissionInHand {
 /// The consumer's view of a submission.
 extension SubmissionInHand {
     var topicPartition: TopicPartition { TopicPartition(topic: position.topic, partition: position.partition) }
+
+    /// The submission's bytes in memory, about. 0 where it was leased: those are few.
+    var byteCount: Int {
+        if case .record(let admitted) = origin { admitted.byteCount } else { 0 }
+    }
 
     /// No assignment is 0.
     var assignment: UInt64 {

@@ -5,8 +5,8 @@ import Operations
 final class EarlyExit: Sendable {
     enum Way: Sendable {
         case deadLetter(DeadLetter)
-        case rejected(Submission, Refusal, proof: Digest256?, under: Catalog)
-        case blocked(AppleAnswer.Blockage, ScreenedSubmission, under: Catalog)
+        case rejected(Submission, Refusal, proof: Digest256?)
+        case blocked(AppleAnswer.Blockage, ScreenedSubmission)
     }
 
     let way: Way
@@ -24,18 +24,11 @@ extension SubmissionWorker {
                 throw Abandoned()
             }
             try await publishDeadLetter(letter, of: admitted.record, item)
-        case .rejected(let submission, let refusal, let proof, let catalog):
-            if case .held(let hold) = item.origin {
-                return try await endHold(hold, by: refusal, item, catalogVersion: catalog.version)
-            }
+        case .rejected(let submission, let refusal, let proof):
             try await rejectLocally(submission, for: refusal, proof: proof, item)
             checkLater(submission, of: item, after: refusal)
-        case .blocked(let blockage, let screened, let catalog):
-            noteMissingCredentials(blockage, of: screened, in: catalog)
-            if item.isHeld {
-                metrics.retries.increment()
-                return await reschedule(heldBy: item)
-            }
+        case .blocked(let blockage, let screened):
+            noteMissingCredentials(blockage, of: screened)
             try await parkUntried(screened, blockedBy: blockage)
         }
     }

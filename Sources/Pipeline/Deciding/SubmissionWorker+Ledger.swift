@@ -6,8 +6,6 @@ import Operations
 /// The steps that ask the ledger: recall and record.
 extension SubmissionWorker {
     func recall(_ screened: ScreenedSubmission) async throws(Abandoned) -> Recollection {
-        // A hold's record was answered long ago.
-        if screened.item.isHeld { return .nothing }
         let query = recallQuery(screened)
         let recalled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
             try await ledger.recollect(query)
@@ -29,7 +27,6 @@ extension SubmissionWorker {
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
-        if screened.item.isHeld { return await settle(verdict, holding: screened, by: answer) }
         let decision = decision(verdict, on: screened, by: answer)
         if Suspected.work != nil { decision.rehearse() }
         let settled = try await withLedger(screened.item) { () async throws(LedgerClosed) in
@@ -64,7 +61,7 @@ extension SubmissionWorker {
         let now = WallClock.now
         return PendingDecision(
             submission: screened.submission, position: item.position, proof: screened.proof.digest, verdict: verdict,
-            environment: answer.environment(of: screened),
+            environment: answer.environment(of: screened.proof),
             evidence: answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
             decidedAt: now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,

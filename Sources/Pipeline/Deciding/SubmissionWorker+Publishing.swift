@@ -23,11 +23,6 @@ extension SubmissionWorker {
     ) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events, traceparent: item.traceparent)
-        // A hold's record was answered, and counted, when it was held.
-        if item.isHeld {
-            for event in events { metrics.published(event) }
-            return
-        }
         metrics.published(events, origin, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 

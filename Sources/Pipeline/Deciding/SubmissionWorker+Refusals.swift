@@ -8,7 +8,7 @@ extension SubmissionWorker {
     /// The record keeps its answer, and its offset waits for nothing here.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
         // A suspect's task is the only one that may say whether it is at work.
-        guard Suspected.work == nil, case .record = item.origin, refusals.isDue, !refusal.cause.isOfEnvelope,
+        guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
             let doubted = Screening.disputable(submission, refusedFor: refusal.reason)
         else { return }
         let screened = ScreenedSubmission(item: item, submission: submission, proof: doubted)
@@ -17,7 +17,7 @@ extension SubmissionWorker {
 
     private func check(_ screened: ScreenedSubmission, refusedFor reason: Reason) async {
         guard let terms = catalog().terms[screened.submission.bundleID] else { return }
-        let told = await answer(to: screened, terms, isRetry: true)
+        let told = await desk.answer(to: screened.inquiry, terms, isRetry: true)
         let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
         guard let receipt = answer.receipt, receipt.bundleID == screened.submission.bundleID else { return }
         metrics.all.localRefusalsDisputed.with(reason.rawValue).increment()

@@ -5,8 +5,8 @@ import Operations
 /// A table of rows that come due, one small piece of work each: one question to Apple, say.
 ///
 /// `leaseDue` writes the lease ahead of the try, and each lease is longer than the one before. So the process may die in the
-/// middle of a try, even by the row itself: the row is due again later, and the others go on. A `LeaseSource` also finds the row that
-/// kills its worker.
+/// middle of a try, even by the row itself: the row is due again later, and the others go on. A source of parked submissions or held
+/// purchases also finds the row that kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 

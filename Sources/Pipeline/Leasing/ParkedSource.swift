@@ -4,12 +4,15 @@ import Operations
 
 /// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects: they
 /// are leased one at a time.
-struct ParkedSource: LeaseSource {
+struct ParkedSource: DueWork {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
     let worker: SubmissionWorker
     private let suspects: SuspectTurns
     private let logger: Logger
+
+    /// A submission's own patience ends its try.
+    let trySeconds: Double? = nil
 
     var places: DuePlaces { .shared(parking.slots, batch: PipelineLimits.parkedBatch) }
     private var parking: ParkingContext { worker.parking }
@@ -44,10 +47,14 @@ struct ParkedSource: LeaseSource {
         parking.recovery.looked(to: place)
     }
 
-    /// Answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
-    func end(_ item: SubmissionInHand) async throws {
-        if let leased = item.parked { try await parking.store.delete(leased) }
+    func work(on item: SubmissionInHand) async throws {
+        CrashPoint.passed(item.decoded)
+        try await worker.work(on: item)
+        // It was answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
+        if let leased = item.parked { try await Suspected.waiting { try await parking.store.delete(leased) } }
     }
+
+    func putOff(_ item: SubmissionInHand) async throws { try await release(item) }
 
     func release(_ item: SubmissionInHand) async throws {
         if let leased = item.parked { try await parking.store.endLease(of: leased) }

@@ -7,7 +7,8 @@ extension Pipeline {
 
     /// A loop for each table of what comes due.
     static func leasingLoops(
-        worker: SubmissionWorker, history: NotificationHistoryPoll?, settings: PipelineSettings,
+        worker: SubmissionWorker, holds: HeldPurchaseWorker, history: NotificationHistoryPoll?,
+        settings: PipelineSettings,
         catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification, stores: PipelineStores,
         metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) -> [LeasingPart] {
@@ -24,7 +25,7 @@ extension Pipeline {
             store: stores.subscriptions, verification: verification, catalog: catalog, publication: worker.publication)
         return [
             (.parkedLoop, loop(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
-            (.heldLoop, loop(HeldSource(worker: worker, failures: health.failures, logger: logger))),
+            (.heldLoop, loop(HeldSource(worker: holds, failures: health.failures, logger: logger))),
             (
                 .announcedLoop,
                 AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger)

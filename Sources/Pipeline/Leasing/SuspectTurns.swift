@@ -24,10 +24,10 @@ final class SuspectTurns: Sendable {
     /// - Parameters:
     ///   - lease: called while nothing else is leased. One that it returns is to be tried next.
     ///   - setAside: is told of one that was set aside instead.
-    func next<Leased, SetAside>(
+    func next<Leased, SetAside, Item>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
-        inHand: (Leased) -> SubmissionInHand, setAside: (SetAside) -> Void
-    ) async -> DueTurn<SubmissionInHand> {
+        inHand: (Leased) -> Item, setAside: (SetAside) -> Void
+    ) async -> DueTurn<Item> {
         if WallClock.monotonicSeconds < nextCheck.withLock({ $0 }) { return .due }
         if await !isAnyDue(hasSuspect) {
             parking.slots.doNotIsolate(for: part)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-/// Every `LeaseSource` keeps these promises to the loop that leases from it.
+/// The sources of parked submissions and of held purchases keep these promises to the loop that leases from them.
 @Suite("Every source of leases")
 struct LeaseSourceConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -29,9 +29,9 @@ struct LeaseSourceConformance {
                 Issue.record("nothing is due")
                 return
             }
-            #expect(try await source.leaseDue(limit: 2).count == 2)
-            #expect(try await source.leaseDue(limit: 5).count == 1)
-            #expect(try await source.leaseDue(limit: 5).count == 0)
+            #expect(try await source.leaseDue(2).joined().count == 2)
+            #expect(try await source.leaseDue(5).joined().count == 1)
+            #expect(try await source.leaseDue(5).joined().count == 0)
         }
     }
 
@@ -40,8 +40,8 @@ struct LeaseSourceConformance {
         try await with(implementation) { leases in
             try await leases.enter(1)
             try await leases.enterTogether(2, 3)
-            let batch = try await leases.source().leaseDue(limit: 5)
-            #expect(batch.groups.map(\.count).sorted() == [1, 2])
+            let batch = try await leases.source().leaseDue(5)
+            #expect(batch.map(\.count).sorted() == [1, 2])
         }
     }
 
@@ -51,15 +51,15 @@ struct LeaseSourceConformance {
             try await leases.enter(1)
             let source = leases.source()
             for _ in 0..<5 {
-                let batch = try await source.leaseDue(limit: 5)
-                #expect(batch.count == 1)
-                for item in batch.groups.joined() { try await source.release(item) }
+                let batch = try await source.leaseDue(5)
+                #expect(batch.map(\.count) == [1])
+                for item in batch.joined() { try await item.release() }
             }
             guard case .due = await leases.source().nextTurn() else {
                 Issue.record("it is suspected")
                 return
             }
-            #expect(try await source.leaseDue(limit: 5).count == 1)
+            #expect(try await source.leaseDue(5).joined().count == 1)
         }
     }
 
@@ -68,14 +68,9 @@ struct LeaseSourceConformance {
         try await with(implementation) { leases in
             try await leases.enter(1)
             let source = leases.source()
-            for item in try await source.leaseDue(limit: 5).groups.joined() {
-                try await leases.bench.worker.work(on: item)
-                try await source.end(item)
-                // A second end does no harm.
-                try await source.end(item)
-            }
+            for item in try await source.leaseDue(5).joined() { try await item.work() }
             leases.endLeases()
-            #expect(try await source.leaseDue(limit: 5).count == 0)
+            #expect(try await source.leaseDue(5).joined().count == 0)
             guard case .due = await leases.source().nextTurn() else {
                 Issue.record("it is suspected")
                 return
@@ -91,24 +86,23 @@ struct LeaseSourceConformance {
             try await leases.enter(1)
             let source = leases.source()
             for _ in 0..<3 {
-                #expect(try await source.leaseDue(limit: 5).count == 1)
+                #expect(try await source.leaseDue(5).joined().count == 1)
                 leases.endLeases()
             }
             try await leases.enter(2)
-            #expect(try await source.leaseDue(limit: 5).count == 1)
+            #expect(try await source.leaseDue(5).joined().count == 1)
             let slots = leases.bench.parking.slots
             guard case .isolated(let item) = await source.nextTurn() else {
                 Issue.record("it is not suspected")
                 return
             }
             #expect(slots.leased == 1 && !slots.beginLeasing())
-            try await leases.bench.worker.work(on: item)
-            try await source.end(item)
+            try await item.work()
             slots.leaseEnded()
             slots.endIsolating()
             #expect(slots.isLeasingIdle)
             leases.endLeases()
-            #expect(try await source.leaseDue(limit: 5).count == 1)
+            #expect(try await source.leaseDue(5).joined().count == 1)
         }
     }
 
@@ -118,7 +112,7 @@ struct LeaseSourceConformance {
             try await leases.enter(1)
             let slots = leases.bench.parking.slots
             for _ in 0..<3 {
-                #expect(try await leases.source().leaseDue(limit: 5).count == 1)
+                #expect(try await leases.source().leaseDue(5).joined().count == 1)
                 leases.endLeases()
             }
             for _ in 0..<3 {
@@ -139,7 +133,7 @@ struct LeaseSourceConformance {
                 Issue.record("it is suspected still")
                 return
             }
-            #expect(try await leases.source().leaseDue(limit: 5).count == 0)
+            #expect(try await leases.source().leaseDue(5).joined().count == 0)
         }
     }
 
@@ -148,11 +142,11 @@ struct LeaseSourceConformance {
         try await with(implementation) { leases in
             try await leases.enter(1)
             let source = leases.source()
-            for item in try await source.leaseDue(limit: 5).groups.joined() {
-                try await source.release(item)
-                try await source.accuse(item, isAtWork: true)
+            for item in try await source.leaseDue(5).joined() {
+                try await item.release()
+                try await item.accuse()
             }
-            #expect(try await source.leaseDue(limit: 5).count == 1)
+            #expect(try await source.leaseDue(5).joined().count == 1)
         }
     }
 }

@@ -41,7 +41,7 @@ struct LeasingLoopConformance {
                 try await leases.enter(id)
                 if isSilent { leases.bench.apple.hold(ParkingBench.receipt("\(id)")) }
             }
-            let due: () async throws -> Int = { try await leases.source().leaseDue(limit: 10).count }
+            let due: () async throws -> Int = { try await leases.source().leaseDue(10).joined().count }
             try await body(
                 Subject(
                     loop: leases.bench.leaseLoop(), tries: { leases.bench.apple.asked.count },

@@ -35,7 +35,7 @@ struct HeldSourceTests {
             bench.catalog.update { $0 = catalog }
             let held = hold(proof: .transactionID("1000"), token: "t")
             bench.apple.answer(.refused(.unknownTransaction))
-            try await bench.worker.work(on: SubmissionInHand(held: held))
+            try await bench.heldWorker.work(on: HeldInHand(held))
             #expect(holds.content.settled.isEmpty && holds.content.putBack.count == 1)
             let purchase = StorePurchase(
                 transactionID: "1000", originalTransactionID: "1000", productID: "gold",
@@ -43,7 +43,7 @@ struct HeldSourceTests {
             bench.apple.answer(
                 .genuine(
                     GenuineReceipt(bundleID: ParkingBench.bundle, environment: .production, purchases: [purchase])))
-            try await bench.worker.work(on: SubmissionInHand(held: held))
+            try await bench.heldWorker.work(on: HeldInHand(held))
             guard case .granted? = holds.content.settled.first else {
                 Issue.record("it is not granted")
                 return
@@ -69,7 +69,7 @@ struct HeldSourceTests {
         try await with { bench, holds in
             bench.apple.answer(answer)
             for _ in 0..<Judge.triesInDoubt {
-                try await bench.worker.work(on: SubmissionInHand(held: hold()))
+                try await bench.heldWorker.work(on: HeldInHand(hold()))
             }
             #expect(holds.content.putBack.count == Judge.triesInDoubt)
             #expect(holds.content.putBack.allSatisfy { $0 >= PipelineLimits.holdRetrySeconds })
@@ -83,14 +83,14 @@ struct HeldSourceTests {
     func verdict() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
-            try await bench.worker.work(on: SubmissionInHand(held: hold()))
+            try await bench.heldWorker.work(on: HeldInHand(hold()))
             guard case .granted? = holds.content.settled.first else { return #expect(Bool(false), "\(holds.content)") }
             bench.apple.answer(.refused(.accountNotFound))
-            try await bench.worker.work(on: SubmissionInHand(held: hold()))
+            try await bench.heldWorker.work(on: HeldInHand(hold()))
             guard case .rejected(let event)? = holds.content.settled.last else { return #expect(Bool(false)) }
             #expect(event.reason == .accountNotFound)
             let asked = bench.apple.asked.count
-            try await bench.worker.work(on: SubmissionInHand(held: hold(bundle: "com.example.gone")))
+            try await bench.heldWorker.work(on: HeldInHand(hold(bundle: "com.example.gone")))
             #expect(holds.content.putBack == [PipelineLimits.unknownAppRetrySeconds])
             #expect(bench.apple.asked.count == asked)
         }
@@ -101,7 +101,7 @@ struct HeldSourceTests {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)
             let held = hold(proof: .transactionID("1000"), announced: terms)
-            try await bench.worker.work(on: SubmissionInHand(held: held))
+            try await bench.heldWorker.work(on: HeldInHand(held))
             guard case .granted(let grant)? = holds.content.settled.first else {
                 Issue.record("it is not granted")
                 return
@@ -110,7 +110,7 @@ struct HeldSourceTests {
             #expect(bench.apple.asked.count == 0)
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
             bench.apple.answer(ParkingBench.genuine)
-            try await bench.worker.work(on: SubmissionInHand(held: held))
+            try await bench.heldWorker.work(on: HeldInHand(held))
             #expect(bench.apple.asked.count == 1 && holds.content.settled.count == 2)
         }
     }
@@ -173,7 +173,7 @@ struct HeldSourceTests {
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(
-                worker: bench.worker, failures: Failures(),
+                worker: bench.heldWorker, failures: Failures(),
                 logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
             holds.failNextKeeps(2)
             holds.addSuspects(.isolated(hold("2000", product: "tomorrow's", isDue: false)))

@@ -28,6 +28,7 @@ final class ParkingBench: Sendable {
     let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
     let queries = InMemoryStoreQueries()
     let worker: SubmissionWorker
+    let heldWorker: HeldPurchaseWorker
     let parking: ParkingContext
     private let cluster: MockCluster
 
@@ -70,13 +71,17 @@ final class ParkingBench: Sendable {
         parking = ParkingContext(store: parked ?? store, apple: outage, settings: settings)
         parking.leases.open()
         let logger = Logger(label: "parking") { _ in SwiftLogNoOpLogHandler() }
-        worker = SubmissionWorker(
-            catalog: { [catalog] in catalog.value },
+        let desk = AppleDesk(
             verification: PipelineVerification(parser: proofs, verifier: apple, queries: queries, apple: outage),
-            ledger: database ?? ledger, holds: database ?? holds, subscriptions: database ?? subscriptions,
-            publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
-            parking: parking, refusals: LocalRefusalChecks(perMinute: refusalChecksPerMinute),
+            ledger: database ?? ledger, subscriptions: database ?? subscriptions, parking: parking,
             metrics: PipelineMetrics(metrics), logger: logger)
+        worker = SubmissionWorker(
+            catalog: { [catalog] in catalog.value }, desk: desk, ledger: database ?? ledger,
+            publisher: try OutcomePublisher(settings: settings, health: Health(), logger: logger), lanes: PlayerLanes(),
+            refusals: LocalRefusalChecks(perMinute: refusalChecksPerMinute))
+        heldWorker = HeldPurchaseWorker(
+            catalog: { [catalog] in catalog.value }, desk: desk, holds: database ?? holds,
+            publication: worker.publication)
     }
 
     /// Makes the loop of parked submissions.
@@ -95,7 +100,7 @@ final class ParkingBench: Sendable {
 
     func heldSource() -> HeldSource {
         HeldSource(
-            worker: worker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
+            worker: heldWorker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
     }
 
     /// Has to be called: the producer's thread ends with it.

@@ -4,11 +4,42 @@ import TestSupport
 
 @testable import Pipeline
 
+/// A `DueWork` that leases suspects, whatever its items are.
+struct AnyLeaseSource: Sendable {
+    struct Item: Sendable {
+        let work: @Sendable () async throws -> Void
+        let release: @Sendable () async throws -> Void
+        let accuse: @Sendable () async throws -> Void
+    }
+
+    let nextTurn: @Sendable () async -> DueTurn<Item>
+    let leaseDue: @Sendable (Int) async throws -> [[Item]]
+
+    init(_ source: some DueWork) {
+        nextTurn = {
+            switch await source.nextTurn() {
+            case .nothing: .nothing
+            case .due: .due
+            case .isolated(let leased): .isolated(Self.item(leased, of: source))
+            }
+        }
+        leaseDue = { limit in
+            try await source.leaseDue(limit: limit).groups.map { $0.map { Self.item($0, of: source) } }
+        }
+    }
+
+    private static func item<Source: DueWork>(_ leased: Source.Item, of source: Source) -> Item {
+        Item(
+            work: { try await source.work(on: leased) }, release: { try await source.release(leased) },
+            accuse: { try await source.accuse(leased, isAtWork: true) })
+    }
+}
+
 /// A source of leases on stores in memory, whose purchases Apple finds genuine.
 struct LeaseBench: Sendable {
     let bench: ParkingBench
     /// A new one: what an earlier one saw is nothing to it.
-    let source: @Sendable () -> any LeaseSource
+    let source: @Sendable () -> AnyLeaseSource
     /// Due at once.
     let enter: @Sendable (Int) async throws -> Void
     /// Two that one answer of Apple's serves.
@@ -28,7 +59,7 @@ struct LeaseBench: Sendable {
                     reason: .appleTrouble, history: WaitingHistory(failures: 1, parkings: 1), dueAfterSeconds: 0))
         }
         return LeaseBench(
-            bench: bench, source: { bench.parkedSource() },
+            bench: bench, source: { AnyLeaseSource(bench.parkedSource()) },
             enter: { try await park($0, ParkingBench.submission("\($0)")) },
             enterTogether: { first, second in
                 for offset in [first, second] { try await park(offset, ParkingBench.submission("\(first)")) }
@@ -55,7 +86,7 @@ struct LeaseBench: Sendable {
             for purchase in purchases { ledger.releaseByOperator(purchase.transactionID) }
         }
         return LeaseBench(
-            bench: bench, source: { bench.heldSource() }, enter: { try await hold([$0]) },
+            bench: bench, source: { AnyLeaseSource(bench.heldSource()) }, enter: { try await hold([$0]) },
             enterTogether: { try await hold([$0, $1]) }, endLeases: { ledger.endHoldLeases() })
     }
 

@@ -2,56 +2,54 @@ import Fulfillment
 import NamesAndTimes
 
 /// Asks the App Store Server API for facts that the rules need beside the answer, as a retried submission does.
-///
-/// Nothing here has an effect: a question that is given up is asked again.
-extension SubmissionWorker {
+extension AppleDesk {
     /// Nil once it is answered; else the judgement that an answer is still to come.
     @inline(never)
     func ask(
-        _ question: FurtherQuestion, about screened: ScreenedSubmission, _ terms: AppTerms, _ retries: RetryState
+        _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
     ) async throws(Abandoned) -> Judgement? {
         guard let credentials = terms.app.serverAPI else {
             switch question {
-            case .grace(let period, _): return await lookUpGrace(of: period, retries)
+            case .grace(let period, _): return await lookUpGrace(of: period, &further)
             case .named(let transactions, _):
-                return try await askByName(transactions, about: screened, nil, retries)
+                return try await askByName(transactions, about: inquiry, nil, &further)
             case .transactions, .purchases: return .blocked(.noServerAPI)
             }
         }
-        let item = screened.item
+        let work = inquiry.work
         func context(in environment: StoreEnvironment) -> StoreQueryContext {
             StoreQueryContext(
-                bundleID: screened.submission.bundleID, credentials: credentials, environment: environment,
-                share: .submission, ended: { [weak item] latest in item?.add(latest) })
+                bundleID: inquiry.submission.bundleID, credentials: credentials, environment: environment,
+                share: .submission, ended: { [weak work] latest in work?.add(latest) })
         }
         let unanswered: Judgement?
         switch question {
         case .transactions(let transactions, let environment):
-            retries.further.settle(try await knownToLedger(transactions, item))
-            let open = transactions.filter { retries.further.isOpen($0) }
-            unanswered = try await lookUp(open, for: item, context(in: environment)) { transaction, told in
+            further.settle(await knownToLedger(transactions, at: work.position))
+            let open = transactions.filter { further.isOpen($0) }
+            unanswered = try await lookUp(open, for: work, context(in: environment)) { transaction, told in
                 // Apple has not refunded a transaction that it does not know: the receipt decides.
-                retries.further.note(told, of: transaction)
+                further.note(told, of: transaction)
             }
         case .named(let transactions, let environment):
-            unanswered = try await askByName(transactions, about: screened, context(in: environment), retries)
+            unanswered = try await askByName(transactions, about: inquiry, context(in: environment), &further)
         case .grace(let period, let environment):
-            unanswered = try await askForGrace(of: period, for: item, context(in: environment), retries)
+            unanswered = try await askForGrace(of: period, for: work, context(in: environment), &further)
         case .purchases(let finish):
-            unanswered = try await readHistory(finish, for: item, context(in: finish.environment), retries)
+            unanswered = try await readHistory(finish, for: work, context(in: finish.environment), &further)
         }
-        note(unanswered, to: screened)
+        note(unanswered, to: inquiry)
         return unanswered
     }
 
     /// Returns those that the ledger has: they are not granted anew.
     /// - Parameter claimant: nil: whoever's they are.
     func knownToLedger(
-        _ transactions: [StoreTransactionID], _ item: SubmissionInHand, claimant: PlayerID? = nil
-    ) async throws(Abandoned) -> [StoreTransactionID] {
-        let queries = transactions.map { RecallQuery(lookingFor: $0, at: item.position, claimant: claimant) }
-        return try await withLedger(item) { () async throws(LedgerClosed) in
-            let known: [StoreTransactionID] = await withTaskGroup(of: StoreTransactionID?.self) { [ledger] group in
+        _ transactions: [StoreTransactionID], at position: RecordPosition, claimant: PlayerID? = nil
+    ) async -> [StoreTransactionID] {
+        let queries = transactions.map { RecallQuery(lookingFor: $0, at: position, claimant: claimant) }
+        return await Suspected.waiting {
+            await withTaskGroup(of: StoreTransactionID?.self) { [ledger] group in
                 for (transaction, query) in zip(transactions, queries) {
                     group.addTask {
                         guard let answer = try? await ledger.recollect(query) else { return nil }
@@ -61,14 +59,13 @@ extension SubmissionWorker {
                 }
                 return await group.reduce(into: []) { if let known = $1 { $0.append(known) } }
             }
-            return Durable(known, in: nil)
         }
     }
 
     /// A few at a time; the first trouble ends the try.
     /// - Parameter note: told of each answer; nil is a transaction that Apple does not know.
     func lookUp(
-        _ transactions: [StoreTransactionID], for item: SubmissionInHand, _ context: StoreQueryContext,
+        _ transactions: [StoreTransactionID], for work: WorkInHand, _ context: StoreQueryContext,
         note: (StoreTransactionID, StorePurchase?) -> Void
     ) async throws(Abandoned) -> Judgement? {
         var rest = transactions.prefix(PipelineLimits.lookUpsOfOneTry)
@@ -77,7 +74,7 @@ extension SubmissionWorker {
             let next = Array(rest.prefix(Suspected.work == nil ? PipelineLimits.lookUpsAtOnce : 1))
             rest = rest.dropFirst(next.count)
             var answers: [LookUp] = []
-            try await item.waiting { answers = await lookUp(next, context) }
+            try await work.waiting { answers = await lookUp(next, context) }
             var unanswered: Judgement?
             for answer in answers { unanswered = answer.tell(context, to: note) ?? unanswered }
             if let unanswered { return unanswered }
@@ -99,8 +96,8 @@ extension SubmissionWorker {
     }
 
     private func readHistory(
-        _ finish: FurtherQuestion.EarlyFinish, for item: SubmissionInHand, _ context: StoreQueryContext,
-        _ retries: RetryState
+        _ finish: FurtherQuestion.EarlyFinish, for work: WorkInHand, _ context: StoreQueryContext,
+        _ further: inout FurtherAnswers
     ) async throws(Abandoned) -> Judgement? {
         var filter = TransactionHistoryFilter()
         filter.from = finish.bought.lowerBound
@@ -111,7 +108,7 @@ extension SubmissionWorker {
         var page: String?
         for _ in 0..<PipelineLimits.historyPages {
             var answer = StoreQueryAnswer<TransactionHistoryPage>.notFound
-            try await item.waiting {
+            try await work.waiting {
                 answer = await verification.queries.transactionHistory(
                     of: finish.transaction, filter, page: page, context)
             }
@@ -126,8 +123,8 @@ extension SubmissionWorker {
             case .trouble, .blocked: return answer.judgement
             }
             guard page == nil else { continue }
-            retries.further.history = told
-            retries.further.noteRevocations(
+            further.history = told
+            further.noteRevocations(
                 in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
             return nil
         }
@@ -136,10 +133,10 @@ extension SubmissionWorker {
     }
 
     /// An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
-    private func note(_ unanswered: Judgement?, to screened: ScreenedSubmission) {
+    private func note(_ unanswered: Judgement?, to inquiry: AppleInquiry) {
         if Task.isCancelled { return }
         if case .blocked(let blockage) = unanswered {
-            noteAnswer(.blocked(blockage), to: screened, isReceipt: false)
+            noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
         }
     }
 }

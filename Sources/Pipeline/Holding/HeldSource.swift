@@ -5,27 +5,31 @@ import Operations
 
 /// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog. Those
 /// whose leases ended unseen are suspects, as of parked submissions.
-struct HeldSource: LeaseSource {
+struct HeldSource: DueWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
-    let worker: SubmissionWorker
+    let worker: HeldPurchaseWorker
     private let suspects: SuspectTurns
     private let logger: Logger
 
-    var places: DuePlaces { .shared(worker.parking.slots, batch: PipelineLimits.holdBatch) }
+    /// A submission's own patience ends its try.
+    let trySeconds: Double? = nil
 
-    init(worker: SubmissionWorker, failures: Failures, logger: Logger) {
+    var places: DuePlaces { .shared(parking.slots, batch: PipelineLimits.holdBatch) }
+    private var parking: ParkingContext { worker.desk.parking }
+
+    init(worker: HeldPurchaseWorker, failures: Failures, logger: Logger) {
         self.worker = worker
         self.logger = logger
-        suspects = SuspectTurns(parking: worker.parking, failures: failures, part: failingPart)
+        suspects = SuspectTurns(parking: worker.desk.parking, failures: failures, part: failingPart)
     }
 
-    func nextTurn() async -> DueTurn<SubmissionInHand> {
-        guard worker.parking.leases.isOpen else { return .nothing }
+    func nextTurn() async -> DueTurn<HeldInHand> {
+        guard parking.leases.isOpen else { return .nothing }
         let catalog = worker.catalog()
         return await suspects.next(
             ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },
-            lease: { try await leaseSuspect(under: catalog) }, inHand: { SubmissionInHand(held: $0) },
+            lease: { try await leaseSuspect(under: catalog) }, inHand: { HeldInHand($0) },
             setAside: countSetAside)
     }
 
@@ -40,7 +44,7 @@ struct HeldSource: LeaseSource {
     }
 
     /// Leases due holds; those that the newest catalog cannot free stay held, without a question to Apple.
-    func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
+    func leaseDue(limit: Int) async throws -> DueBatch<HeldInHand> {
         let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
         var staying: [(hold: LeasedHold, reason: Reason)] = []
@@ -67,7 +71,7 @@ struct HeldSource: LeaseSource {
         let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
         // Holds of one submission have one proof.
         return DueBatch(
-            open, by: \.identity, isFull: isFull, inHand: SubmissionInHand.init(held:sharing:))
+            open, by: \.identity, isFull: isFull, inHand: HeldInHand.init(_:sharing:))
     }
 
     /// Nil where its wait may end.
@@ -77,26 +81,27 @@ struct HeldSource: LeaseSource {
         return nil
     }
 
-    /// The try itself has settled the hold, or put it back.
-    func end(_ item: SubmissionInHand) async throws {}
-
-    func release(_ item: SubmissionInHand) async throws {
-        if case .held(let hold) = item.origin { try await worker.holds.endLease(of: hold) }
+    func work(on item: HeldInHand) async throws {
+        CrashPoint.passed(.submission(item.hold.submission))
+        try await worker.work(on: item)
     }
 
-    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws {
-        guard case .held(let hold) = item.origin else { return }
+    func putOff(_ item: HeldInHand) async throws { try await release(item) }
+
+    func release(_ item: HeldInHand) async throws { try await worker.holds.endLease(of: item.hold) }
+
+    func accuse(_ item: HeldInHand, isAtWork: Bool) async throws {
         if isAtWork {
-            try await worker.holds.accuse(hold)
+            try await worker.holds.accuse(item.hold)
         } else {
-            try await worker.holds.clearSuspicion(of: hold)
+            try await worker.holds.clearSuspicion(of: item.hold)
         }
     }
 
     /// The player gets no answer: a player who paid must not be rejected for a fault of ours.
     private func countSetAside(_ purchase: SetAsidePurchase) {
-        worker.metrics.all.crashedPurchases.with("held").increment()
-        worker.metrics.all.incidents.note(.crashed, of: "a held purchase")
+        worker.desk.metrics.all.crashedPurchases.with("held").increment()
+        worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")
         logger.error(
             "a held purchase kills the process: it waits for an operator",
             [

@@ -4,17 +4,17 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Submission in hand")
-struct SubmissionInHandTests {
+@Suite("Work in hand")
+struct WorkInHandTests {
     private enum Ending { case done, abandoned }
 
     /// Starts work that waits for as long as it may.
-    private func startWaiting(_ item: SubmissionInHand) async throws -> Shared<Ending?> {
+    private func startWaiting(_ work: WorkInHand) async throws -> Shared<Ending?> {
         let ending = Shared<Ending?>(nil)
         let isWaiting = Shared(false)
-        item.start { item in
+        work.start {
             do throws(Abandoned) {
-                try await item.waiting {
+                try await work.waiting {
                     isWaiting.update { $0 = true }
                     try await untilCancelled()
                 }
@@ -22,7 +22,7 @@ struct SubmissionInHandTests {
             } catch {
                 ending.update { $0 = .abandoned }
             }
-            item.end()
+            work.end()
         }
         try await isWaiting.until("it waits") { $0 }
         return ending
@@ -30,26 +30,26 @@ struct SubmissionInHandTests {
 
     @Test("work that only waits is given up at once", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
-        let item = Sample.inFlight()
-        let ending = try await startWaiting(item)
-        item.abandon(immediately: immediately)
+        let work = WorkInHand(at: ParkingBench.position(0))
+        let ending = try await startWaiting(work)
+        WorkInHand.abandon([work], immediately: immediately)
         try await ending.until("it is given up") { $0 == .abandoned }
     }
 
     @Test("work under way may finish, but not begin to wait again")
     func underWay() async throws {
-        let item = Sample.inFlight()
+        let work = WorkInHand(at: ParkingBench.position(0))
         let gate = Shared(false)
         let seen = Shared<(wasCancelled: Bool, isAbandoned: Bool)?>(nil)
-        item.start { item in
+        work.start {
             // A cancellation would end it early, and be seen.
             try? await gate.until("the gate is open") { $0 }
             let wasCancelled = Task.isCancelled
             var isAbandoned = false
-            do throws(Abandoned) { try await item.waiting {} } catch { isAbandoned = true }
+            do throws(Abandoned) { try await work.waiting {} } catch { isAbandoned = true }
             seen.update { [isAbandoned] in $0 = (wasCancelled, isAbandoned) }
         }
-        item.abandon(immediately: false)
+        WorkInHand.abandon([work], immediately: false)
         gate.update { $0 = true }
         try await seen.until("it is over") { $0 != nil }
         #expect(seen.value?.wasCancelled == false)
@@ -59,27 +59,27 @@ struct SubmissionInHandTests {
     @Test("in a hurry, work under way is cancelled too, also when it was abandoned before it started")
     func immediately() async throws {
         for isEarly in [false, true] {
-            let item = Sample.inFlight()
+            let work = WorkInHand(at: ParkingBench.position(0))
             let isOver = Shared(false)
-            if isEarly { item.abandon(immediately: true) }
-            item.start { _ in
+            if isEarly { WorkInHand.abandon([work], immediately: true) }
+            work.start {
                 try? await untilCancelled()
                 isOver.update { $0 = true }
             }
-            if !isEarly { item.abandon(immediately: true) }
+            if !isEarly { WorkInHand.abandon([work], immediately: true) }
             try await isOver.until("it is cancelled") { $0 }
         }
     }
 
     @Test("what has ended is not kept by its task")
     func ended() async throws {
-        weak var kept: SubmissionInHand?
+        weak var kept: WorkInHand?
         let hasEnded = Shared(false)
         do {
-            let item = Sample.inFlight()
-            kept = item
-            item.start { item in
-                item.end()
+            let work = WorkInHand(at: ParkingBench.position(0))
+            kept = work
+            work.start {
+                work.end()
                 hasEnded.update { $0 = true }
             }
             try await hasEnded.until("it has ended") { $0 }

@@ -3,26 +3,26 @@ import NamesAndTimes
 import Operations
 
 /// Whether a period that is over has a grace period: as the ledger knows it since then, else as Apple answers.
-extension SubmissionWorker {
+extension AppleDesk {
     func askForGrace(
-        of period: StorePurchase, for item: SubmissionInHand, _ context: StoreQueryContext, _ retries: RetryState
+        of period: StorePurchase, for work: WorkInHand, _ context: StoreQueryContext, _ further: inout FurtherAnswers
     ) async throws(Abandoned) -> Judgement? {
         let original = period.originalTransactionID
         if let known = await knownSince(period.expiresAt, original) {
-            retries.further.note([known], of: original)
+            further.note([known], of: original)
             return nil
         }
         var answer = StoreQueryAnswer<[SubscriptionStatus]>.notFound
-        try await item.waiting {
+        try await work.waiting {
             answer = await verification.queries.subscriptionStatuses(of: period.transactionID, context)
         }
         switch answer {
         case .answered(let statuses):
             let ours = statuses.filter { $0.transaction.bundleID == context.bundleID }
-            retries.further.noteRevocations(in: ours.lazy.map(\.transaction))
+            further.noteRevocations(in: ours.lazy.map(\.transaction))
             let facts = ours.compactMap(SubscriptionFact.init)
-            retries.further.note(facts.filter { $0.originalTransactionID == original }, of: original)
-        case .notFound, .refused: retries.further.note([], of: original)
+            further.note(facts.filter { $0.originalTransactionID == original }, of: original)
+        case .notFound, .refused: further.note([], of: original)
         case .trouble, .blocked: return answer.judgement
         }
         return nil
@@ -30,11 +30,11 @@ extension SubmissionWorker {
 
     /// Looks up grace for an app without the App Store Server API: only the ledger knows of it, and while the ledger
     /// cannot be read the period is not refused.
-    func lookUpGrace(of period: StorePurchase, _ retries: RetryState) async -> Judgement? {
+    func lookUpGrace(of period: StorePurchase, _ further: inout FurtherAnswers) async -> Judgement? {
         let original = period.originalTransactionID
         do {
             let known = try await knownFact(of: original, since: period.expiresAt)
-            retries.further.note(known.map { [$0] } ?? [], of: original)
+            further.note(known.map { [$0] } ?? [], of: original)
             return nil
         } catch {
             metrics.failures.report(error, of: .subscriptions)

@@ -1,0 +1,41 @@
+import Fulfillment
+import Logging
+import NamesAndTimes
+import Operations
+
+/// Applies Apple's answer to the other submissions of its app: they are blocked, or no longer.
+extension AppleDesk {
+    func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry) {
+        if Task.isCancelled { return }
+        let isReceipt = if case .receipt = inquiry.proof.material { true } else { false }
+        noteAnswer(answer, to: inquiry, isReceipt: isReceipt)
+    }
+
+    /// - Parameter isReceipt: verifyReceipt gave it.
+    func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry, isReceipt: Bool) {
+        let bundleID = inquiry.submission.bundleID
+        let reasons = isReceipt ? ParkingReason.blockagesOfReceipts : ParkingReason.blockagesOfTransactions
+        let credentials = BlockedApps.Credentials(bundleID: bundleID, areForReceipts: isReceipt)
+        switch answer {
+        case .blocked(let blockage):
+            if parking.blockedApps.noteBlocked(credentials) {
+                logger.error(
+                    "an app's submissions are parked: correct its settings",
+                    [.bundleID: "\(bundleID)", .reason: "\(blockage.rawValue)"])
+            }
+        case .genuine:
+            let wasBlocked = inquiry.parkedFor.map(reasons.contains) ?? false
+            guard parking.blockedApps.noteAnswer(credentials, wasBlocked: wasBlocked, now: WallClock.monotonicSeconds)
+            else { return }
+            logger.info("an app's submissions are tried again", [.bundleID: "\(bundleID)"])
+            wake(bundleID, for: reasons)
+        case .refused, .trouble: break
+        }
+    }
+
+    func wake(_ bundleID: BundleID, for reasons: [ParkingReason]) {
+        Task { [store = parking.store, failures = metrics.failures] in
+            do { try await store.retryBlocked(bundleID, for: reasons) } catch { failures.report(error, of: .parked) }
+        }
+    }
+}

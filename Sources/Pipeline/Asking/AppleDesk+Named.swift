@@ -1,0 +1,26 @@
+import Fulfillment
+
+/// Purchases that Apple signed and its answer leaves out are asked for by name.
+extension AppleDesk {
+    /// - Parameter context: nil where the app has no credentials: then only the ledger can know them.
+    func askByName(
+        _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,
+        _ further: inout FurtherAnswers
+    ) async throws(Abandoned) -> Judgement? {
+        let (work, submission) = (inquiry.work, inquiry.submission)
+        if inquiry.isAnsweredByLedger {
+            let claimant = submission.appAccountToken == nil ? nil : submission.playerID
+            for known in await knownToLedger(transactions, at: work.position, claimant: claimant) {
+                further.note(.inLedger, named: known)
+            }
+        }
+        let open = transactions.filter { further.named[$0] == nil }
+        guard let context else {
+            for transaction in open { further.note(.unknown, named: transaction) }
+            return nil
+        }
+        return try await lookUp(open, for: work, context) { transaction, told in
+            further.note(told.map { .told($0) } ?? .unknown, named: transaction)
+        }
+    }
+}

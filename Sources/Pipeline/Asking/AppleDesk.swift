@@ -1,0 +1,111 @@
+import Fulfillment
+import Logging
+import NamesAndTimes
+import Operations
+
+/// Puts inquiries to Apple, and asks what the rules need beside the answer: of submissions and held purchases alike.
+///
+/// Nothing here has an effect on the ledger: a question that is given up is asked again.
+final class AppleDesk: Sendable {
+    let verification: PipelineVerification
+    let ledger: any PurchaseLedger
+    let subscriptions: any FollowedSubscriptions
+    let parking: ParkingContext
+    let metrics: PipelineMetrics
+    let logger: Logger
+    private let shared = SharedAnswers()
+
+    init(
+        verification: PipelineVerification, ledger: any PurchaseLedger, subscriptions: any FollowedSubscriptions,
+        parking: ParkingContext, metrics: PipelineMetrics, logger: Logger
+    ) {
+        self.verification = verification
+        self.ledger = ledger
+        self.subscriptions = subscriptions
+        self.parking = parking
+        self.metrics = metrics
+        self.logger = logger
+    }
+
+    /// Reads the proof and proves its signature, without asking anyone.
+    func screen(_ submission: Submission, under catalog: Catalog) -> Screening {
+        let now = WallClock.now
+        let screening = Screening.screen(submission, catalog: catalog, parser: verification.parser, now: now)
+        if case .admitted(let proof) = screening {
+            if proof.signature == .proven, let signedAt = proof.content?.signedAt {
+                metrics.all.signedClock.took(signedAt: signedAt.milliseconds, now: now.milliseconds)
+            }
+            if let repair = proof.repair { metrics.all.proofsRepaired.with(repair.code).increment() }
+        }
+        return screening
+    }
+
+    /// Returns the proof's own evidence if it is enough, else Apple's answer.
+    /// - Parameter isRetry: it was asked before, in vain, or waited in the database: others go first.
+    func answer(to inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
+        if let answer = answerOfItself(inquiry, terms) { return answer.value }
+        let ask = question(inquiry, terms, isRetry: isRetry)
+        let triesBefore = inquiry.work.tryCount
+        await Suspected.work?.waits()
+        let answer = await inquiry.work.sharedAnswer(ask)
+        await Suspected.work?.works()
+        note(answer, to: inquiry, triesBefore: triesBefore)
+        return answer
+    }
+
+    /// Judges, and asks what the rules need to know beside the answer: for few submissions.
+    /// - Parameter judgeNow: judges by the answer and what is known beside it.
+    @inline(never)
+    func judge(
+        _ inquiry: AppleInquiry, under terms: AppTerms, _ further: inout FurtherAnswers,
+        _ judgeNow: (FurtherAnswers) -> Judgement
+    ) async throws(Abandoned) -> Judgement {
+        while true {
+            let judgement = judgeNow(further)
+            guard case .needs(let question) = judgement else { return judgement }
+            if let unanswered = try await ask(question, about: inquiry, terms, &further) { return unanswered }
+        }
+    }
+
+    /// The answer is in a box: while Apple is asked there is none, and each waiting task would keep room for it.
+    private final class OwnAnswer {
+        let value: AppleAnswer
+        init(_ value: AppleAnswer) { self.value = value }
+    }
+
+    /// Nil where Apple has to be asked.
+    @inline(never)
+    private func answerOfItself(_ inquiry: AppleInquiry, _ terms: AppTerms) -> OwnAnswer? {
+        inquiry.proof.sufficientEvidence(for: terms.app, now: WallClock.now).map { OwnAnswer(.genuine($0)) }
+    }
+
+    @inline(never)
+    private func note(_ answer: AppleAnswer, to inquiry: AppleInquiry, triesBefore: Int) {
+        let work = inquiry.work
+        if work.tryCount == triesBefore { work.add(AppleTry(at: WallClock.now, answer: answer)) }
+        noteAnswer(answer, to: inquiry)
+    }
+
+    /// Asks Apple, once for all who have the same question.
+    @inline(never)
+    private func question(
+        _ inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool
+    ) -> @Sendable () async -> AppleAnswer {
+        let (work, submission, proof) = (inquiry.work, inquiry.submission, inquiry.proof)
+        guard let question = proof.question(for: terms.app) else { return { .blocked(.noServerAPI) } }
+        var request = VerificationRequest(bundleID: submission.bundleID, subject: question)
+        request.proof = proof.digest
+        request.playerID = submission.playerID
+        request.isProven = proof.isProven(of: submission.bundleID)
+        request.holdsAutoRenewable = proof.content?.holdsAutoRenewable ?? true
+        request.isRetry = isRetry
+        request.isLeased = inquiry.isLeased
+        request.waiting = { [weak work] isWaiting in work?.setWaiting(isWaiting) }
+        request.ended = { [weak work] latest in work?.add(latest) }
+        let key = SharedAnswers.Key(proof: proof.digest, bundleID: submission.bundleID)
+        return { [request, shared, verifier = verification.verifier] in
+            await shared.answer(
+                for: key, waiting: { work.setWaiting($0) }, ask: { await verifier.verify(request) })
+        }
+    }
+}

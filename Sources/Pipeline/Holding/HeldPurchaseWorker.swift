@@ -1,0 +1,147 @@
+import Fulfillment
+import NamesAndTimes
+import Operations
+
+/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. No verdict ends a hold: Apple called
+/// the purchase genuine once, and an answer that it may take back is only asked for again.
+///
+/// `work` returns when the event is published, or when the hold waits durably for its next try; it throws `Abandoned` when
+/// it is to come again.
+struct HeldPurchaseWorker: Sendable {
+    let catalog: @Sendable () -> Catalog
+    let desk: AppleDesk
+    let holds: any HeldPurchases
+    let publication: EventPublication
+
+    private var metrics: PipelineMetrics { desk.metrics }
+
+    /// The steps: screen, ask, judge, settle, publish.
+    func work(on item: HeldInHand) async throws(Abandoned) {
+        switch screen(item.hold) {
+        case .asked(let proof, let terms): try await decide(item, proof, askedUnder: terms)
+        case .refused(let decision): try await settle(decision)
+        case .waits: await waitWithoutVerdict(item.hold)
+        case .lacksApp: await waitForApp(item.hold)
+        }
+    }
+
+    private enum Screened {
+        case asked(ParsedProof, AppTerms)
+        case refused(HoldDecision)
+        case waits
+        case lacksApp
+    }
+
+    private func screen(_ hold: LeasedHold) -> Screened {
+        let catalog = catalog()
+        guard let terms = catalog.terms[hold.submission.bundleID] else { return .lacksApp }
+        if let proof = hold.announcedProof { return .asked(proof, terms) }
+        switch desk.screen(hold.submission, under: catalog) {
+        case .admitted(let proof): return .asked(proof, terms)
+        case .rejected(let refusal, _):
+            // The receipt was called genuine once: our reading of it does not end its wait.
+            if let doubted = Screening.disputable(hold.submission, refusedFor: refusal.reason) {
+                return .asked(doubted, terms)
+            }
+            return .refused(
+                HoldDecision(
+                    hold, verdict: .whole(refusal.reason, []), environment: .production, decidedAt: WallClock.now,
+                    catalogVersion: catalog.version, cause: refusal.cause))
+        case .blocked: return .waits
+        }
+    }
+
+    private func decide(
+        _ item: HeldInHand, _ proof: ParsedProof, askedUnder terms: AppTerms
+    ) async throws(Abandoned) {
+        let (hold, inquiry) = (item.hold, item.inquiry(proof))
+        let told: AppleAnswer
+        if let evidence = hold.announcedEvidence(for: terms.app) {
+            told = .genuine(evidence)
+        } else {
+            told = await desk.answer(to: inquiry, terms, isRetry: hold.tries > 0)
+        }
+        // The answer of a cancelled try is no judgement.
+        if Task.isCancelled { throw Abandoned() }
+        // The catalog that Apple was asked under may be old when the answer comes.
+        guard let terms = catalog().terms[hold.submission.bundleID] else { return await waitForApp(hold) }
+        CrashPoint.answered.reached()
+        var answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
+        var further = FurtherAnswers()
+        let judgement = try await desk.judge(inquiry, under: terms, &further) { further in
+            judge(hold, proof, by: answer, besides: further)
+        }
+        guard case .decided(let verdict) = judgement else { return await waitWithoutVerdict(hold) }
+        CrashPoint.judged.reached()
+        answer = answer.besides(further)
+        try await settle(decision(verdict, on: hold, proof, by: answer))
+    }
+
+    private func judge(
+        _ hold: LeasedHold, _ proof: ParsedProof, by answer: ProofAnswer, besides further: FurtherAnswers
+    ) -> Judgement {
+        Judge(
+            submission: hold.submission, under: answer.terms, recordTimestamp: hold.position.timestamp,
+            takenAt: hold.heldAt, now: WallClock.now, signature: proof.signature, signed: proof.content,
+            wasGenuine: true, waived: hold.waived, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain
+        ).judge(
+            answer.answer, besides: further,
+            // Answers are not counted one by one: only that its period is over ends a hold.
+            doubts: { $0 == .subscriptionExpired ? hold.tries : 0 })
+    }
+
+    private func decision(
+        _ verdict: Verdict, on hold: LeasedHold, _ proof: ParsedProof, by answer: ProofAnswer
+    ) -> HoldDecision {
+        let now = WallClock.now
+        return HoldDecision(
+            hold, verdict: verdict, environment: answer.environment(of: proof), decidedAt: now,
+            catalogVersion: answer.terms.catalogVersion, tokenUse: answer.terms.app.accountTokenUse,
+            finishesGrants: answer.terms.app.announcements.finishesGrants,
+            subscriptions: ToldSubscriptions(
+                answer.receipt, besides: answer.subscriptions, submitted: hold.submission.receipt,
+                under: answer.terms.app, now: now),
+            shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: proof.repair)
+    }
+
+    /// Settles the hold and publishes its event; there is none where it stays held. A result that the database does not
+    /// take is tried again later.
+    private func settle(_ decision: HoldDecision) async throws(Abandoned) {
+        let event: OutcomeEvent?
+        do {
+            if Suspected.work != nil { decision.rehearse() }
+            event = try await Suspected.waiting { try await holds.settle(decision) }
+        } catch {
+            return await failed(decision.hold, error)
+        }
+        CrashPoint.recorded.reached()
+        guard let event else { return }
+        try await publication.publish(
+            [TracedEvent(event: event, traceparent: decision.hold.traceparent)], then: .published)
+        CrashPoint.acknowledged.reached()
+    }
+
+    private func waitWithoutVerdict(_ hold: LeasedHold) async {
+        metrics.retries.increment()
+        let retry = desk.parking.policy.retry
+        let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
+        await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, delay))
+    }
+
+    /// The app may come back: what was released for it is not refused meanwhile.
+    private func waitForApp(_ hold: LeasedHold) async {
+        await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
+    }
+
+    private func reschedule(_ hold: LeasedHold, afterSeconds seconds: Double) async {
+        do {
+            try await Suspected.waiting { try await holds.reschedule(hold, dueAfterSeconds: seconds) }
+        } catch { await failed(hold, error) }
+    }
+
+    private func failed(_ hold: LeasedHold, _ error: any Error) async {
+        metrics.failures.report(error, of: .holds)
+        // Nothing where its lease is over, or the database away: then the lease ends by itself.
+        try? await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
+    }
+}
