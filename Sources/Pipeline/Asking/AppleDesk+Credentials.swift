@@ -5,12 +5,6 @@ import Operations
 
 /// Applies Apple's answer to the other submissions of its app: they are blocked, or no longer.
 extension AppleDesk {
-    func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry) {
-        if Task.isCancelled { return }
-        let isReceipt = if case .receipt = inquiry.proof.material { true } else { false }
-        noteAnswer(answer, to: inquiry, isReceipt: isReceipt)
-    }
-
     /// - Parameter isReceipt: verifyReceipt gave it.
     func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry, isReceipt: Bool) {
         let bundleID = inquiry.submission.bundleID

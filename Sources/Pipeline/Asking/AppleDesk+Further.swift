@@ -38,7 +38,10 @@ extension AppleDesk {
         case .purchases(let finish):
             unanswered = try await readHistory(finish, for: work, context(in: finish.environment), &further)
         }
-        note(unanswered, to: inquiry)
+        // An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
+        if case .blocked(let blockage) = unanswered, !Task.isCancelled {
+            noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
+        }
         return unanswered
     }
 
@@ -130,14 +133,6 @@ extension AppleDesk {
         }
         // A later page was not read, which is not the same as a missing purchase.
         return .undecided(AppleAnswer.Trouble(.longHistory))
-    }
-
-    /// An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
-    private func note(_ unanswered: Judgement?, to inquiry: AppleInquiry) {
-        if Task.isCancelled { return }
-        if case .blocked(let blockage) = unanswered {
-            noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
-        }
     }
 }
 

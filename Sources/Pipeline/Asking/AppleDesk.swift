@@ -19,12 +19,8 @@ final class AppleDesk: Sendable {
         verification: PipelineVerification, ledger: any PurchaseLedger, subscriptions: any FollowedSubscriptions,
         parking: ParkingContext, metrics: PipelineMetrics, logger: Logger
     ) {
-        self.verification = verification
-        self.ledger = ledger
-        self.subscriptions = subscriptions
-        self.parking = parking
-        self.metrics = metrics
-        self.logger = logger
+        (self.verification, self.ledger, self.subscriptions) = (verification, ledger, subscriptions)
+        (self.parking, self.metrics, self.logger) = (parking, metrics, logger)
     }
 
     /// Reads the proof and proves its signature, without asking anyone.
@@ -83,7 +79,9 @@ final class AppleDesk: Sendable {
     private func note(_ answer: AppleAnswer, to inquiry: AppleInquiry, triesBefore: Int) {
         let work = inquiry.work
         if work.tryCount == triesBefore { work.add(AppleTry(at: WallClock.now, answer: answer)) }
-        noteAnswer(answer, to: inquiry)
+        if Task.isCancelled { return }
+        let isReceipt = if case .receipt = inquiry.proof.material { true } else { false }
+        noteAnswer(answer, to: inquiry, isReceipt: isReceipt)
     }
 
     /// Asks Apple, once for all who have the same question.

@@ -18,7 +18,6 @@ final class WorkInHand: Sendable {
         var isAbandoned = false
         var isOver = false
         var tries: [AppleTry] = []
-        /// The number of tries so far.
         var tryCount = 0
     }
 

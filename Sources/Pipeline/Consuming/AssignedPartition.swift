@@ -43,18 +43,19 @@ final class AssignedPartition: ProgressOwner {
         lost?.mayCover(offset: offset, sentAt: sentAt) ?? false
     }
 
-    func admit(_ item: SubmissionInHand) {
-        progress.admit(item.position.offset)
-        inFlight[ObjectIdentifier(item)] = item
+    func admit(_ record: RecordInHand) {
+        progress.admit(record.position.offset)
+        inFlight[ObjectIdentifier(record.item)] = record.item
     }
 
     /// The record just admitted represents all up to that offset.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
     /// An abandoned record stays unfinished, so that its offset is never passed.
-    func ended(_ item: SubmissionInHand, isDone: Bool) -> PartitionProgress.Restart? {
-        inFlight[ObjectIdentifier(item)] = nil
+    func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
+        inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }
-        return progress.finish(item.position.offset, epoch: item.epoch, decidedIn: item.decidedIn)
+        return progress.finish(
+            record.position.offset, epoch: record.admitted.epoch, decidedIn: record.item.decidedIn)
     }
 }

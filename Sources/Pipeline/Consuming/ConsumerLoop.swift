@@ -163,7 +163,7 @@ final class ConsumerLoop {
             case .checkpointed(let batch, let result): offsets.checkpointed(batch, result)
             case .looked(let look, let found): offsets.looked(look, found)
             case .accusation(let request): isolated.asked(request)
-            case .ended(let item, let isDone): intake.ended(item, isDone: isDone)
+            case .ended(let record, let isDone): intake.ended(record, isDone: isDone)
             }
         }
     }

@@ -8,7 +8,7 @@ import Kafka
 final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was given up.
-        case ended(SubmissionInHand, isDone: Bool)
+        case ended(RecordInHand, isDone: Bool)
         /// The partition's outbox is swept, and its checkpoint is read: its records may be dispatched.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
         /// The database has the owners of all that was published before it fell back, if it did.

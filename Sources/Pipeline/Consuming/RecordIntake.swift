@@ -80,33 +80,33 @@ struct RecordIntake {
         let ticket = decoded.submission.flatMap { worker.enterLane(of: $0.playerID) }
         let suspect = assignment.isolation.suspectAtWork
         let admitted = AdmittedRecord(
-            record: record, isSubmission: decoded.submission != nil, ticket: ticket, assignment: partition.assignment,
+            record: record, decoded: decoded, ticket: ticket, assignment: partition.assignment,
             epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
             isIsolated: suspect != nil, isSetAside: suspect?.isPoison ?? false)
-        let item = SubmissionInHand(admitted, at: position, decoded: decoded)
-        partition.admit(item)
+        let inHand = RecordInHand(admitted, at: position)
+        partition.admit(inHand)
         if let unread { partition.stepOver(to: unread.last) }
         CrashPoint.admitted.reached()
-        start(item)
+        start(inHand)
     }
 
-    private func start(_ item: SubmissionInHand) {
+    private func start(_ record: RecordInHand) {
         worker.parking.slots.freshBegan()
-        let accusation = item.isIsolated ? accusation : nil
-        item.work.start { [worker, inbox] in
+        let accusation = record.admitted.isIsolated ? accusation : nil
+        record.item.work.start { [worker, inbox] in
             var isDone = true
             do {
                 if let accusation {
-                    try await Suspected.$work.withValue(accusation) { try await worker.work(on: item) }
+                    try await Suspected.$work.withValue(accusation) { try await worker.work(on: record.item) }
                 } else {
-                    try await worker.work(on: item)
+                    try await worker.work(on: record.item)
                 }
             } catch { isDone = false }
-            if let ticket = item.ticket { worker.lanes.leave(ticket) }
+            if let ticket = record.admitted.ticket { worker.lanes.leave(ticket) }
             worker.parking.slots.freshEnded()
-            item.work.end()
-            inbox.post(.ended(item, isDone: isDone))
+            record.item.work.end()
+            inbox.post(.ended(record, isDone: isDone))
         }
     }
 
@@ -117,11 +117,11 @@ struct RecordIntake {
         }
     }
 
-    func ended(_ item: SubmissionInHand, isDone: Bool) {
-        assignment.gate.release(bytes: item.byteCount)
-        let partition = item.topicPartition
-        guard let state = assignment[partition], state.assignment == item.assignment else { return }
-        if let restart = state.ended(item, isDone: isDone) { return assignment.restart(restart) }
+    func ended(_ record: RecordInHand, isDone: Bool) {
+        assignment.gate.release(bytes: record.admitted.byteCount)
+        let partition = record.topicPartition
+        guard let state = assignment[partition], state.assignment == record.admitted.assignment else { return }
+        if let restart = state.ended(record, isDone: isDone) { return assignment.restart(restart) }
         if isDone { assignment.isolation.finished(partition) }
     }
 

@@ -1,9 +1,11 @@
+import Fulfillment
 import Kafka
 
 /// The consumer's facts about a record that it admitted. A class: each step of its submission looks something up here.
 final class AdmittedRecord: Sendable {
     /// The record without its value if that was decoded: a submission holds all of it.
     let record: ConsumerRecord
+    let decoded: SubmissionDecoder.Decoded
     /// Bytes that the record took in memory as it came, about: what its partition's window was charged.
     let byteCount: Int
     /// Nil: its player has all the places that one may have.
@@ -21,14 +23,16 @@ final class AdmittedRecord: Sendable {
     /// Three workers died of it in isolation: it is read, and parked untried.
     let isSetAside: Bool
 
-    /// - Parameter isSubmission: its value was decoded as one. What becomes a dead letter keeps it.
+    /// - Parameter decoded: made of the record's value. What becomes a dead letter keeps it.
     init(
-        record: ConsumerRecord, isSubmission: Bool, ticket: PlayerLanes.Ticket? = nil, assignment: UInt64,
+        record: ConsumerRecord, decoded: SubmissionDecoder.Decoded, ticket: PlayerLanes.Ticket? = nil,
+        assignment: UInt64,
         epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false,
         isSetAside: Bool = false
     ) {
         byteCount = record.byteCount
-        self.record = isSubmission ? record.withoutValue : record
+        self.record = decoded.submission != nil ? record.withoutValue : record
+        self.decoded = decoded
         self.ticket = ticket
         self.assignment = assignment
         self.epoch = epoch

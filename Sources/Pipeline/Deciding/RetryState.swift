@@ -50,8 +50,8 @@ final class RetryState {
         further.forgetUnknown()
         history.note(judgement, now: now)
         let jitter = Double.random(in: 0..<1)
-        if !item.isParked, !hasSlot {
-            hasSlot = parking.slots.beginRetrying(of: item.ticket?.player, bytes: item.byteCount)
+        if case .record(let admitted) = item.origin, !hasSlot {
+            hasSlot = parking.slots.beginRetrying(of: admitted.ticket?.player, bytes: admitted.byteCount)
         }
         let circumstances = ParkingPolicy.Circumstances(
             isParked: item.isParked, isAppleOut: parking.apple.isDown,
@@ -81,7 +81,7 @@ final class RetryState {
     /// All others wait for an isolated record. An answer that Apple may take back is asked for again much later, and an outage may
     /// last. One short wait after a failure keeps the order of its player's submissions.
     private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
-        guard item.isIsolated else { return false }
+        guard case .record(let admitted) = item.origin, admitted.isIsolated else { return false }
         return switch judgement {
         case .doubtful: true
         case .undecided: history.failures > 1 || parking.apple.isDown
@@ -101,8 +101,8 @@ final class RetryState {
     /// Ends the retries: the verdict is known, whether it is recorded yet or not, or the submission left memory. To be
     /// called at least once.
     func end() {
-        guard hasSlot else { return }
+        guard hasSlot, case .record(let admitted) = item.origin else { return }
         hasSlot = false
-        parking.slots.endRetrying(of: item.ticket?.player, bytes: item.byteCount)
+        parking.slots.endRetrying(of: admitted.ticket?.player, bytes: admitted.byteCount)
     }
 }

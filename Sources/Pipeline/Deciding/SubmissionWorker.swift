@@ -24,12 +24,8 @@ public final class SubmissionWorker: Sendable {
         catalog: @escaping @Sendable () -> Catalog, desk: AppleDesk, ledger: any PurchaseLedger,
         publisher: OutcomePublisher, lanes: PlayerLanes, refusals: LocalRefusalChecks
     ) {
-        self.catalog = catalog
-        self.desk = desk
-        self.ledger = ledger
-        self.publisher = publisher
-        self.lanes = lanes
-        self.refusals = refusals
+        (self.catalog, self.desk, self.ledger) = (catalog, desk, ledger)
+        (self.publisher, self.lanes, self.refusals) = (publisher, lanes, refusals)
         (parking, metrics, logger) = (desk.parking, desk.metrics, desk.logger)
         traffic = TrafficWatch(metrics: metrics.all, logger: logger)
     }
@@ -51,36 +47,46 @@ public final class SubmissionWorker: Sendable {
     @inline(never)
     private func screen(_ item: SubmissionInHand) -> Screened {
         let submission: Submission
-        switch item.decoded {
-        case .deadLetter(let letter): return .leavesEarly(EarlyExit(.deadLetter(letter)))
-        case .submission(let read): submission = read
+        switch item.origin {
+        case .parked(let leased): submission = leased.submission
+        case .record(let admitted):
+            switch admitted.decoded {
+            case .deadLetter(let letter): return .leavesEarly(.deadLetter(letter, of: admitted.record))
+            case .submission(let read): submission = read
+            }
         }
         switch desk.screen(submission, under: catalog()) {
         case .admitted(let proof):
             CrashPoint.screened.reached()
             return .admitted(ScreenedSubmission(item: item, submission: submission, proof: proof))
         case .rejected(let refusal, let proof):
-            return .leavesEarly(EarlyExit(.rejected(submission, refusal, proof: proof)))
+            return .leavesEarly(.rejected(submission, refusal, proof: proof))
         case .blocked(let blockage, let proof):
             let screened = ScreenedSubmission(item: item, submission: submission, proof: proof)
-            return .leavesEarly(EarlyExit(.blocked(blockage, screened)))
+            return .leavesEarly(.blocked(blockage, screened))
         }
     }
 
     private func carryOut(_ screened: ScreenedSubmission) async throws(Abandoned) {
         let item = screened.item
-        if item.isBeyondShare || item.isSetAside { return try await parkUntried(screened, blockedBy: nil) }
         var clock = StageClock(metrics)
-        if let ticket = item.ticket, !lanes.isFirst(ticket) { try await waitForTurn(ticket, of: item) }
+        if case .record(let admitted) = item.origin {
+            guard let ticket = admitted.ticket, !admitted.isSetAside else {
+                return try await parkUntried(screened, blockedBy: nil)
+            }
+            if !lanes.isFirst(ticket) { try await waitForTurn(ticket, bytes: admitted.byteCount, of: item) }
+        }
         clock.mark(.turn)
         let (events, origin) = try await decide(screened, &clock)
         try await publishRecorded(events, of: item, origin)
         clock.mark(.publish)
     }
 
-    private func waitForTurn(_ ticket: PlayerLanes.Ticket, of item: SubmissionInHand) async throws(Abandoned) {
-        parking.slots.waitingBehindOthers(of: ticket.player, bytes: item.byteCount)
-        defer { parking.slots.endedWaitingBehindOthers(of: ticket.player, bytes: item.byteCount) }
+    private func waitForTurn(
+        _ ticket: PlayerLanes.Ticket, bytes: Int, of item: SubmissionInHand
+    ) async throws(Abandoned) {
+        parking.slots.waitingBehindOthers(of: ticket.player, bytes: bytes)
+        defer { parking.slots.endedWaitingBehindOthers(of: ticket.player, bytes: bytes) }
         let (start, before) = (secondsForApple, lanes.secondsAtApple(ticket))
         try await item.work.waiting { await lanes.turn(ticket) }
         // The earlier ones' waits for PostgreSQL are no waits for Apple.

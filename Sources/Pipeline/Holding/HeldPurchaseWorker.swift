@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. No verdict ends a hold: Apple called
-/// the purchase genuine once, and an answer that it may take back is only asked for again.
+/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. A try without a verdict leaves it held:
+/// Apple called the purchase genuine once, and an answer that it may take back is only asked for again.
 ///
 /// `work` returns when the event is published, or when the hold waits durably for its next try; it throws `Abandoned` when
 /// it is to come again.
@@ -13,42 +13,35 @@ struct HeldPurchaseWorker: Sendable {
     let holds: any HeldPurchases
     let publication: EventPublication
 
-    private var metrics: PipelineMetrics { desk.metrics }
-
     /// The steps: screen, ask, judge, settle, publish.
     func work(on item: HeldInHand) async throws(Abandoned) {
-        switch screen(item.hold) {
-        case .asked(let proof, let terms): try await decide(item, proof, askedUnder: terms)
-        case .refused(let decision): try await settle(decision)
-        case .waits: await waitWithoutVerdict(item.hold)
-        case .lacksApp: await waitForApp(item.hold)
-        }
-    }
-
-    private enum Screened {
-        case asked(ParsedProof, AppTerms)
-        case refused(HoldDecision)
-        case waits
-        case lacksApp
-    }
-
-    private func screen(_ hold: LeasedHold) -> Screened {
-        let catalog = catalog()
-        guard let terms = catalog.terms[hold.submission.bundleID] else { return .lacksApp }
-        if let proof = hold.announcedProof { return .asked(proof, terms) }
-        switch desk.screen(hold.submission, under: catalog) {
-        case .admitted(let proof): return .asked(proof, terms)
+        let (hold, catalog) = (item.hold, catalog())
+        guard let terms = catalog.terms[hold.submission.bundleID] else { return await waitForApp(hold) }
+        switch screen(hold, under: catalog) {
+        case .admitted(let proof): try await decide(item, proof, askedUnder: terms)
         case .rejected(let refusal, _):
-            // The receipt was called genuine once: our reading of it does not end its wait.
-            if let doubted = Screening.disputable(hold.submission, refusedFor: refusal.reason) {
-                return .asked(doubted, terms)
-            }
-            return .refused(
+            try await settle(
                 HoldDecision(
                     hold, verdict: .whole(refusal.reason, []), environment: .production, decidedAt: WallClock.now,
                     catalogVersion: catalog.version, cause: refusal.cause))
-        case .blocked: return .waits
+        case .blocked: await waitWithoutVerdict(hold)
         }
+    }
+
+    private func screen(_ hold: LeasedHold, under catalog: Catalog) -> Screening {
+        if hold.announced != nil {
+            // Nobody submitted it: Apple told of it by itself, so that there is no proof to be screened.
+            return .admitted(
+                ParsedProof(
+                    digest: Digest256(hashing: Array(hold.transactionID.text.utf8)),
+                    material: .transactionID(hold.transactionID), signature: .proven))
+        }
+        let screening = desk.screen(hold.submission, under: catalog)
+        // The receipt was called genuine once: our reading of it does not end its wait.
+        guard case .rejected(let refusal, _) = screening,
+            let doubted = Screening.disputable(hold.submission, refusedFor: refusal.reason)
+        else { return screening }
+        return .admitted(doubted)
     }
 
     private func decide(
@@ -56,7 +49,7 @@ struct HeldPurchaseWorker: Sendable {
     ) async throws(Abandoned) {
         let (hold, inquiry) = (item.hold, item.inquiry(proof))
         let told: AppleAnswer
-        if let evidence = hold.announcedEvidence(for: terms.app) {
+        if hold.announced != nil, terms.app.serverAPI == nil, let evidence = hold.evidence {
             told = .genuine(evidence)
         } else {
             told = await desk.answer(to: inquiry, terms, isRetry: hold.tries > 0)
@@ -66,15 +59,14 @@ struct HeldPurchaseWorker: Sendable {
         // The catalog that Apple was asked under may be old when the answer comes.
         guard let terms = catalog().terms[hold.submission.bundleID] else { return await waitForApp(hold) }
         CrashPoint.answered.reached()
-        var answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
+        let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
         var further = FurtherAnswers()
         let judgement = try await desk.judge(inquiry, under: terms, &further) { further in
             judge(hold, proof, by: answer, besides: further)
         }
         guard case .decided(let verdict) = judgement else { return await waitWithoutVerdict(hold) }
         CrashPoint.judged.reached()
-        answer = answer.besides(further)
-        try await settle(decision(verdict, on: hold, proof, by: answer))
+        try await settle(decision(verdict, on: hold, proof, by: answer.besides(further)))
     }
 
     private func judge(
@@ -122,7 +114,7 @@ struct HeldPurchaseWorker: Sendable {
     }
 
     private func waitWithoutVerdict(_ hold: LeasedHold) async {
-        metrics.retries.increment()
+        desk.metrics.retries.increment()
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
         await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, delay))
@@ -140,7 +132,7 @@ struct HeldPurchaseWorker: Sendable {
     }
 
     private func failed(_ hold: LeasedHold, _ error: any Error) async {
-        metrics.failures.report(error, of: .holds)
+        desk.metrics.failures.report(error, of: .holds)
         // Nothing where its lease is over, or the database away: then the lease ends by itself.
         try? await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
     }

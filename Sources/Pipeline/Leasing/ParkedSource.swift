@@ -2,6 +2,18 @@ import Fulfillment
 import Logging
 import Operations
 
+/// A parked submission that is due, in memory.
+struct ParkedInHand: Sendable {
+    let leased: LeasedSubmission
+    let item: SubmissionInHand
+
+    /// - Parameter answer: shared with others of the same app and proof.
+    init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer()) {
+        self.leased = leased
+        item = SubmissionInHand(parked: leased, sharing: answer)
+    }
+}
+
 /// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects: they
 /// are leased one at a time.
 struct ParkedSource: DueWork {
@@ -23,21 +35,21 @@ struct ParkedSource: DueWork {
         self.logger = logger
     }
 
-    func nextTurn() async -> DueTurn<SubmissionInHand> {
+    func nextTurn() async -> DueTurn<ParkedInHand> {
         guard parking.leases.isOpen else { return .nothing }
         worker.noteNewCredentials()
         return await suspects.next(
             ifAny: { try await parking.store.hasSuspect() }, lease: { try await parking.store.leaseSuspect() },
-            inHand: { SubmissionInHand(parked: $0) }, setAside: countSetAside)
+            inHand: { ParkedInHand($0) }, setAside: countSetAside)
     }
 
-    func leaseDue(limit: Int) async throws -> DueBatch<SubmissionInHand> {
+    func leaseDue(limit: Int) async throws -> DueBatch<ParkedInHand> {
         try await wakeTroubled()
         let leased = try await parking.store.leaseDue(limit: limit)
         return DueBatch(
             leased, by: { SharedAnswers.Key(proof: $0.proof, bundleID: $0.submission.bundleID) },
             isFull: leased.count { $0.isDue } == PipelineLimits.parkedBatch,
-            inHand: SubmissionInHand.init(parked:sharing:))
+            inHand: ParkedInHand.init(_:sharing:))
     }
 
     /// Makes submissions that wait for the end of Apple's trouble due once others that had met it were answered.
@@ -47,25 +59,24 @@ struct ParkedSource: DueWork {
         parking.recovery.looked(to: place)
     }
 
-    func work(on item: SubmissionInHand) async throws {
-        CrashPoint.passed(item.decoded)
-        try await worker.work(on: item)
+    func work(on parked: ParkedInHand) async throws {
+        CrashPoint.passed(.submission(parked.leased.submission))
+        try await worker.work(on: parked.item)
         // It was answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
-        if let leased = item.parked { try await Suspected.waiting { try await parking.store.delete(leased) } }
+        try await Suspected.waiting { try await parking.store.delete(parked.leased) }
     }
 
-    func putOff(_ item: SubmissionInHand) async throws { try await release(item) }
+    func putOff(_ parked: ParkedInHand) async throws { try await release(parked) }
 
-    func release(_ item: SubmissionInHand) async throws {
-        if let leased = item.parked { try await parking.store.endLease(of: leased) }
+    func release(_ parked: ParkedInHand) async throws {
+        try await parking.store.endLease(of: parked.leased)
     }
 
-    func accuse(_ item: SubmissionInHand, isAtWork: Bool) async throws {
-        guard let leased = item.parked else { return }
+    func accuse(_ parked: ParkedInHand, isAtWork: Bool) async throws {
         if isAtWork {
-            try await parking.store.accuse(leased)
+            try await parking.store.accuse(parked.leased)
         } else {
-            try await parking.store.clearSuspicion(of: leased)
+            try await parking.store.clearSuspicion(of: parked.leased)
         }
     }
 

@@ -134,9 +134,10 @@ final class ParkingBench: Sendable {
             AdmittedRecord(
                 record: ConsumerRecord(
                     topicPartition: TopicPartition(topic: "receipt-submissions", partition: 0), offset: offset),
-                isSubmission: true, ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil, assignment: 1,
+                decoded: .submission(submission), ticket: hasTicket ? worker.lanes.enter(submission.playerID) : nil,
+                assignment: 1,
                 mayBeRedelivered: mayBeRedelivered, isIsolated: isIsolated, isSetAside: isSetAside),
-            at: Self.position(offset), decoded: .submission(submission))
+            at: Self.position(offset))
     }
 
     /// Works as the consumer's loop does.

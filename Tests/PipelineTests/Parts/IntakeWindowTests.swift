@@ -56,13 +56,13 @@ struct IntakeWindowTests {
     @Test("a record weighs its key, value and headers, and an empty header something too")
     func weight() {
         let plain = Sample.inFlight(record: Sample.record(value: [1, 2, 3]))
-        #expect(plain.byteCount == 3)
+        #expect(plain.admitted.byteCount == 3)
         let tombstone = Sample.inFlight(record: Sample.record(key: [1, 2], value: nil))
-        #expect(tombstone.byteCount == 2)
+        #expect(tombstone.admitted.byteCount == 2)
         let header = KafkaHeader(name: "", value: nil)
         let headed = Sample.inFlight(record: Sample.record(headers: Array(repeating: header, count: 1000)))
-        #expect(headed.byteCount == 1000 * PipelineLimits.bytesPerHeader)
+        #expect(headed.admitted.byteCount == 1000 * PipelineLimits.bytesPerHeader)
         let named = Sample.inFlight(record: Sample.record(headers: [KafkaHeader(name: "ab", value: [1])]))
-        #expect(named.byteCount == PipelineLimits.bytesPerHeader + 3)
+        #expect(named.admitted.byteCount == PipelineLimits.bytesPerHeader + 3)
     }
 }

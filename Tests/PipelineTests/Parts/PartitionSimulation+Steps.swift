@@ -11,16 +11,16 @@ extension PartitionSimulation {
         let entry = log[owner.next]
         guard owner.gate.take(Sample.record(offset: entry.offset), .unlimited) == .admitted else { return }
         _ = owner.progress.beginsNewEpoch(at: entry.offset)
-        let record = Sample.record(offset: entry.offset)
-        let item = SubmissionInHand(
+        let fetched = Sample.record(offset: entry.offset)
+        let record = RecordInHand(
             AdmittedRecord(
-                record: record, isSubmission: false, ticket: owner.lanes.enter(entry.player),
+                record: fetched, decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")),
+                ticket: owner.lanes.enter(entry.player),
                 assignment: owner.assignment,
                 epoch: owner.progress.epoch, mayBeRedelivered: true),
-            at: Sample.position(record),
-            decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
+            at: Sample.position(fetched))
         owner.progress.admit(entry.offset)
-        owner.works.append(Work(item: item, index: owner.next))
+        owner.works.append(Work(record: record, index: owner.next))
         owner.next += 1
     }
 
@@ -35,12 +35,13 @@ extension PartitionSimulation {
     mutating func decide(_ owner: Owner) -> Int? {
         guard !owner.isLeaving else { return nil }
         let ready = owner.works.indices.filter { index in
-            !owner.works[index].isDecided && (owner.works[index].item.ticket.map(owner.lanes.isFirst) ?? true)
+            !owner.works[index].isDecided
+                && (owner.works[index].record.admitted.ticket.map(owner.lanes.isFirst) ?? true)
         }
         guard let index = ready.randomElement(using: &random) else { return nil }
         let place = owner.works[index].index
         let isNew = onSomeSession { database in
-            owner.works[index].item.wasDecided(in: database.history)
+            owner.works[index].record.item.wasDecided(in: database.history)
             return database.decided.insert(place).inserted
         }
         if isNew { decided.append(place) }
@@ -62,11 +63,11 @@ extension PartitionSimulation {
     }
 
     private mutating func end(_ work: Work, isDone: Bool) -> PartitionProgress.Restart? {
-        if let ticket = work.item.ticket { owner.lanes.leave(ticket) }
-        owner.gate.release(bytes: work.item.byteCount)
+        if let ticket = work.record.admitted.ticket { owner.lanes.leave(ticket) }
+        owner.gate.release(bytes: work.record.admitted.byteCount)
         guard isDone else { return nil }
         return owner.progress.finish(
-            work.item.position.offset, epoch: work.item.epoch, decidedIn: work.item.decidedIn)
+            work.record.position.offset, epoch: work.record.admitted.epoch, decidedIn: work.record.item.decidedIn)
     }
 
     /// The checkpoint is written or not, and the owner hears of it or not.

@@ -19,7 +19,7 @@ struct PartitionSimulation {
 
     /// One record in an owner's hands.
     struct Work {
-        let item: SubmissionInHand
+        let record: RecordInHand
         let index: Int
         /// Durable, and the owner's consumer thread not told yet.
         var isDecided = false
@@ -149,7 +149,7 @@ struct PartitionSimulation {
             guard var other = zombie, let index = decide(other) else { return }
             other.works[index].isDecided = true
             // The turn goes on to its player's next.
-            if let ticket = other.works[index].item.ticket { other.lanes.leave(ticket) }
+            if let ticket = other.works[index].record.admitted.ticket { other.lanes.leave(ticket) }
             zombie = other
         }
     }

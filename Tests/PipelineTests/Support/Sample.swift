@@ -69,12 +69,13 @@ enum Sample {
 
     static func inFlight(
         offset: Int64 = 0, assignment: UInt64 = 1, epoch: Int = 0, record: ConsumerRecord? = nil
-    ) -> SubmissionInHand {
+    ) -> RecordInHand {
         let record = record ?? Self.record(offset: offset)
-        return SubmissionInHand(
+        return RecordInHand(
             AdmittedRecord(
-                record: record, isSubmission: false, assignment: assignment, epoch: epoch, mayBeRedelivered: false),
-            at: position(record), decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")))
+                record: record, decoded: .deadLetter(DeadLetter(reason: .malformedMessage, detail: "a test's")),
+                assignment: assignment, epoch: epoch, mayBeRedelivered: false),
+            at: position(record))
     }
 
     /// An event of its own, whose value has about as many bytes as asked for.
