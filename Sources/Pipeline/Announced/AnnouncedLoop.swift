@@ -2,7 +2,6 @@ import Fulfillment
 import Logging
 import NamesAndTimes
 import Operations
-import Synchronization
 
 /// Delivers announced purchases that nobody submitted. The database is all it needs, but for what cannot be read.
 ///
@@ -95,13 +94,4 @@ struct AnnouncedLoop: LeasingLoop {
         let events = outcomes.flatMap(\.events).map { TracedEvent(event: $0) }
         try await worker.publication.publish(events, then: .deliveryPublished)
     }
-}
-
-/// The time of the next look.
-private final class NextLook: Sendable {
-    private let time = Mutex(0.0)
-
-    var isDue: Bool { WallClock.monotonicSeconds >= time.withLock { $0 } }
-
-    func putOff(seconds: Double) { time.withLock { $0 = WallClock.monotonicSeconds + seconds } }
 }

@@ -12,7 +12,7 @@ final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
     private let part: FailingPart
-    private let nextCheck = Mutex(0.0)
+    private let nextLook = NextLook()
 
     init(parking: ParkingContext, failures: Failures, part: FailingPart) {
         self.parking = parking
@@ -28,15 +28,15 @@ final class SuspectTurns: Sendable {
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
         inHand: (Leased) -> Item, setAside: (SetAside) -> Void
     ) async -> DueTurn<Item> {
-        if WallClock.monotonicSeconds < nextCheck.withLock({ $0 }) { return .due }
+        if !nextLook.isDue { return .due }
         if await !isAnyDue(hasSuspect) {
             parking.slots.doNotIsolate(for: part)
-            check(afterSeconds: PipelineLimits.suspectSeconds)
+            nextLook.putOff(seconds: PipelineLimits.suspectSeconds)
             return .due
         }
         guard parking.slots.beginIsolating(for: part) else { return .nothing }
         // Others come in between: suspects must not keep them waiting.
-        check(afterSeconds: PipelineLimits.suspectSpacingSeconds)
+        nextLook.putOff(seconds: PipelineLimits.suspectSpacingSeconds)
         do {
             switch try await lease() {
             case .none: break
@@ -60,10 +60,6 @@ final class SuspectTurns: Sendable {
         }
     }
 
-    private func check(afterSeconds seconds: Double) {
-        nextCheck.withLock { $0 = WallClock.monotonicSeconds + seconds }
-    }
-
     /// False while the database is out of reach.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
         // An outage is no time to accuse anyone: tries last long and are cut off.
@@ -73,4 +69,13 @@ final class SuspectTurns: Sendable {
             return false
         }
     }
+}
+
+/// The time of the next look.
+final class NextLook: Sendable {
+    private let time = Mutex(0.0)
+
+    var isDue: Bool { WallClock.monotonicSeconds >= time.withLock { $0 } }
+
+    func putOff(seconds: Double) { time.withLock { $0 = WallClock.monotonicSeconds + seconds } }
 }
