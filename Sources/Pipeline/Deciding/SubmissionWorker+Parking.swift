@@ -16,14 +16,7 @@ extension SubmissionWorker {
         _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
     ) async throws(Abandoned) {
         let item = screened.item
-        if !item.isParked, item.mayBeRedelivered {
-            let query = RecallQuery(position: item.position, proof: screened.proof.digest, mayBeRedelivered: true)
-            switch try await withLedger(item, { () async throws(LedgerClosed) in try await ledger.recollect(query) }) {
-            case .parked: return
-            case .answered(let events): return try await publishRecorded(events, of: item, .recalled)
-            case .provenBefore, .nothing: break
-            }
-        }
+        if !item.isParked, try await isAnsweredAgain(item, screened.proof.digest) { return }
         if item.isSetAside { noteSetAside(item) }
         try await park(screened, planUntried(screened, blockedBy: blockage))
     }

@@ -30,19 +30,24 @@ extension SubmissionWorker {
     func rejectLocally(
         _ submission: Submission, for refusal: Refusal, proof: Digest256?, _ item: SubmissionInHand
     ) async throws(Abandoned) {
-        if item.mayBeRedelivered {
-            let query = RecallQuery(
-                position: item.position, proof: proof ?? item.position.content, mayBeRedelivered: true,
-                isParked: item.isParked)
-            let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
-                try await ledger.recollect(query)
-            }
-            if case .answered(let events) = recalled { return try await publish(events, of: item, .recalled) }
-            if case .parked = recalled { return }
-        }
+        if try await isAnsweredAgain(item, proof ?? item.position.content) { return }
         let event = OutcomeEvent.rejectedLocally(refusal, submission: submission, proof: proof, position: item.position)
         try await publish([event], of: item, .local)
         traffic.refused(submission, for: refusal, by: event)
+    }
+
+    /// True where this very record was answered before, and its first answer is published again; or where it waits in
+    /// PostgreSQL.
+    func isAnsweredAgain(_ item: SubmissionInHand, _ proof: Digest256) async throws(Abandoned) -> Bool {
+        guard item.mayBeRedelivered else { return false }
+        let query = RecallQuery(
+            position: item.position, proof: proof, mayBeRedelivered: true, isParked: item.isParked)
+        let recalled = try await withLedger(item) { () async throws(LedgerClosed) in
+            try await ledger.recollect(query)
+        }
+        guard let events = recalled.eventsBefore else { return false }
+        try await publishRecorded(events, of: item, .recalled)
+        return true
     }
 
     func publishDeadLetter(

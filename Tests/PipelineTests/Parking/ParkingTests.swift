@@ -134,6 +134,23 @@ struct ParkingTests {
         }
     }
 
+    @Test("a redelivered record keeps its first answer, also where it would be refused or parked today")
+    func answeredBefore() async throws {
+        try await with(ParkingBench()) { bench in
+            bench.ledger.recollect(.answered([Sample.event(1)]))
+            func submission(_ bundle: BundleID) -> Submission {
+                Submission(submissionID: "a", playerID: "p", bundleID: bundle, proof: .transactionID("7"))
+            }
+            let withdrawn = bench.item(submission(Sample.withdrawnBundle), offset: 2, mayBeRedelivered: true)
+            try await bench.work(on: bench.item(submission(ParkingBench.bundle), mayBeRedelivered: true))
+            try await bench.work(on: withdrawn)
+            #expect(bench.store.content.parked.isEmpty)
+            let metrics = bench.metrics.registry.render()
+            #expect(metrics.contains(#"receiptd_outcomes_total{type="receipt.granted",reason=""} 2"#))
+            #expect(metrics.contains(#"receiptd_submissions_total{class="repeat"} 2"#))
+        }
+    }
+
     @Test("the thirty-third submission of one player is parked, due at once, and no one else's is")
     func playerShare() async throws {
         try await with(ParkingBench()) { bench in
