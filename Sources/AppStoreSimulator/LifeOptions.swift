@@ -5,33 +5,33 @@ import ArgumentParser
 struct LifeOptions: ParsableArguments {
     @Flag(
         help: """
-            Simulate players: they buy, renew, lapse, fall into grace, change plans, ask for refunds and get \
-            them. What happens is printed, and told as Apple tells it; in the end everything stays as it is.
+            Simulate players who buy, renew, lapse, enter grace periods, change plans and get refunds. The simulator \
+            prints each event and notifies as Apple does. After the last day, the final state stays.
             """)
     var life = false
 
-    @Option(help: "How many players there are.")
+    @Option(help: "The number of players.")
     var players = 40
 
-    @Option(help: "How many of their days to simulate.")
+    @Option(help: "The number of days to simulate.")
     var days = 30
 
     @Option(help: "How much faster than real time to simulate; 43200 is a month in a minute.")
     var speed = 1.0
 
-    @Option(help: "The bundle id of the app that they play; its products' ids begin with it.")
+    @Option(help: "The app's bundle id. The ids of its products begin with it.")
     var bundleID = "com.example.castle"
 
     @Option(help: "The app's Apple id.")
     var appAppleID: Int64 = 1_450_000_001
 
-    @Flag(help: "Simulate them in the sandbox.")
+    @Flag(help: "Simulate the players in the sandbox.")
     var sandbox = false
 
     @Option(help: "The file for the final state, as JSON. Default: standard output.")
     var summary: String?
 
-    @Option(help: "The file for what clients would submit, one JSON object a line, as `receiptd submit` reads it.")
+    @Option(help: "The file for the clients' submissions, one JSON object a line, as `receiptd submit` reads them.")
     var submissions: String?
 
     @OptionGroup
@@ -39,7 +39,7 @@ struct LifeOptions: ParsableArguments {
 
     func validate() throws {
         guard players > 0, days > 0, (0.001...1_000_000).contains(speed) else {
-            throw ValidationError("--players, --days and --speed are above 0, and --speed is at most 1000000")
+            throw ValidationError("--players, --days and --speed must be above 0, and --speed at most 1000000")
         }
     }
 
@@ -59,7 +59,7 @@ struct LifeOptions: ParsableArguments {
 
 /// The way of what Apple tells of the players.
 struct DeliveryOptions: ParsableArguments {
-    @Option(help: "Post notifications to this plain HTTP address. Default: they are only in the notification history.")
+    @Option(help: "Post notifications to this plain HTTP address. Default: only the notification history has them.")
     var notify: String?
 
     @Option(help: "The share of notifications, 0 to 1, to lose.")
@@ -68,12 +68,12 @@ struct DeliveryOptions: ParsableArguments {
     @Option(help: "The share of notifications, 0 to 1, to post twice.")
     var duplicated = 0.0
 
-    @Option(help: "The share of notifications, 0 to 1, to post behind later ones.")
+    @Option(help: "The share of notifications, 0 to 1, to post after later ones.")
     var late = 0.0
 
     func validate() throws {
         guard [lost, duplicated, late].allSatisfy({ (0...1).contains($0) }) else {
-            throw ValidationError("--lost, --duplicated and --late are shares between 0 and 1")
+            throw ValidationError("--lost, --duplicated and --late must be 0 to 1")
         }
     }
 

@@ -51,7 +51,7 @@ struct LifeRun: Sendable {
         let data = try encoder.encode(summary)
         if let path = options.summary {
             try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-            say("the life is over, see \(path)\n")
+            say("the simulation has ended: \(path) has the final state\n")
         } else {
             say(String(decoding: data, as: UTF8.self) + "\n")
         }

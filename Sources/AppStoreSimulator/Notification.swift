@@ -5,8 +5,8 @@ import Foundation
 struct Notification: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: """
-            Print the body of an App Store Server Notification; the claims of its transaction are read from standard \
-            input, which may be empty.
+            Print the body of an App Store Server Notification. Standard input has the claims of its transaction, or \
+            nothing.
             """)
 
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing.")
@@ -39,14 +39,14 @@ struct Notification: ParsableCommand {
     @Option(help: "Milliseconds since 1970; now by default.")
     var signedDateMs: Int64?
 
-    @Flag(help: "A notification of the sandbox.")
+    @Flag(help: "Make a notification of the sandbox.")
     var sandbox = false
 
     func run() throws {
         let claims = String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
         let isEmpty = claims.allSatisfy(\.isWhitespace)
         guard isEmpty || (try? JSONSerialization.jsonObject(with: Data(claims.utf8))) is [String: Any] else {
-            throw ValidationError("what standard input holds is no JSON object")
+            throw ValidationError("standard input is not a JSON object")
         }
         var notification = SimulatedNotification(
             type: type, id: id ?? UUID().uuidString.lowercased(), bundleID: bundleID, appAppleID: appAppleID,

@@ -21,7 +21,7 @@ struct PurchaseOptions: ParsableArguments {
     @Option(help: "The app account token.")
     var accountToken: String?
 
-    @Flag(help: "Family shared.")
+    @Flag(help: "Mark the purchases as family shared.")
     var familyShared = false
 
     enum KindArgument: String, ExpressibleByArgument, CaseIterable {

@@ -30,15 +30,15 @@ struct Receipt: ParsableCommand {
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing; unsigned by default.")
     var signWith: String?
 
-    @Flag(help: "A sandbox receipt.")
+    @Flag(help: "Make a sandbox receipt.")
     var sandbox = false
 
-    @Flag(help: "An iOS 6 style transaction receipt, of the first transaction.")
+    @Flag(help: "Make an iOS 6 transaction receipt of the first transaction.")
     var transactionReceipt = false
 
     func validate() throws {
         guard product.count == 1 || product.count == transaction.count else {
-            throw ValidationError("give one --product, or as many as there are --transaction")
+            throw ValidationError("give one --product, or one for each --transaction")
         }
         if let behaviour, SimulatedBehaviour(json: behaviour) == nil {
             throw ValidationError("--behaviour is not the JSON of a behaviour")

@@ -28,13 +28,13 @@ struct Serve: AsyncParsableCommand {
     @Option(help: "Where to write the port once it listens.")
     var portFile: String?
 
-    @Option(help: "Event-loop threads.")
+    @Option(help: "The number of event-loop threads.")
     var threads = 1
 
-    @Option(help: "Seed of latencies and error rates.")
+    @Option(help: "The random seed for latencies and errors.")
     var seed: UInt64 = 1
 
-    @Option(help: "Requests kept for GET /control/log.")
+    @Option(help: "The number of requests to keep for GET /control/log.")
     var logCapacity = 0
 
     @Flag(help: "Count distinct receipts.")
@@ -48,7 +48,7 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         if latencyMs != nil, latency != nil {
-            throw ValidationError("--latency-ms and --latency exclude each other")
+            throw ValidationError("give --latency-ms or --latency, not both")
         }
     }
 
@@ -61,7 +61,7 @@ struct Serve: AsyncParsableCommand {
         options.trackReceipts = trackReceipts
         try keys.apply(to: &options)
         guard let delivery = life.delivery.make(life, seed: seed) else {
-            throw ValidationError("--notify takes an address that begins with http://")
+            throw ValidationError("--notify must begin with http://")
         }
         if life.life { options.notified = { delivery.add($0) } }
         // Before the first line is printed, so that whoever reads it may send a signal at once.
@@ -80,7 +80,7 @@ struct Serve: AsyncParsableCommand {
                 do {
                     try await run.run(apple)
                 } catch {
-                    run.say("the life is over: \(error)\n")
+                    run.say("the simulation failed: \(error)\n")
                     throw error
                 }
             }

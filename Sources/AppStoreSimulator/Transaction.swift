@@ -4,7 +4,7 @@ import Foundation
 
 struct Transaction: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the JWS of a StoreKit 2 transaction; its claims are read from standard input.")
+        abstract: "Print the JWS of a StoreKit 2 transaction. Standard input has its claims.")
 
     @Option(help: "The folder of the keys and certificates to sign with, such as seeds/signing.")
     var signWith: String
@@ -12,7 +12,7 @@ struct Transaction: ParsableCommand {
     func run() throws {
         let claims = FileHandle.standardInput.readDataToEndOfFile()
         guard (try? JSONSerialization.jsonObject(with: claims)) is [String: Any] else {
-            throw ValidationError("what standard input holds is no JSON object")
+            throw ValidationError("standard input is not a JSON object")
         }
         print(try SimulatedSigner(folder: signWith).signedTransaction(claims: String(decoding: claims, as: UTF8.self)))
     }

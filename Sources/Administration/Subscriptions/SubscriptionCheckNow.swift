@@ -23,7 +23,7 @@ package struct SubscriptionCheckNow {
     package func run(_ original: StoreTransactionID) async throws -> Int {
         let store = PostgresSubscriptions(pool: pool)
         guard let leased = try await store.lease(original) else {
-            throw CommandFailure("\(ShownText.quoted(original.text)) is no subscription that is followed", code: 1)
+            throw CommandFailure("receiptd knows no subscription \(ShownText.quoted(original.text))", code: 1)
         }
         do {
             return try await ask(of: leased, in: store)

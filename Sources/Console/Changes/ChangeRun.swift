@@ -66,10 +66,10 @@ struct ChangeRun: Sendable {
         case .published:
             return change == .revoke
                 ? "revoked; a worker publishes it within seconds" : "reinstated; a worker publishes it within seconds"
-        case .remembered: return "remembered; Apple's refund is in force, so that nothing changes for the player"
+        case .remembered: return "stored; Apple has refunded the purchase, so nothing changes for the player"
         case .unchanged: return "nothing was done: an operator had said so before, or never revoked it"
         case .inForce(let other):
-            return "nothing was done: the same purchase is granted as \(other.text), and in force"
+            return "nothing was done: the player has the same purchase as \(other.text)"
         case .notGranted: return "nothing was done: it is not granted"
         }
     }

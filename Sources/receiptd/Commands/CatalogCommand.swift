@@ -8,7 +8,7 @@ import ReceiptdConfiguration
 
 struct CatalogCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "catalog", abstract: "The apps and products that are sold.",
+        commandName: "catalog", abstract: "Checks, imports and shows the catalog of apps and products.",
         subcommands: [Check.self, Diff.self, Import.self, Show.self])
 
     struct Check: AsyncParsableCommand {
@@ -37,7 +37,9 @@ struct CatalogCommand: CommandGroup {
             let document = try CatalogDocument(file: file)
             let difference = try document.difference(from: try await CatalogStore(pool: pool).newest())
             print(difference.text)
-            if let names = difference.removedNames { print("an import needs --allow-removal, for \(names)") }
+            if let names = difference.removedNames {
+                print("the import would remove apps and needs --allow-removal: \(names)")
+            }
         }
     }
 
@@ -49,7 +51,7 @@ struct CatalogCommand: CommandGroup {
         static let requirements: Set<Settings.Requirement> = [.database]
 
         @Argument(help: "A YAML file.") var file: String
-        @Flag(help: "Allow the import to remove apps that the file does not have.") var allowRemoval = false
+        @Flag(help: "Allow the import to remove apps that are missing from the file.") var allowRemoval = false
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
@@ -65,24 +67,25 @@ struct CatalogCommand: CommandGroup {
             print(difference.text)
             if let names = difference.removedNames, !allowRemoval {
                 throw CommandFailure(
-                    "these apps would vanish, which needs --allow-removal: \(names)", code: CommandFailure.wrongSettings
+                    "the import would remove apps and needs --allow-removal: \(names)",
+                    code: CommandFailure.wrongSettings
                 )
             }
             let version = try await store.importDocument(
                 document.text, granting: document.catalog.appsGrantingMissedPurchases)
-            print("catalog \(version) is in force")
+            print("imported catalog \(version)")
         }
     }
 
     struct Show: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "show", abstract: "Prints the catalog in force, as it was imported.")
+            commandName: "show", abstract: "Prints the current catalog, as you imported it.")
 
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             guard let stored = try await CatalogStore(pool: pool).newest() else {
-                throw CommandFailure("no catalog was imported yet: receiptd catalog import FILE", code: 1)
+                throw CommandFailure("no catalog was imported yet: run `receiptd catalog import FILE`", code: 1)
             }
             print("# catalog \(stored.version), imported \(stored.importedAt.rfc3339)")
             print(stored.document, terminator: stored.document.hasSuffix("\n") ? "" : "\n")

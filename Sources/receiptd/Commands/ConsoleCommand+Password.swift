@@ -8,8 +8,8 @@ extension ConsoleCommand {
             commandName: "password",
             abstract: "Reads a password, and prints its hash for CONSOLE_USERS.",
             discussion: """
-                On a terminal it asks twice, without an echo; elsewhere it reads the first line of standard input. A user's line \
-                is name:role:hash.
+                On a terminal, the command asks for the password twice and does not show it. Without a terminal, it reads \
+                the first line of standard input. CONSOLE_USERS lists each user as name:role:hash.
                 """)
 
         func run() async throws { try await reporting { print(try PasswordPrompt.hash().text) } }

@@ -7,9 +7,9 @@ struct ConsoleCommand: AsyncParsableCommand {
         commandName: "console",
         abstract: "Serves a web page for support and operators, until SIGTERM or SIGINT.",
         discussion: """
-            Listens on http://127.0.0.1:8091/ by default (CONSOLE_HTTP_HOST, CONSOLE_HTTP_PORT). CONSOLE_USERS lists who may sign \
-            in, with password hashes from `receiptd console password`. Reads PostgreSQL only. To reach it from other machines, \
-            put a proxy with TLS in front, and its name into CONSOLE_HOSTS.
+            Listens on http://127.0.0.1:8091/ by default (CONSOLE_HTTP_HOST, CONSOLE_HTTP_PORT). CONSOLE_USERS lists the \
+            users, with password hashes from `receiptd console password`. The console reads PostgreSQL only. To reach it \
+            from other machines, put a TLS proxy in front and add the proxy's host name to CONSOLE_HOSTS.
             """,
         subcommands: [Serve.self, Password.self], defaultSubcommand: Serve.self)
 

@@ -13,7 +13,7 @@ import ReceiptdConfiguration
 /// Records that are no submissions, or killed the worker: for an operator.
 struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters", abstract: "Records that are no submissions.",
+        commandName: "dead-letters", abstract: "Lists dead letters, and publishes them again.",
         subcommands: [List.self, Redrive.self])
 
     struct List: OperatorCommand {
@@ -21,9 +21,9 @@ struct DeadLettersCommand: CommandGroup {
             commandName: "list", abstract: "Lists the dead letters, without the records themselves.")
         static let requirements: Set<Settings.Requirement> = [.kafka]
 
-        @Flag(help: "One JSON document on standard output.") var json = false
+        @Flag(help: "Print one JSON document on standard output.") var json = false
         @OptionGroup var letters: DeadLetterOptions
-        @Option(help: "The most rows to show, latest first.") var limit = RowLimit.page
+        @Option(help: "Show at most this many rows, newest first.") var limit = RowLimit.page
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -41,14 +41,15 @@ struct DeadLettersCommand: CommandGroup {
     struct Redrive: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "redrive",
-            abstract: "Puts dead letters back on the topic that they came from, each once.",
-            discussion: "Counts and leaves alone what this release and these settings would make a dead letter again.")
+            abstract: "Publishes dead letters to their old topic again, each once.",
+            discussion: "Skips and counts records that this release and these settings would make dead letters again.")
         static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-        @Flag(help: "Accepted for symmetry: redrive always takes all that the options choose.") var all = false
+        @Flag(help: "Without effect: redrive always publishes every dead letter that the options choose.") var all =
+            false
         @OptionGroup var letters: DeadLetterOptions
-        @Option(help: "Put back at most this many.") var limit: Int?
-        @Flag(help: "Include records that were put back before.") var again = false
+        @Option(help: "Publish at most this many dead letters.") var limit: Int?
+        @Flag(help: "Include dead letters that redrive has published before.") var again = false
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 
@@ -68,11 +69,13 @@ struct DeadLettersCommand: CommandGroup {
 
 /// Which dead letters.
 struct DeadLetterOptions: ParsableArguments {
-    @Option(help: "Only those that name this app.") var bundle: String?
-    @Option(help: "Only those with this reason.") var reason: DeadLetter.Reason?
-    @Option(help: "Only those of this player, or with this key where they name no player.") var player: String?
-    @Option(help: ArgumentHelp("Only those set aside since then, RFC 3339.", valueName: "time")) var since: Timestamp?
-    @Option(help: ArgumentHelp("Only those set aside before then, RFC 3339.", valueName: "time")) var before: Timestamp?
+    @Option(help: "Only dead letters of this app.") var bundle: String?
+    @Option(help: "Only dead letters with this reason.") var reason: DeadLetter.Reason?
+    @Option(help: "Only dead letters of this player. If a record names no player, its key counts.") var player: String?
+    @Option(help: ArgumentHelp("Only dead letters set aside since this time (RFC 3339).", valueName: "time")) var since:
+        Timestamp?
+    @Option(help: ArgumentHelp("Only dead letters set aside before this time (RFC 3339).", valueName: "time"))
+    var before: Timestamp?
 
     var filter: DeadLetterFilter {
         DeadLetterFilter(bundleID: bundle, reason: reason, playerID: player, since: since, until: before)

@@ -10,18 +10,21 @@ import Synchronization
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Runs the main job on embedded parts: no broker, database or Apple account needed.",
+        abstract: "Runs sample purchases through the worker. Needs no broker, database or Apple account.",
         discussion: """
-            Never touches a broker or database that only the environment names. In those that --kafka and --database name it \
-            uses topics and a schema of its own, and removes them at the end, also after Ctrl-C.
+            The demo never connects to a broker or database that only the environment names. In a broker or database that \
+            you name with --kafka or --database, it creates topics and a schema of its own. It removes them at the end, \
+            even after Ctrl-C.
             """)
 
-    @Option(help: ArgumentHelp("A folder of sample cases, in place of this program's own.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Run the sample cases of this folder, not the built-in ones.", valueName: "folder"))
     var seeds: String?
-    @Option(help: ArgumentHelp("A real broker, with KAFKA_PROPERTIES of the environment.", valueName: "host:port"))
+    @Option(
+        help: ArgumentHelp("Use this Kafka broker, with KAFKA_PROPERTIES from the environment.", valueName: "host:port")
+    )
     var kafka: String?
-    @Option(help: ArgumentHelp("A real database.", valueName: "uri")) var database: String?
-    @Flag(help: "Keep the worker's log and say where it is.") var keepLog = false
+    @Option(help: ArgumentHelp("Use this PostgreSQL database.", valueName: "uri")) var database: String?
+    @Flag(help: "Keep the worker's log and print its path.") var keepLog = false
     @Flag(help: "Run simulated traffic, the worker's page and the console until Ctrl-C.") var live = false
     @Flag(help: "List every case, not only those with an unexpected outcome.") var all = false
 
@@ -31,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
                 try await runDemo()
             #else
                 throw CommandFailure(
-                    "this receiptd has no demo: it was built without the package trait Demo, as the worker's image is",
+                    "this receiptd was built without the package trait Demo, like the worker's image: it has no demo",
                     code: CommandFailure.unavailable)
             #endif
         }
@@ -67,12 +70,12 @@ struct DemoCommand: AsyncParsableCommand {
                 guard report.isAsExpected else {
                     throw CommandFailure("\nSome outcomes are not as their cases expect.", code: 1)
                 }
-                print("\nEvery outcome is as its case expects." + (all ? "" : " Each of them: --all"))
+                print("\nEvery outcome is as its case expects." + (all ? "" : " List them with --all."))
             } catch let fault as SeedCase.Fault {
                 throw CommandFailure(fault.description, code: 1)
             } catch let missing as DemoSeeds.Missing {
                 throw CommandFailure(
-                    "no sample cases in \(missing.folder): name a folder of them with --seeds", code: 64)
+                    "no sample cases in \(missing.folder): name another folder with --seeds", code: 64)
             }
         }
     }

@@ -11,10 +11,11 @@ extension GrantsCommand {
     struct Revoke: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "revoke",
-            abstract: "Takes a grant back from its player: receipt.revoked with revoked_by_operator.",
+            abstract: "Revokes a grant: a worker publishes receipt.revoked with revoked_by_operator.",
             discussion: """
-                Apple's refund and this decision are independent: each is reversed by itself. No event is published if Apple \
-                has refunded the purchase already. Asks on a terminal; elsewhere it needs --yes. A running worker publishes the event.
+                Your revocation and Apple's refund are independent: undoing one does not undo the other. If Apple has \
+                already refunded the purchase, receiptd publishes no event. On a terminal, the command asks before it \
+                revokes. Without a terminal, it needs --yes. A running worker publishes the event.
                 """)
 
         @OptionGroup var choice: GrantChoice
@@ -24,9 +25,11 @@ extension GrantsCommand {
             let grant = try await choice.find(in: pool)
             let what =
                 "\(grant.quantity) × \(ShownText.plain(grant.productID)) from \(ShownText.quoted(grant.playerID))"
-            if grant.operatorRevokedAt != nil { return print("an operator revoked it before; nothing was done") }
-            if choice.operation.dryRun { return print("\(what) would be taken back; nothing was done") }
-            try choice.operation.confirm("take back \(what)")
+            if grant.operatorRevokedAt != nil {
+                return print("an operator has already revoked this grant; nothing was done")
+            }
+            if choice.operation.dryRun { return print("would revoke \(what); nothing was done") }
+            try choice.operation.confirm("revoke \(what)")
             try await choice.apply(.revoke, in: pool)
         }
     }
@@ -34,15 +37,18 @@ extension GrantsCommand {
     struct Reinstate: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reinstate",
-            abstract: "Takes an operator's revocation back: receipt.reinstated, unless Apple has refunded it too.")
+            abstract: """
+                Undoes an operator's revocation: a worker publishes receipt.reinstated, unless Apple has refunded the \
+                purchase.
+                """)
 
         @OptionGroup var choice: GrantChoice
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let grant = try await choice.find(in: pool)
-            if grant.operatorRevokedAt == nil { return print("no operator has revoked it; nothing was done") }
-            if choice.operation.dryRun { return print("the revocation would be taken back; nothing was done") }
+            if grant.operatorRevokedAt == nil { return print("no operator has revoked this grant; nothing was done") }
+            if choice.operation.dryRun { return print("would undo the revocation; nothing was done") }
             try await choice.apply(.reinstate, in: pool)
         }
     }
@@ -53,7 +59,7 @@ struct GrantChoice: ParsableArguments {
     static let maximumNoteScalars = 1_000
 
     @Argument(help: "The id of a granted transaction.") var transactionID: String
-    @Option(help: "The reason, kept with the decision.") var note: String?
+    @Option(help: "Your reason, stored with the decision.") var note: String?
     @OptionGroup var operation: OperatorOptions
 
     func validate() throws {
@@ -61,7 +67,7 @@ struct GrantChoice: ParsableArguments {
             throw ValidationError("\(ShownText.quoted(transactionID)) is not \(TransactionIDText.requirement).")
         }
         if let note, note.unicodeScalars.count > Self.maximumNoteScalars || note.utf8.contains(0) {
-            throw ValidationError("--note is at most \(Self.maximumNoteScalars) characters.")
+            throw ValidationError("--note must have at most \(Self.maximumNoteScalars) characters.")
         }
     }
 
@@ -81,12 +87,12 @@ struct GrantChoice: ParsableArguments {
         case .published(let event) where event.kind == .reinstated:
             print("reinstated; a worker publishes it within seconds")
         case .published: print("revoked; a worker publishes it within seconds")
-        case .remembered: print("remembered; Apple's refund is in force, so that nothing changes for the player")
-        case .unchanged: print("somebody else was first; nothing was done")
+        case .remembered: print("stored; Apple has refunded the purchase, so nothing changes for the player")
+        case .unchanged: print("another operator was first; nothing was done")
         case .inForce(let other):
             throw CommandFailure(
                 """
-                the same purchase is granted as \(ShownText.quoted(other.text)), and in force: revoke that first, or leave \
+                the player has the same purchase as \(ShownText.quoted(other.text)): revoke that grant first, or leave \
                 this one revoked
                 """, code: 1)
         case .notGranted: throw CommandFailure("\(ShownText.quoted(transactionID)) is not granted", code: 1)

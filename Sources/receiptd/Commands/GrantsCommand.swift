@@ -10,23 +10,24 @@ import ReceiptdConfiguration
 
 struct GrantsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "grants", abstract: "Granted purchases.", subcommands: [Import.self, Revoke.self, Reinstate.self])
+        commandName: "grants", abstract: "Imports, revokes and reinstates grants.",
+        subcommands: [Import.self, Revoke.self, Reinstate.self])
 
     struct Import: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Enters purchases that an earlier system delivered, without events. May be repeated.",
+            abstract: "Imports purchases that an earlier system delivered. Publishes no events. You may repeat it.",
             discussion: """
-                CSV with a header, or JSON lines. transaction_id, player_id, bundle_id and product_id are required; \
-                original_transaction_id, quantity, environment, purchased_at, expires_at, revoked_at, granted_at and \
-                submission_id are optional. A transaction id is digits without a leading zero, and no id begins or ends with \
-                white space. Faulty lines are reported and skipped, and the exit code is then 1.
+                The file is CSV with a header, or JSON lines. Required: transaction_id, player_id, bundle_id and \
+                product_id. Optional: original_transaction_id, quantity, environment, purchased_at, expires_at, \
+                revoked_at, granted_at and submission_id. A transaction id is digits without a leading zero. No id begins \
+                or ends with white space. The import reports and skips faulty lines, and then exits with 1.
                 """)
         /// The most that standard error names one by one; the rest is counted.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
-        @Flag(help: "Say what would be entered and what is wrong, and enter nothing.") var dryRun = false
+        @Flag(help: "Count the grants, name the faulty lines, and import nothing.") var dryRun = false
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
@@ -61,7 +62,7 @@ struct GrantsCommand: CommandGroup {
             try await enter(&batch, into: database, &report)
             progress.show(lines.position, of: lines.position, count: rows.line)
             progress.end()
-            if lines.hasFailed { throw CommandFailure("\(file): reading broke off behind line \(rows.line)", code: 1) }
+            if lines.hasFailed { throw CommandFailure("\(file): reading failed after line \(rows.line)", code: 1) }
             if !rows.ignored.isEmpty {
                 printError("not read: \(rows.ignored.map { ShownText.quoted($0) }.joined(separator: ", "))")
             }
@@ -90,7 +91,7 @@ struct GrantsCommand: CommandGroup {
 
     static func catalog(in store: CatalogStore) async throws -> Catalog {
         if let catalog = try await StoredCatalog.latest(in: store) { return catalog }
-        printError("warning: no catalog was imported yet, so that every app is unknown")
+        printError("warning: no catalog was imported yet, so every app is unknown")
         return Catalog(version: 0, apps: [])
     }
 }
@@ -122,7 +123,9 @@ struct ImportReport {
     var summary: String {
         var parts = [isDryRun ? "\(entered) would be entered" : "\(entered) entered", "\(known) were there before"]
         if isDryRun { parts.append("nothing was done") }
-        if skipped > 0 { parts.append("\(skipped) skipped" + (skipped > maximumTold ? ", not all of them told" : "")) }
+        if skipped > 0 {
+            parts.append("\(skipped) skipped" + (skipped > maximumTold ? ", not all of them named above" : ""))
+        }
         return parts.joined(separator: "; ")
     }
 }

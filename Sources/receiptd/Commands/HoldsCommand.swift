@@ -9,7 +9,8 @@ import ReceiptdConfiguration
 /// The commands about transactions that wait for a person.
 struct HoldsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "holds", abstract: "Paid transactions that wait for a person.",
+        commandName: "holds",
+        abstract: "Lists, releases and rejects held transactions, which are paid and wait for an operator.",
         subcommands: [List.self, Release.self, Reject.self])
 
     struct List: DatabaseCommand {
@@ -26,7 +27,8 @@ struct HoldsCommand: CommandGroup {
     struct Release: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "release",
-            abstract: "Releases holds: a worker waives the reason, asks Apple again, and judges the rest anew.")
+            abstract: "Releases holds: a worker waives the reason, asks Apple again, and applies the other rules again."
+        )
 
         @OptionGroup var choice: WaitingChoice<Reason>
         @OptionGroup var options: SettingsOptions
@@ -44,7 +46,7 @@ struct HoldsCommand: CommandGroup {
                 choice.filter, by: choice.operation.name, limit: choice.rows.limit
             ) { done in progress.show(min(done, found.all), of: found.all) }
             progress.end()
-            let before = found.released > 0 ? ", \(found.released) were before" : ""
+            let before = found.released > 0 ? ", \(found.released) were released before" : ""
             print("\(released) released\(before); a worker decides them within seconds")
             if let why = try await unreadable?.end() { throw CommandFailure(why, code: 1) }
         }
@@ -53,7 +55,8 @@ struct HoldsCommand: CommandGroup {
     struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
-            abstract: "Rejects holds for good: receipt.rejected with refused_by_operator. This cannot be undone.")
+            abstract: "Rejects holds: a worker publishes receipt.rejected with refused_by_operator. You cannot undo it."
+        )
 
         static let sessions = 4
 
@@ -86,7 +89,7 @@ extension WaitingChoice<Reason> {
         guard let id, found.all != 1 else { return }
         let players = try await store.list(filter, limit: 5).map { ShownText.quoted($0.playerID) }
         throw CommandFailure(
-            "\(ShownText.quoted(id)) is held for \(found.all) players: name one by --player, of "
+            "\(ShownText.quoted(id)) is held for \(found.all) players: name one with --player, "
                 + players.joined(separator: ", "), code: Confirmation.usage)
     }
 }

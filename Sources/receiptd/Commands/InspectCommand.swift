@@ -11,19 +11,20 @@ import ReceiptdConfiguration
 struct InspectCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Shows all that is known of a submission, a transaction, a player, an order or an event.")
+        abstract: "Shows what is known about a submission, transaction, player, order or event.")
 
-    @Argument(help: "The id of a submission, a transaction (original ones too), a player, an order or an event.")
+    @Argument(help: "The id of a submission, transaction or original transaction, player, order or event.")
     var id: String?
-    @Option(help: "An order number of Apple's mail in place of an id: Apple is asked for its transactions.")
+    @Option(help: "An order number from Apple's mail, in place of an id. receiptd asks Apple for its transactions.")
     var appleOrder: String?
-    @Flag(help: "One JSON document on standard output.") var json = false
-    @Option(help: "How many days back to search decided submissions; each costs a scan of its day.") var days = 2
-    @Option(help: "Rows of each kind, newest first.") var limit = 100
-    @Option(help: "Which page of so many rows, from 1: of a player with more.") var page = 1
-    @Option(help: "How many records to read from each partition in Kafka; ten times as many for a player's events.")
+    @Flag(help: "Print one JSON document on standard output.") var json = false
+    @Option(help: "Search the decided submissions of this many days. Each day costs a scan of its partition.")
+    var days = 2
+    @Option(help: "Show at most this many rows of each kind, newest first.") var limit = 100
+    @Option(help: "Show this page of a player's rows. Each page has --limit rows; the first page is 1.") var page = 1
+    @Option(help: "Read at most this many records of each Kafka partition, ten times as many for a player's events.")
     var records = KafkaSearch.defaultRecords
-    @Option(help: "The longest time to search Kafka.") var seconds = 20.0
+    @Option(help: "Search Kafka for at most this many seconds.") var seconds = 20.0
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
@@ -31,10 +32,10 @@ struct InspectCommand: DatabaseCommand {
             throw ValidationError("Give an id, or --apple-order and an order number.")
         }
         guard days >= 0, (1...1_000_000).contains(limit), (1...1_000_000).contains(page) else {
-            throw ValidationError("--days is 0 or more, --limit and --page 1 or more.")
+            throw ValidationError("--days must be 0 or more; --limit and --page must be 1 or more.")
         }
         guard (0...10_000_000).contains(records), (0...3600).contains(seconds) else {
-            throw ValidationError("--records is 0 to 10000000, --seconds 0 to 3600.")
+            throw ValidationError("--records must be 0 to 10000000, and --seconds 0 to 3600.")
         }
     }
 

@@ -6,10 +6,10 @@ struct IntakeCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "intake",
         abstract:
-            "Serves the address that Apple sends notifications to, and puts them on their topic.",
+            "Receives Apple's notifications over HTTP and publishes them to their topic.",
         discussion: """
-            Takes POST /app-store-notifications until SIGTERM or SIGINT, and needs no database. INTAKE_BUNDLE_IDS names your \
-            apps; only on a loopback address it may be empty. Apple asks for HTTPS: put a proxy in front.
+            Serves POST /app-store-notifications until SIGTERM or SIGINT. Needs no database. INTAKE_BUNDLE_IDS names your \
+            apps; on a loopback address it may be empty. Apple requires HTTPS: put a TLS proxy in front.
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]

@@ -7,7 +7,7 @@ import ReceiptdConfiguration
 
 struct MigrateCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
-        commandName: "migrate", abstract: "Creates or updates the tables in DATABASE_URL. May be repeated.")
+        commandName: "migrate", abstract: "Creates or updates the tables in DATABASE_URL. You may repeat it.")
 
     static let requirements: Set<Settings.Requirement> = [.database]
 
@@ -22,10 +22,11 @@ struct MigrateCommand: OperatorCommand {
     /// Describes the state that was found.
     private static func text(_ found: Schema.State) -> String {
         switch found {
-        case .current: "schema \(Schema.currentVersion) was in place already: nothing was changed"
-        case .newer(let version): "the schema is a later one, version \(version): nothing was changed"
-        case .missing: "schema \(Schema.currentVersion) is in place"
-        case .tooOld(let version, _): "schema \(Schema.currentVersion) is in place, in place of version \(version)"
+        case .current: "the schema already has version \(Schema.currentVersion): nothing was changed"
+        case .newer(let version):
+            "the schema has version \(version), which is newer than this release: nothing was changed"
+        case .missing: "created the schema, version \(Schema.currentVersion)"
+        case .tooOld(let version, _): "migrated the schema from version \(version) to version \(Schema.currentVersion)"
         }
     }
 }

@@ -9,15 +9,16 @@ struct OperatorOptions: ParsableArguments {
 
     @Option(
         name: .customLong("operator"),
-        help: "Your name, kept with the decision. Default: the system's user.")
+        help: "Your name, stored with the decision. Default: your user name on this machine.")
     var name: String = NSUserName()
-    @Flag(help: "Say how many rows would change, and change nothing.") var dryRun = false
-    @Flag(help: "Do not ask. Needed without a terminal for changes that cannot be undone.") var yes = false
+    @Flag(help: "Print how many rows would change, and change nothing.") var dryRun = false
+    @Flag(help: "Do not ask for confirmation. Without a terminal, changes that you cannot undo need it.") var yes =
+        false
 
     func validate() throws {
         let scalars = name.unicodeScalars
         guard !scalars.isEmpty, scalars.count <= Self.maximumScalars, !scalars.contains("\0") else {
-            throw ValidationError("--operator is 1 to \(Self.maximumScalars) characters.")
+            throw ValidationError("--operator must have 1 to \(Self.maximumScalars) characters.")
         }
     }
 
@@ -66,6 +67,6 @@ enum RowLimit {
     static func rows(_ limit: Int?, all: Bool) -> Int { limit ?? (all ? Int(Int32.max) : page) }
 
     static func validate(_ limit: Int?) throws {
-        if let limit, limit < 1 { throw ValidationError("--limit is a number from 1 up.") }
+        if let limit, limit < 1 { throw ValidationError("--limit must be 1 or more.") }
     }
 }

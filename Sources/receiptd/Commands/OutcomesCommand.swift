@@ -9,13 +9,14 @@ import ReceiptdConfiguration
 struct OutcomesCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "outcomes", abstract: "Prints the events of the outcomes topic, one JSON object a line.",
-        discussion: "Reads from the beginning of the topic to its end, without joining a group.")
+        discussion: "Reads from the beginning of the topic to its end, without joining a consumer group.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
 
     @Flag(help: "Keep printing new events, until Ctrl-C.") var follow = false
-    @Option(help: "Only this player's.") var player: String?
-    @Option(help: ArgumentHelp("Only events since then, RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time"))
+    @Option(help: "Only events of this player.") var player: String?
+    @Option(
+        help: ArgumentHelp("Only events since this time (RFC 3339), such as 2026-11-21T03:00:00Z.", valueName: "time"))
     var since: Timestamp?
     @OptionGroup var options: SettingsOptions
 

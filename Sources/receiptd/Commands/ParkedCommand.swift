@@ -9,7 +9,8 @@ import ReceiptdConfiguration
 /// The commands about submissions that wait in PostgreSQL.
 struct ParkedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "parked", abstract: "Submissions that wait in PostgreSQL.",
+        commandName: "parked",
+        abstract: "Lists, retries and rejects parked submissions, which wait in PostgreSQL for Apple.",
         subcommands: [List.self, Retry.self, Reject.self])
 
     struct List: DatabaseCommand {
@@ -47,14 +48,17 @@ struct ParkedCommand: CommandGroup {
                     }
                 })
             progress.end()
-            print("\(due) are due now" + (found.leased > 0 ? ", \(found.leased) are being tried" : ""))
+            print("\(due) are due now" + (found.leased > 0 ? ", a worker is trying \(found.leased) already" : ""))
         }
     }
 
     struct Reject: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "reject",
-            abstract: "Rejects submissions: receipt.rejected with refused_by_operator. This cannot be undone.")
+            abstract: """
+                Rejects parked submissions: a worker publishes receipt.rejected with refused_by_operator. You cannot undo \
+                it.
+                """)
 
         @OptionGroup var choice: WaitingChoice<ParkingReason>
         @OptionGroup var options: SettingsOptions

@@ -8,17 +8,18 @@ import ReceiptdConfiguration
 
 struct PlayersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "players", abstract: "Data about players.", subcommands: [Erase.self])
+        commandName: "players", abstract: "Erases a player's data.", subcommands: [Erase.self])
 
     struct Erase: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "erase",
-            abstract: "Puts a random pseudonym in place of a player's id everywhere, for good.",
+            abstract: "Replaces a player's id by a random pseudonym in every table, for good.",
             discussion: """
-                Deletes the player's devices, account tokens, stored submissions and receipts. Grants stay, so that no purchase \
-                is granted again. Exits with 1 while anything of the player waits; --force rejects what waits. Close the \
-                account in the game first. Workers may run meanwhile, and an interrupted run may be repeated. Asks on a \
-                terminal; elsewhere it needs --yes.
+                Close the account in the game first. The command deletes the player's devices, account tokens, stored \
+                submissions and receipts. Grants stay, so that no purchase is granted again. While purchases of the player \
+                are held, parked or announced, the command exits with 1; --force rejects them. Workers may run meanwhile. \
+                You may repeat an interrupted run. On a terminal, the command asks first. Without a terminal, it needs \
+                --yes.
                 """)
 
         static let sessions = 4
@@ -26,15 +27,15 @@ struct PlayersCommand: CommandGroup {
         private static let publishingSeconds = 30.0
 
         @Argument(help: "The player's id.") var playerID: String
-        @Flag(help: "Reject the player's held and parked purchases, and those that Apple announced.") var force = false
+        @Flag(help: "Reject the player's held, parked and announced purchases.") var force = false
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
             guard !playerID.isEmpty, !playerID.utf8.contains(0) else {
-                throw ValidationError("A player id is not empty and holds no NUL.")
+                throw ValidationError("A player id must not be empty or contain NUL.")
             }
-            guard !PlayerID(playerID).isPseudonym else { throw ValidationError("This is a pseudonym already.") }
+            guard !PlayerID(playerID).isPseudonym else { throw ValidationError("The id is a pseudonym already.") }
         }
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
@@ -44,10 +45,11 @@ struct PlayersCommand: CommandGroup {
             let name = ShownText.quoted(playerID)
             let isWaiting = waiting.held + waiting.parked + waiting.announced > 0
             // Announced purchases are named if there are any.
-            let announced = waiting.announced > 0 ? ", and \(waiting.announced) that Apple announced" : ""
-            let ended = "\(waiting.held) held and \(waiting.parked) parked\(announced)"
+            let announced = waiting.announced > 0 ? ", \(waiting.announced) announced" : ""
+            let ended = "\(waiting.held) held\(announced) and \(waiting.parked) parked"
             if !force, isWaiting {
-                throw CommandFailure("\(ended) of \(name): end them first, or reject them with --force", code: 1)
+                throw CommandFailure(
+                    "\(name) has \(ended) purchases: decide them first, or reject them with --force", code: 1)
             }
             let what = (isWaiting ? "reject \(ended), and " : "") + "erase \(name)"
             if operation.dryRun { return print("would \(what); nothing was done") }
@@ -56,11 +58,11 @@ struct PlayersCommand: CommandGroup {
             try await awaitNothing(erasure)
             var random = SystemRandomNumberGenerator()
             let erased = try await erasure.run(pseudonym: Pseudonym.make(using: &random), by: operation.name) { table in
-                printError("looking through \(table)")
+                printError("searching \(table)")
             }
             guard erased.isComplete else {
                 throw CommandFailure(
-                    "somebody still submits for \(name): close the account in the game, and run this again",
+                    "submissions for \(name) still arrive: close the account in the game, and run this again",
                     code: 1)
             }
             print(Self.ending(erased.pseudonym, settings))
@@ -74,8 +76,8 @@ struct PlayersCommand: CommandGroup {
                 guard left.held + left.parked == 0, ContinuousClock.now < deadline else {
                     throw CommandFailure(
                         """
-                        \(left.held) held, \(left.parked) parked and \(left.unpublished) events to be published stay: \
-                        a running worker ends and publishes them; run this again then
+                        \(left.held) held, \(left.parked) parked and \(left.unpublished) unpublished events are left: keep \
+                        a worker running until it has finished them, then run this again
                         """, code: 1)
                 }
                 try await Task.sleep(for: .milliseconds(200))
@@ -85,11 +87,11 @@ struct PlayersCommand: CommandGroup {
         private static func ending(_ pseudonym: PlayerID, _ settings: Settings) -> String {
             """
             erased; the pseudonym is \(pseudonym.text)
-            What is not receiptd's is yours to clear, where it names the player:
-              the topics of submissions, outcomes and dead letters, by their retention or a tombstone
-              player-accounts: a null for each of the player's tokens, before anything else
+            receiptd does not change these. Clear them yourself where they name the player:
+              player-accounts, first of all: publish a null for each of the player's tokens
+              the topics of submissions, outcomes and dead letters: wait for their retention, or publish a tombstone
               backups of the database, and logs
-              the catalog, where its sandbox policy names the player
+              the catalog, if its sandbox policy names the player
             """
         }
     }

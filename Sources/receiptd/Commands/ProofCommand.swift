@@ -18,7 +18,7 @@ struct ProofCommand: OperatorCommand {
     static let requirements: Set<Settings.Requirement> = []
 
     @Argument(help: "A file, or - for standard input.") var file: String
-    @Option(help: ArgumentHelp("A YAML catalog: also show what receiptd would decide by it.", valueName: "file"))
+    @Option(help: ArgumentHelp("A YAML catalog. Also show what receiptd would decide with it.", valueName: "file"))
     var catalog: String?
     @Option(help: "The bundle_id that the game server would send. Default: the catalog's only app.")
     var bundle: String?

@@ -7,20 +7,20 @@ struct ReconcileCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compares grants with Apple's Summary Sales report.",
         discussion: """
-            Takes the reports of App Store Connect, tab separated, plain or gzip, and reads several as one. Compares in-app \
-            purchases by product (SKU) and day, or by the longer period of a weekly or monthly report. Shows money if prices \
-            are known, as an indication that decides nothing. Exits with 0 if all units agree, with 1 if some differ or a \
-            report cannot be read.
+            Reads tab-separated reports of App Store Connect, plain or gzip, and adds up several. Compares in-app \
+            purchases by product (SKU) and day, or by the week or month of a longer report. Shows money if prices are \
+            known; money does not change the exit code. Exits with 0 if all units agree, with 1 if some differ or a report \
+            cannot be read.
             """)
 
     @Option(
         name: .customLong("report"),
-        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. May be repeated.")
+        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. You may repeat it.")
     var reports: [String]
     @Option(help: "The time zone of the report's days.") var timeZone = "America/Los_Angeles"
-    @Option(help: "Only this app's grants, for a report without other apps' products.") var bundle: String?
-    @Flag(help: "Also show what agrees.") var all = false
-    @Flag(help: "One JSON document on standard output.") var json = false
+    @Option(help: "Compare only this app's grants, if the report has no other app's products.") var bundle: String?
+    @Flag(help: "Also show products that agree.") var all = false
+    @Flag(help: "Print one JSON document on standard output.") var json = false
     @OptionGroup var options: SettingsOptions
 
     static let requirements: Set<Settings.Requirement> = [.database]

@@ -12,24 +12,25 @@ import ReceiptdConfiguration
 struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
-        abstract: "Makes the group read every submission since a time again. Nothing is granted twice.",
-        discussion: "Stop every worker of the group first.")
+        abstract: "Makes the consumer group read every submission since a time again. Nothing is granted twice.",
+        discussion: "Stop every worker of the consumer group first.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
-    @Option(help: ArgumentHelp("RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time")) var to: Timestamp
+    @Option(help: ArgumentHelp("The time to read from (RFC 3339), such as 2026-11-21T03:00:00Z.", valueName: "time"))
+    var to: Timestamp
     @Flag(
         help: """
-            The database was restored to an earlier state. A purchase refunded since then may have been granted in the lost \
-            time: grant and revoke it at once.
+            Give this after you restored the database to an earlier state. For a purchase that Apple has refunded since \
+            then, receiptd publishes a grant and a revocation at once, because the lost rows may have granted it.
             """) var databaseRestored = false
-    @Flag(help: "Say what would be done, and do nothing.") var dryRun = false
+    @Flag(help: "Print the new offsets, and change nothing.") var dryRun = false
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
         // A move to the future would move nothing, and look as if it had.
         guard to <= WallClock.now else {
-            throw ValidationError("--to is a time that has passed; \(to.rfc3339) is yet to come.")
+            throw ValidationError("--to must be in the past, and \(to.rfc3339) is in the future.")
         }
     }
 

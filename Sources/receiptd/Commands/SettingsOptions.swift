@@ -6,7 +6,7 @@ import ReceiptdConfiguration
 
 /// `--config FILE`, and what every command makes of it.
 struct SettingsOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A YAML file of settings; the environment wins.", valueName: "file"))
+    @Option(help: ArgumentHelp("A YAML file of settings. Environment variables override it.", valueName: "file"))
     var config: String?
 
     /// - Parameter telling: the warnings that the command tells on standard error.

@@ -10,14 +10,17 @@ import Synchronization
 struct SubmitCommand: OperatorCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit", abstract: "Publishes submissions, one JSON object a line.",
-        discussion: "Signs them with the first of SUBMISSION_SIGNING_KEYS, if set.")
+        discussion: "Signs the submissions with the first of SUBMISSION_SIGNING_KEYS, if you set any.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
 
     @Argument(help: "A file of JSON lines. Default: standard input.") var file: String?
-    @Flag(help: "Print their events as they come, one JSON object a line; exit 1 if some have none.") var wait =
+    @Flag(
+        help:
+            "Wait for the submissions' events and print them, one JSON object a line. Exit with 1 if a submission gets none."
+    ) var wait =
         false
-    @Option(help: "The longest time to wait for them.") var seconds = 60
+    @Option(help: "With --wait: wait at most this many seconds.") var seconds = 60
     @OptionGroup var options: SettingsOptions
 
     private struct Line {
@@ -137,7 +140,7 @@ struct SubmitCommand: OperatorCommand {
 
         func check() throws {
             if let failure = state.withLock({ $0.failure }) {
-                throw CommandFailure("not all were published: \(failure.name)", code: 1)
+                throw CommandFailure("some submissions were not published: \(failure.name)", code: 1)
             }
         }
     }

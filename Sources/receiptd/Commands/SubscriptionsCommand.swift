@@ -10,18 +10,18 @@ import ReceiptdConfiguration
 /// Subscriptions as Apple last told them.
 struct SubscriptionsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "subscriptions", abstract: "Auto-renewable subscriptions, as Apple last reported them.",
+        commandName: "subscriptions", abstract: "Lists, checks and transfers auto-renewable subscriptions.",
         subcommands: [List.self, Check.self, Transfer.self])
 
     struct List: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Lists the subscriptions that receiptd follows, the newest change first.")
+            commandName: "list", abstract: "Lists subscriptions as Apple last reported them, newest change first.")
 
-        @Flag(help: "One JSON document on standard output.") var json = false
-        @Flag(help: "All of them, not only the newest \(RowLimit.page).") var all = false
-        @Option(help: "The most rows to show, newest first.") var limit: Int?
-        @Option(help: "Only this app's.") var bundle: String?
-        @Option(help: "Only those in this state.") var state: SubscriptionState?
+        @Flag(help: "Print one JSON document on standard output.") var json = false
+        @Flag(help: "Show all subscriptions, not only the newest \(RowLimit.page).") var all = false
+        @Option(help: "Show at most this many subscriptions, newest change first.") var limit: Int?
+        @Option(help: "Only subscriptions of this app.") var bundle: String?
+        @Option(help: "Only subscriptions in this state.") var state: SubscriptionState?
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try RowLimit.validate(limit) }
@@ -39,7 +39,7 @@ struct SubscriptionsCommand: CommandGroup {
         static let configuration = CommandConfiguration(
             commandName: "check", abstract: "Asks Apple about a subscription now, whether it is due or not.")
 
-        @Argument(help: "Its original transaction id.") var originalTransactionID: String
+        @Argument(help: "The subscription's original transaction id.") var originalTransactionID: String
         @OptionGroup var options: SettingsOptions
 
         func validate() throws { try SubscriptionsCommand.validate(originalTransactionID) }
@@ -50,7 +50,7 @@ struct SubscriptionsCommand: CommandGroup {
             let events = try await check.run(original)
             guard let known = try await PostgresSubscriptions(pool: pool).known([original]).first else { return }
             let end = known.expiresAt.map { ", its period ends at \($0.rfc3339)" } ?? ""
-            let change = events == 0 ? "as it was" : "changed, a worker publishes it within seconds"
+            let change = events == 0 ? "unchanged" : "changed; a worker publishes the events within seconds"
             print("\(known.state.rawValue)\(end): \(change)")
         }
     }
@@ -58,11 +58,11 @@ struct SubscriptionsCommand: CommandGroup {
     struct Transfer: DatabaseCommand {
         static let configuration = CommandConfiguration(
             commandName: "transfer",
-            abstract: "Gives a subscription's future periods to another player. What was granted stays.")
+            abstract: "Gives a subscription's future periods to another player. Grants stay with their player.")
 
-        @Argument(help: "Its original transaction id.") var originalTransactionID: String
-        @Argument(help: "The player who gets its periods from now on.") var playerID: String
-        @Option(help: "The reason, kept with the transfer.") var note: String?
+        @Argument(help: "The subscription's original transaction id.") var originalTransactionID: String
+        @Argument(help: "The player who gets the future periods.") var playerID: String
+        @Option(help: "Your reason, stored with the transfer.") var note: String?
         @OptionGroup var operation: OperatorOptions
         @OptionGroup var options: SettingsOptions
 
@@ -70,9 +70,11 @@ struct SubscriptionsCommand: CommandGroup {
             try SubscriptionsCommand.validate(originalTransactionID)
             let scalars = playerID.unicodeScalars
             guard (1...SubmissionLimits.maximumNameScalars).contains(scalars.count), !scalars.contains("\0") else {
-                throw ValidationError("A player id is 1 to \(SubmissionLimits.maximumNameScalars) characters.")
+                throw ValidationError("A player id must have 1 to \(SubmissionLimits.maximumNameScalars) characters.")
             }
-            guard note?.unicodeScalars.contains("\0") != true else { throw ValidationError("--note holds no NUL.") }
+            guard note?.unicodeScalars.contains("\0") != true else {
+                throw ValidationError("--note must not contain NUL.")
+            }
         }
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
@@ -80,19 +82,20 @@ struct SubscriptionsCommand: CommandGroup {
             let shown = ShownText.quoted(originalTransactionID)
             if operation.dryRun {
                 let known = try await PostgresSubscriptions(pool: pool).known([original]).first
-                guard let known else { throw CommandFailure("\(shown) is no subscription that is followed", code: 1) }
-                return print("would go from \(ShownText.quoted(known.player.text)); nothing was done")
+                guard let known else { throw CommandFailure("receiptd knows no subscription \(shown)", code: 1) }
+                return print("would take future periods from \(ShownText.quoted(known.player.text)); nothing was done")
             }
             let result = try await SubscriptionAdministration(pool: pool).transfer(
                 original, to: PlayerID(playerID), by: operation.name, note: note)
             switch result {
             case .done(let before):
                 print("future periods go from \(ShownText.quoted(before.text)) to \(ShownText.quoted(playerID))")
-            case .unchanged: print("it is this player's already; nothing was done")
-            case .unknown: throw CommandFailure("\(shown) is no subscription that is followed", code: 1)
+            case .unchanged: print("the player has this subscription already; nothing was done")
+            case .unknown: throw CommandFailure("receiptd knows no subscription \(shown)", code: 1)
             case .held(let count):
                 throw CommandFailure(
-                    "\(count) of its transactions are held for its owner: release or reject them first", code: 1)
+                    "\(count) transactions of the subscription are held for its owner: release or reject them first",
+                    code: 1)
             }
         }
     }

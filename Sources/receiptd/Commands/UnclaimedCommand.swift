@@ -8,7 +8,8 @@ import ReceiptdConfiguration
 /// Purchases that Apple announced and that belong to no known player.
 struct UnclaimedCommand: CommandGroup {
     static let configuration = CommandConfiguration(
-        commandName: "unclaimed", abstract: "Purchases that Apple announced and that belong to no known player.",
+        commandName: "unclaimed",
+        abstract: "Lists and retries unclaimed purchases, which Apple announced and no known player owns.",
         subcommands: [List.self, Retry.self])
 
     struct List: DatabaseCommand {

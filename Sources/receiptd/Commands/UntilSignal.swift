@@ -16,7 +16,7 @@
                     exit(128 + first)
                 }
                 first = signal.rawValue
-                printError("\nstopping: everything that was started is being removed")
+                printError("\nstopping: the demo removes everything that it started")
                 work.cancel()
             }
             return first

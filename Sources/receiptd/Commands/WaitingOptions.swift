@@ -7,22 +7,23 @@ import ReceiptdConfiguration
 
 /// Which rows of what is held, parked or unclaimed.
 struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
-    @Option(help: "Only this app's.") var bundle: String?
-    @Option(help: "Only those that wait for this reason.") var reason: Reason?
-    @Option(help: ArgumentHelp("Only this player's.", visibility: Reason.hasPlayers ? .default : .private))
+    @Option(help: "Only rows of this app.") var bundle: String?
+    @Option(help: "Only rows with this reason.") var reason: Reason?
+    @Option(help: ArgumentHelp("Only rows of this player.", visibility: Reason.hasPlayers ? .default : .private))
     var player: String?
-    @Option(help: ArgumentHelp("Only of this product.", visibility: Reason.hasProducts ? .default : .private))
+    @Option(help: ArgumentHelp("Only rows of this product.", visibility: Reason.hasProducts ? .default : .private))
     var product: String?
     @Option(
         help: ArgumentHelp(
-            "Only those that wait since before then, RFC 3339, such as 2026-11-21T03:00:00Z.", valueName: "time"))
+            "Only rows that have waited since before this time (RFC 3339), such as 2026-11-21T03:00:00Z.",
+            valueName: "time"))
     var before: Timestamp?
-    @Option(help: "At most this many, oldest first.") var limit: Int?
+    @Option(help: "At most this many rows, oldest first.") var limit: Int?
 
     func validate() throws {
         try RowLimit.validate(limit)
-        guard Reason.hasPlayers || player == nil else { throw ValidationError("What is unclaimed has no player.") }
-        guard Reason.hasProducts || product == nil else { throw ValidationError("What is parked names no product.") }
+        guard Reason.hasPlayers || player == nil else { throw ValidationError("Unclaimed purchases have no player.") }
+        guard Reason.hasProducts || product == nil else { throw ValidationError("Parked submissions name no product.") }
     }
 
     /// - Parameter id: of one row; nil: of all that the options choose.
@@ -34,8 +35,8 @@ struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableAr
 
 /// The rows that a list shows, and the form that it prints them in.
 struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
-    @Flag(help: "One JSON document on standard output.") var json = false
-    @Flag(help: "All of them, not only the oldest \(RowLimit.page).") var all = false
+    @Flag(help: "Print one JSON document on standard output.") var json = false
+    @Flag(help: "Show all rows, not only the oldest \(RowLimit.page).") var all = false
     @OptionGroup var rows: WaitingOptions<Reason>
 
     func show<Waiting: WaitingTable, Table: RowTable>(_ waiting: Waiting, as table: Table.Type) async throws
@@ -49,18 +50,18 @@ struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: Parsab
 
 /// One row by its id, or all that the options choose; and who decides.
 struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
-    @Argument(help: "An id, as the list shows it. Several players may have given their submissions the same.")
+    @Argument(help: "An id from the list. Submissions of several players may share one id.")
     var id: String?
-    @Flag(help: "All that the options choose.") var all = false
+    @Flag(help: "Change every row that the options choose.") var all = false
     @OptionGroup var rows: WaitingOptions<Reason>
     @OptionGroup var operation: OperatorOptions
 
     func validate() throws {
-        guard (id != nil) != all else { throw ValidationError("Name an id, or say --all.") }
+        guard (id != nil) != all else { throw ValidationError("Give an id or --all.") }
         // Two players may wait for one held transaction.
         let besideID = WaitingFilter<Reason>(playerID: Reason.self == Fulfillment.Reason.self ? rows.player : nil)
         guard all || (rows.filter() == besideID && rows.limit == nil) else {
-            throw ValidationError("Options that choose rows, and --limit, go with --all.")
+            throw ValidationError("Options that choose rows, and --limit, need --all.")
         }
         if let id, Reason.hasProducts, !TransactionIDText.isSound(id) {
             throw ValidationError("\(ShownText.quoted(id)) is not \(TransactionIDText.requirement).")
