@@ -128,7 +128,7 @@ extension Console {
         let entries = try await run.all(Array(targets))
         metrics.consoleChanges.with(subject.change.rawValue).increment()
         logger.info(
-            "changed by the console",
+            "an operator made a change in the console",
             [
                 .operatorName: "\(operatorName)", .detail: "\(subject.change.rawValue)",
                 .count: .stringConvertible(shown),
@@ -144,7 +144,7 @@ extension Console {
                 "This session has ended before: nothing was done.", .conflict, title: "Sessions", session: session)
         }
         logger.info(
-            "a session of the console was ended by an operator",
+            "an operator ended a session of the console",
             [.operatorName: "\(session.user.name ?? "")", .detail: "\(ended.user.name ?? "")"])
         return .seeOther("/sessions")
     }

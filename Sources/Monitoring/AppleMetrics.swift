@@ -55,9 +55,9 @@ extension AppleMetrics: AppleLimitsObserver {
         if let fault {
             fields[.detail] = "\(fault.sentence)"
             logger.error(
-                "Apple does not take this app's credentials, or they are missing: its submissions wait", fields)
+                "Apple refuses this app's credentials, or they are missing: its submissions wait", fields)
         } else {
-            logger.notice("Apple takes this app's credentials again", fields)
+            logger.notice("Apple accepts this app's credentials again", fields)
         }
     }
 
@@ -65,10 +65,10 @@ extension AppleMetrics: AppleLimitsObserver {
         metrics.credentialsDoubted.with(bundleID.text).set(areDoubted)
         if areDoubted {
             logger.warning(
-                "Apple takes none of an app's unproven receipts: they are another app's, or the shared secret is wrong",
+                "Apple refuses all unproven receipts of an app: they are another app's, or the shared secret is wrong",
                 [.bundleID: "\(bundleID)"])
         } else {
-            logger.notice("Apple takes a receipt with the app's shared secret again", [.bundleID: "\(bundleID)"])
+            logger.notice("Apple accepts a receipt with the app's shared secret again", [.bundleID: "\(bundleID)"])
         }
     }
 
@@ -86,7 +86,7 @@ extension AppleMetrics: AppleLimitsObserver {
     package func apple(isDown: Bool, afterSeconds seconds: Double) {
         metrics.appleDown.set(isDown)
         if isDown {
-            logger.warning("Apple as a whole is down: submissions wait, and Kafka keeps the backlog", [:])
+            logger.warning("Apple is down for every app: submissions wait, and Kafka keeps the backlog", [:])
         } else {
             logger.notice("Apple is back", [.durationSeconds: .stringConvertible(seconds)])
         }

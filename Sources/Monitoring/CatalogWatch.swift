@@ -79,7 +79,7 @@ package final class CatalogWatch: Sendable {
             state.withLock { $0 = State(catalog: catalog) }
             inForce(catalog)
             logger.info(
-                "catalog in force",
+                "the worker loaded a catalog",
                 [.version: .stringConvertible(newest), .count: .stringConvertible(catalog.apps.count)])
         } catch {
             let count = error.faults.count

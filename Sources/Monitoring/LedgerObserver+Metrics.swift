@@ -19,17 +19,19 @@ extension LedgerObserver {
                 switch trouble {
                 case .failed(let error):
                     logger.debug(
-                        "a database transaction is run again",
+                        "the worker repeats an SQL transaction",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
-                case .unknownGrant: logger.info("a grant was there without its claim")
-                case .conflict: logger.info("a row of a batch was there already: the batch is written again")
+                case .unknownGrant: logger.info("PostgreSQL has a grant without its claim")
+                case .conflict: logger.info("a row of a batch exists already: the worker writes the batch again")
                 case .decidedBefore(let records):
                     logger.info(
                         "another replica decided these records first", [.count: .stringConvertible(records)])
                 }
             },
             parked: { error in
-                logger.error("the database refused data: parked", [.sqlState: "\(error.sqlState ?? "none")"])
+                logger.error(
+                    "PostgreSQL refuses a submission's data: the worker parks the submission",
+                    [.sqlState: "\(error.sqlState ?? "none")"])
             },
             replaying: { player in
                 metrics.replayingPlayers.increment()
@@ -51,7 +53,7 @@ extension LedgerObserver {
                 metrics.disputedTokens.increment()
                 metrics.incidents.note(.tokenDisputed, of: dispute.bundleID.text)
                 logger.warning(
-                    "a purchase is held: its account token was first another player's",
+                    "a purchase is held: another player sent its account token first",
                     [
                         .bundleID: "\(dispute.bundleID)", .transactionID: "\(dispute.transactionID)",
                         .playerID: "\(dispute.player)", .firstPlayerID: "\(dispute.firstPlayer)",

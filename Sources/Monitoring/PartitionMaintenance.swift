@@ -46,10 +46,12 @@ package struct PartitionMaintenance: Sendable {
 
     private func tell(of report: OutcomeRetention.Report) -> String? {
         if report.moved > 0 {
-            logger.info("outcomes have left the default partition", [.count: "\(report.moved)"])
+            logger.info("the worker moved outcomes out of the default partition", [.count: "\(report.moved)"])
         }
-        for table in report.made { logger.info("a day of outcomes was made", [.detail: "\(table)"]) }
-        for table in report.dropped { logger.notice("a day of outcomes was dropped", [.detail: "\(table)"]) }
+        for table in report.made { logger.info("the worker made a day's partition of outcomes", [.detail: "\(table)"]) }
+        for table in report.dropped {
+            logger.notice("the worker dropped a day's partition of outcomes", [.detail: "\(table)"])
+        }
         noteUnknownApps(report.pruned.unknownApps)
         if let difference = report.clockDifference {
             let seconds = Int(difference.rounded())
@@ -67,7 +69,7 @@ package struct PartitionMaintenance: Sendable {
         guard dropped > 0 else { return }
         metrics.unknownAppsDropped.increment(by: dropped)
         logger.warning(
-            "purchases of apps that the catalog does not have were forgotten, the oldest first: there are too many",
+            "too many purchases of apps that the catalog does not have: the worker deleted the oldest",
             [
                 .count: .stringConvertible(dropped),
                 .detail:

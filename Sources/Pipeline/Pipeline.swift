@@ -116,7 +116,7 @@ public struct Pipeline: Sendable {
         do {
             try await part.run(isStopping: { [shutdown] in shutdown.isStopping || Task.isCancelled }, body)
         } catch {
-            logger.critical("a part of the process ended: all of it stops", [.part: "\(part.rawValue)"])
+            logger.critical("a part of the process ended: the process stops", [.part: "\(part.rawValue)"])
             shutdown.partEnded(error)
             stop()
         }

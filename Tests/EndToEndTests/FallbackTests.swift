@@ -42,8 +42,8 @@ extension EndToEnd {
             }
             try await bed.settle(plan)
             let log = workers.map(\.log).joined()
-            #expect(log.contains("the database lacks what Kafka has committed"))
-            #expect(log.contains("the group is left and joined again") == whileRunning)
+            #expect(log.contains("the database lacks decisions on records that Kafka has committed"))
+            #expect(log.contains("the worker leaves the consumer group and joins it again") == whileRunning)
             #expect(Set(bed.outcomes.content.events.map(\.id)) == events)
             let again = try await Checker(bed: bed, plan: plan).grants()
             let owners = grants.mapValues { "\($0.playerID) \($0.submissionID)" }

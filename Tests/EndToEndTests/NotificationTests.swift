@@ -141,7 +141,7 @@ struct NotificationTests {
             worker.terminate()
             #expect(try await blocking { worker.wait() } == 0)
             #expect(complaints() == 1)
-            #expect(!log().contains("Kafka reports trouble with a topic"))
+            #expect(!log().contains("Kafka reports an error with a topic"))
         }
     }
 
@@ -208,7 +208,7 @@ struct NotificationTests {
                 return (try? await bed.query(statement) { $0.int8(0, 0) }) == 1
             }
             Self.expectOneRevocation(revoked())
-            #expect(worker.log.contains("a topic is read again"))
+            #expect(worker.log.contains("the worker reads a topic again"))
             // Subscriptions go on above what the lost state told of them.
             let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
             #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)

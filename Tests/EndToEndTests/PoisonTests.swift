@@ -87,7 +87,7 @@ extension EndToEnd {
             try await bed.apple.setOutage(nil)
             try await bed.settle(plan)
             #expect(bed.outcomes.content.deadLetters.isEmpty)
-            #expect(bed.allWorkers.last?.log.contains("records are taken one at a time") ?? false)
+            #expect(bed.allWorkers.last?.log.contains("the worker takes records one at a time") ?? false)
             expectNone(try await Checker(bed: bed, plan: plan).problems())
         }
     }
@@ -144,7 +144,7 @@ extension EndToEnd {
                 try await worker.kill()
             }
             #expect(bed.outcomes.content.deadLetters.isEmpty)
-            #expect(bed.allWorkers.last?.log.contains("records are taken one at a time") ?? false)
+            #expect(bed.allWorkers.last?.log.contains("the worker takes records one at a time") ?? false)
             try await bed.apple.setOutage(nil)
             try bed.startWorker()
             try await bed.settle(plan)

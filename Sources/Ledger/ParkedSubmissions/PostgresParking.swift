@@ -15,7 +15,7 @@ public final class PostgresParking: ParkedSubmissions {
     static let deathsOfPoison = 3
     private static let maximumBatch = 200
     private static let maximumBatchBytes = 4 << 20
-    /// The seconds over which an app's submissions are tried again once its credentials work.
+    /// The seconds over which the worker tries an app's submissions again once its credentials work.
     private static let retrySpreadSeconds = 10.0
 
     private static let rescheduling = LedgerSQL.statement(PackageResources.reschedule_parked_sql)

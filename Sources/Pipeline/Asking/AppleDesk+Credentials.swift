@@ -21,7 +21,7 @@ extension AppleDesk {
             let wasBlocked = inquiry.parkedFor.map(reasons.contains) ?? false
             guard parking.blockedApps.noteAnswer(credentials, wasBlocked: wasBlocked, now: WallClock.monotonicSeconds)
             else { return }
-            logger.info("an app's submissions are tried again", [.bundleID: "\(bundleID)"])
+            logger.info("the worker tries an app's submissions again", [.bundleID: "\(bundleID)"])
             wake(bundleID, for: reasons)
         case .refused, .trouble: break
         }

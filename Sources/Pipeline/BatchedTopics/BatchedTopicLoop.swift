@@ -136,12 +136,12 @@ final class BatchedTopicLoop: @unchecked Sendable {
     private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
-            return warn("Kafka reports trouble with a topic", error.name)
+            return warn("Kafka reports an error with a topic", error.name)
         }
         if !hasToldMissing {
             hasToldMissing = true
             logger.info(
-                "a topic does not exist: the worker reads it once somebody creates it", [.topic: "\(topic.name)"])
+                "a topic does not exist: the worker reads it once you create it", [.topic: "\(topic.name)"])
         }
     }
 
@@ -217,7 +217,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     /// Blocks until the dead letter is acknowledged.
     private func set(aside record: ConsumerRecord, deaths: Int) -> Bool {
         logger.error(
-            "a record kills the process: it is set aside as a dead letter",
+            "a record crashes the process: it becomes a dead letter",
             [
                 .topic: "\(topic.name)", .partition: .stringConvertible(record.topicPartition.partition),
                 .offset: .stringConvertible(record.offset), .count: .stringConvertible(deaths),

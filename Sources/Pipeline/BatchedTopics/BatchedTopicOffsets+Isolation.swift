@@ -42,11 +42,11 @@ extension BatchedTopicOffsets {
         switch isolation.update() {
         case .began(let records):
             logger.warning(
-                "the process died again and again without progress: records are taken one at a time",
+                "the process crashed repeatedly without progress: the worker takes records one at a time",
                 [.topic: "\(checkpointer.topic)", .count: .stringConvertible(records)])
         case .ended:
             logger.info(
-                "isolation is over: records are taken side by side", [.topic: "\(checkpointer.topic)"])
+                "isolation is over: the worker takes records concurrently again", [.topic: "\(checkpointer.topic)"])
         case nil: break
         }
         return isolation.isActive

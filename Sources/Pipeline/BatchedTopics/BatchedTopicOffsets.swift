@@ -65,7 +65,8 @@ final class BatchedTopicOffsets {
 
     private func rejoin(_ restart: PartitionProgress.Restart) {
         if !mustRejoin {
-            logger.warning("a topic is read again", [.topic: "\(checkpointer.topic)", .reason: "\(restart.rawValue)"])
+            logger.warning(
+                "the worker reads a topic again", [.topic: "\(checkpointer.topic)", .reason: "\(restart.rawValue)"])
         }
         mustRejoin = true
     }
@@ -140,7 +141,7 @@ extension BatchedTopicOffsets {
         metrics.databaseFallbacks.increment()
         metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
-            "the database lacks what Kafka has committed: a topic is read again",
+            "the database lacks records that Kafka has committed: the worker reads a topic again",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),

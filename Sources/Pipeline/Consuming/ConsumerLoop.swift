@@ -105,12 +105,12 @@ final class ConsumerLoop {
             fatal = nil
             let words = ConsumerTrouble.words(error)
             logger.warning(
-                "Kafka's consumer is beyond repair: a new one takes its place",
+                "the Kafka consumer cannot recover: the worker replaces it",
                 [.error: "\(error.name)", .reason: "\(words ?? error.message)"])
             return words ?? "Kafka's consumer is being replaced"
         }
         guard let restart else { return nil }
-        logger.warning("the group is left and joined again", [.reason: "\(restart)"])
+        logger.warning("the worker leaves the consumer group and joins it again", [.reason: "\(restart)"])
         return "Kafka's consumer is being replaced"
     }
 
@@ -221,7 +221,7 @@ final class ConsumerLoop {
                 return
             }
             logger.warning(
-                "Kafka reports trouble",
+                "Kafka reports an error",
                 [.error: "\(error.name)", .reason: "\(words)", .count: .stringConvertible(leftOut + 1)])
         }
     }

@@ -69,7 +69,10 @@ extension BatchedTopicOffsets {
         metrics.offsetResets.increment()
         metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
-            "the committed offset lies behind the log's end: the topic was made anew, and is read from its earliest record",
+            """
+            the committed offset is beyond the log's end: the topic was made anew, and the worker reads its earliest \
+            record next
+            """,
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(next), .detail: "committed \(committed)",
@@ -91,7 +94,7 @@ struct LostRecords {
             .deletedUnread, of: "\(partition.topic)/\(partition.partition): \(first) to \(last)",
             count: Int(clamping: count))
         logger.warning(
-            "records were deleted before they were read: reading goes on at the earliest",
+            "Kafka deleted records before the worker read them: it reads the earliest record next",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .detail: "offsets \(first) to \(last) are lost", .count: .stringConvertible(count),

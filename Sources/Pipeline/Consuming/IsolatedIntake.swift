@@ -35,10 +35,10 @@ final class IsolatedIntake {
         switch change {
         case .began(let records):
             logger.warning(
-                "the process died again and again without progress: records are taken one at a time",
+                "the process crashed repeatedly without progress: the worker takes records one at a time",
                 [.count: .stringConvertible(records)])
         case .ended:
-            logger.info("isolation is over: records are taken side by side")
+            logger.info("isolation is over: the worker takes records concurrently again")
             turn.pass(.submissions)
             for partition in assignment.all { intake.admitPending(of: partition) }
         case nil: break
@@ -71,7 +71,7 @@ final class IsolatedIntake {
         do throws(KafkaError) {
             _ = try offsets.commitPosition(of: partition, metadata: metadata, consumer)
         } catch {
-            logger.warning("Kafka does not take the commit that clears an isolated record", [.error: "\(error.name)"])
+            logger.warning("the commit that clears an isolated record failed", [.error: "\(error.name)"])
         }
     }
 
@@ -99,7 +99,7 @@ final class IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return false }
         } catch {
             logger.warning(
-                "the commit that says whether the isolated record is at work failed: the record waits",
+                "the commit of the isolated record's state failed: the record waits",
                 [.error: "\(error.name)"])
             return false
         }
@@ -152,7 +152,7 @@ final class IsolatedIntake {
             "the process died \(deaths) times while only this record was in flight, "
             + "after \(CrashHistory.concurrentStarts) starts without progress"
         logger.error(
-            "a record kills the process: it is set aside as a dead letter",
+            "a record crashes the process: it becomes a dead letter",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(offset), .count: .stringConvertible(deaths),

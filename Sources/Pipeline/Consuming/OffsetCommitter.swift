@@ -164,7 +164,7 @@ extension OffsetCommitter {
             return true
         } catch {
             logger.warning(
-                "the last commit failed: records that come again are recognised",
+                "the last commit failed: the next worker will recognise the records that it reads again",
                 [.error: "\(error.name)"])
             return error.code != KafkaError.Code.timedOut
         }

@@ -154,7 +154,10 @@ extension PartitionHandover {
         }
         metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
-            "the committed offset lies behind the log's end: the topic was made anew, and is read from its earliest record",
+            """
+            the committed offset is beyond the log's end: the topic was made anew, and the worker reads its earliest \
+            record next
+            """,
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(marks.low),
@@ -166,7 +169,7 @@ extension PartitionHandover {
         metrics.databaseFallbacks.increment()
         metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
-            "the database lacks what Kafka has committed: records are decided again",
+            "the database lacks decisions on records that Kafka has committed: the worker decides the records again",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),

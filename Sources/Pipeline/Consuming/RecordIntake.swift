@@ -132,7 +132,7 @@ struct RecordIntake {
 
     private func warnOfReset(_ record: ConsumerRecord) {
         logger.warning(
-            "offsets fell back: the topic was made anew, or records came twice",
+            "offsets went back: the topic was made anew, or Kafka sent records twice",
             [
                 .topic: "\(record.topicPartition.topic)",
                 .partition: .stringConvertible(record.topicPartition.partition),

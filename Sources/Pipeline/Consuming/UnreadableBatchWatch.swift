@@ -68,7 +68,7 @@ final class UnreadableBatchWatch {
 
     private func examine(_ suspicion: UnreadableBatches.Suspicion, _ words: String) {
         logger.warning(
-            "a partition stalled: looking for a batch that cannot be read",
+            "a partition stalled: the worker looks for a batch that it cannot read",
             [
                 .topic: "\(suspicion.partition.topic)",
                 .partition: .stringConvertible(suspicion.partition.partition),
@@ -102,7 +102,7 @@ final class UnreadableBatchWatch {
 
     private func tell(of batch: UnreadableBatches.Found, in partition: TopicPartition) {
         logger.error(
-            "a batch cannot be read and is stepped over",
+            "the worker skips a batch that it cannot read",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(batch.first), .count: .stringConvertible(batch.last - batch.first + 1),

@@ -38,7 +38,7 @@ extension SubmissionWorker {
             return events
         case .parked:
             logger.error(
-                "the database refuses this submission's data: it is parked",
+                "PostgreSQL refuses this submission's data: the worker parks the submission",
                 screened.item.traced([
                     .submissionID: "\(decision.submission.submissionID)", .topic: "\(decision.position.topic)",
                     .partition: .stringConvertible(decision.position.partition),

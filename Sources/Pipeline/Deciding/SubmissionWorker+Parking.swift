@@ -25,7 +25,7 @@ extension SubmissionWorker {
     private func noteSetAside(_ item: SubmissionInHand) {
         metrics.all.incidents.note(.crashed, of: "a record")
         logger.error(
-            "a record kills the process: it is parked, and tried once more by itself",
+            "a record crashes the process: the worker parks it, and will try it once more in isolation",
             item.traced([
                 .topic: "\(item.position.topic)", .partition: .stringConvertible(item.position.partition),
                 .offset: .stringConvertible(item.position.offset),

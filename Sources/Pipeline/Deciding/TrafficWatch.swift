@@ -72,7 +72,7 @@ final class TrafficWatch: Sendable {
         if letter.sender == nil { keep(letter, key: key, at: position) }
         note("dead letter \(letter.reason.rawValue) \(letter.cause.code)") { count in
             logger.notice(
-                "records are dead letters",
+                "records became dead letters",
                 [
                     .reason: "\(letter.reason.rawValue)", .detail: "\(letter.detail)",
                     .count: .stringConvertible(count), .topic: "\(position.topic)",

@@ -46,7 +46,7 @@ struct FinishSource: DueWork {
             try await end(finish, as: .finished)
         case .refused(let code):
             logger.notice(
-                "Apple refuses the report of a delivery for good",
+                "Apple refuses the report of a delivery: the worker does not send it again",
                 [
                     .transactionID: "\(finish.transactionID)", .bundleID: "\(finish.bundleID)",
                     .environment: "\(finish.environment.rawValue)", .code: .stringConvertible(code),

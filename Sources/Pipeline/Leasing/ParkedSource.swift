@@ -86,8 +86,8 @@ struct ParkedSource: DueWork {
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")
         logger.error(
             submission.isTriedAgain
-                ? "a parked submission kills the process: it is set aside, and tried once more by itself"
-                : "a parked submission kills the process: it waits for an operator",
+                ? "a parked submission crashes the process: the worker will try it once more in isolation"
+                : "a parked submission crashes the process: it waits for an operator",
             [
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
                 .count: .stringConvertible(submission.deaths),

@@ -40,7 +40,7 @@ extension NotificationHistoryPoll {
             return effects
         }
         worker.logger.error(
-            "a notification of Apple's history kills the process: it is set aside as a dead letter",
+            "a notification from Apple's history crashes the process: it becomes a dead letter",
             [.bundleID: "\(place.scope.bundleID)", .count: .stringConvertible(deaths)])
         let letter = DeadLetter(
             reason: .crashed,

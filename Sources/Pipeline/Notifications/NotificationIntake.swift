@@ -106,7 +106,7 @@ public final class NotificationIntake: Sendable {
 
     private func refused(_ type: String, _ why: String) -> IntakeAnswer {
         counts.with(type, "refused").increment()
-        logger.notice("a notification is refused", [.detail: "\(why)"])
+        logger.notice("the intake refuses a notification", [.detail: "\(why)"])
         return .refused(why)
     }
 

@@ -125,7 +125,7 @@ struct NotificationWorker: Sendable {
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {
         guard !notice.isUnconcerned, let bundleID = notice.bundleID, catalog.apps[bundleID] == nil else { return }
         logger.notice(
-            "a notification of an app that the catalog does not have is remembered",
+            "the worker stored a notification of an app that the catalog does not have",
             [.bundleID: "\(bundleID)", .transactionID: "\(notice.transactionID?.text ?? "")"])
     }
 

@@ -55,13 +55,13 @@ actor ClaimRestoration {
                 if !isTold {
                     isTold = true
                     logger.notice(
-                        "partitions wait: the owners of published purchases are read back from the outcomes topic",
+                        "partitions wait while the worker reads the owners of published purchases from the outcomes topic",
                         [.detail: "since \(lost.since.rfc3339)"])
                 }
                 let count = try await enter(lost)
                 try await checkpoints.entered(lost)
                 logger.notice(
-                    "the owners of published purchases are entered again: the database had lost them",
+                    "the worker restored the owners of published purchases: the database had lost them",
                     [.count: .stringConvertible(count)])
             } catch is CancellationError {
                 return
@@ -77,7 +77,10 @@ actor ClaimRestoration {
         let committed = try await blocking { [search, logger] in
             search.committed { topic, error in
                 logger.warning(
-                    "a topic's committed offsets cannot be read: its owner alone notices what the database lost of it",
+                    """
+                    the worker cannot read a topic's committed offsets: only the topic's owner notices what the \
+                    database lost
+                    """,
                     [.topic: "\(topic.name)", .error: "\(error.name)"])
             }
         }

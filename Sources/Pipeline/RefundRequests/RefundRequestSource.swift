@@ -58,7 +58,7 @@ struct RefundRequestSource: DueWork {
             try await end(leased, as: .accepted, after: answer)
         case .refused(let code):
             logger.warning(
-                "Apple refuses an answer about a refund for good",
+                "Apple refuses an answer about a refund: the worker does not send it again",
                 [
                     .transactionID: "\(request.transactionID)", .bundleID: "\(request.bundleID)",
                     .environment: "\(request.environment.rawValue)", .code: .stringConvertible(code),

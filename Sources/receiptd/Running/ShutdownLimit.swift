@@ -32,11 +32,12 @@ final class ShutdownLimit: Sendable {
 
     func start() {
         after(seconds + Self.marginSeconds) { [self] in
-            logger.warning("PostgreSQL does not answer: unfinished work there is abandoned")
+            logger.warning("PostgreSQL does not answer: the worker abandons its unfinished SQL transactions")
             for pool in pools { pool.interrupt() }
         }
         after(seconds + Self.endMarginSeconds) { [self] in
-            logger.error("shutdown timed out: the process exits now, and unfinished records come again")
+            logger.error(
+                "shutdown timed out: the process exits now, and a worker will read its unfinished records again")
             endProcess()
         }
     }

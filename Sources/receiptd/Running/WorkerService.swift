@@ -66,7 +66,7 @@ struct WorkerService: Service {
                 limit.start()
             }
         } catch is CancellationError {
-            logger.info("stopped before anything was consumed")
+            logger.info("the worker stopped before it read a record")
         } catch {
             failure = error
         }
@@ -85,14 +85,14 @@ struct WorkerService: Service {
         { [logger, health] hung in
             health.failures.count(.postgresql)
             logger.warning(
-                "a PostgreSQL session hangs: its work is done again by another",
+                "a PostgreSQL session hangs: another session repeats its work",
                 [
                     .count: .stringConvertible(hung.count), .detail: "\(hung.wasCommitting ? "COMMIT" : "statement")",
                     .processID: .stringConvertible(hung.processID),
                 ])
             if hung.isLast {
                 logger.error(
-                    "too many PostgreSQL sessions hang: from now on the worker waits for those that do",
+                    "too many PostgreSQL sessions hang: from now on the worker waits for them",
                     [.count: .stringConvertible(hung.count)])
             }
         }
@@ -211,7 +211,7 @@ struct WorkerService: Service {
                     group.cancelAll()
                 case .failure(let error):
                     failure = failure ?? error
-                    logger.critical("a part of the process ended: all of it stops", [.error: "\(error)"])
+                    logger.critical("a part of the process ended: the process stops", [.error: "\(error)"])
                     health.set(.notStopping, unmet: "stopping: \(error)")
                     pipeline.stop()
                 }

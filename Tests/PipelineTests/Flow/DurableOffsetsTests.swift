@@ -206,7 +206,7 @@ struct DurableOffsetsTests {
         let second = try bench.start()
         try await bench.untilAnswered((1..<4).map { "p\($0)" }, count: 2)
         #expect(bench.answers("p0").count == 1)
-        #expect(second.log.holds("warning the group is left and joined again"))
+        #expect(second.log.holds("warning the worker leaves the consumer group and joins it again"))
         try await second.stop()
         try await bench.close()
     }

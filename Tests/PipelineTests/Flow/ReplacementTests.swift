@@ -22,7 +22,7 @@ struct ReplacementTests {
         try await bench.untilAsked("replaced.2")
 
         bench.cluster.pushRequestErrors(apiKey: 12, [KafkaError.Code.fencedInstanceID])
-        let line = "warning Kafka's consumer is beyond repair: a new one takes its place"
+        let line = "warning the Kafka consumer cannot recover: the worker replaces it"
         try await bench.changes.until("the consumer is replaced") { running.log.holds(line) }
         try await eventually("health says why") {
             running.health.unmet.contains { $0.contains("the same group.instance.id") }

@@ -42,7 +42,7 @@ struct UnreadableBatchTests {
         }
         try await bench.untilCommitted(7, of: Self.partition)
         #expect(first.metrics.deadLetters.with("unreadable_batch").value == 1)
-        #expect(first.log.holds("error a batch cannot be read and is stepped over"))
+        #expect(first.log.holds("error the worker skips a batch that it cannot read"))
         try await first.stop()
 
         // The next owner begins behind it, and a batch at the very end of the log is stepped over too.

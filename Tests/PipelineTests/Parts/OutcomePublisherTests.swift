@@ -130,7 +130,7 @@ struct OutcomePublisherTests {
         cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
         #expect(try await published() == ["0"])
-        #expect(log.lines.count { $0 == "error the topic refuses a record as too large, which is tried again" } == 1)
+        #expect(log.lines.count { $0 == "error the topic refuses a record as too large: the worker tries again" } == 1)
         try await close(publisher)
     }
 

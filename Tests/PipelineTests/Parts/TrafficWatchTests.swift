@@ -60,7 +60,7 @@ struct TrafficWatchTests {
             lines == [
                 "info     [traffic] submissions were rejected without asking Apple count=1 detail=not_base64 "
                     + "reason=malformed_receipt submission_id=s-0",
-                "notice   [traffic] records are dead letters count=1 detail=\"player_id is missing\" offset=0 partition=3 "
+                "notice   [traffic] records became dead letters count=1 detail=\"player_id is missing\" offset=0 partition=3 "
                     + "reason=malformed_message topic=receipt-submissions",
             ])
     }
