@@ -32,7 +32,7 @@ extension CommandFailure {
             return
         }
         let setting = SettingName.kafkaProperties.rawValue
-        self.init("\(setting): librdkafka makes no client of them: \(error.message)", code: Self.wrongSettings)
+        self.init("\(setting): librdkafka cannot make a client with them: \(error.message)", code: Self.wrongSettings)
     }
 }
 

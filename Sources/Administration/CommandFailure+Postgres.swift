@@ -22,7 +22,7 @@ extension PostgresError {
         }
         let remedy =
             kind == .connection
-            ? "mend DATABASE_URL or the role, then try `receiptd check`" : "give the role this right"
+            ? "correct DATABASE_URL or the role, then run `receiptd check`" : "give the role this right"
         return "PostgreSQL refuses: \(told): \(remedy)"
     }
 }

@@ -6,7 +6,7 @@ extension CommandFailure {
         switch refusal {
         case .groupHasMembers: self.init("the group has members: stop all of its workers first", code: 1)
         case .workerHasBegun:
-            self.init("a worker has begun meanwhile: stop all of the group's workers first", code: 1)
+            self.init("a worker has started meanwhile: stop all workers of the group first", code: 1)
         }
     }
 }

@@ -106,6 +106,6 @@ package final class CatalogWatch: Sendable {
     private func report() {
         guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
         failures.recovered(.postgresql)
-        failures.failed(.catalog, "\(unreadable.words); the one before stays in force")
+        failures.failed(.catalog, "\(unreadable.words); the worker keeps the previous catalog")
     }
 }

@@ -250,7 +250,7 @@ final class Connection {
             PQclear(result)
             // Nobody ends it: with it the connection is no more use.
             spend()
-            throw PostgresError(sqlState: nil, message: "a COPY where none was expected", kind: .other)
+            throw PostgresError(sqlState: nil, message: "PostgreSQL began an unexpected COPY", kind: .other)
         default:
             defer { PQclear(result) }
             throw error(result)

@@ -68,7 +68,8 @@ extension PostgresSession {
             throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
         }
         guard tag == "COMMIT" else {
-            throw PostgresError(sqlState: "25P02", message: "a statement had failed: rolled back, not committed")
+            throw PostgresError(
+                sqlState: "25P02", message: "PostgreSQL rolled the transaction back: a statement had failed")
         }
     }
 

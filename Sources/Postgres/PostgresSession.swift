@@ -110,7 +110,7 @@ public final class PostgresSession {
     public func transaction<R>(
         lockMilliseconds: Int? = nil, _ body: (PostgresSession) throws -> R
     ) throws -> R {
-        precondition(state == .none, "a transaction in a transaction")
+        precondition(state == .none, "a transaction cannot begin inside another")
         defer {
             state = .none
             connection?.answerLimit = answerLimit

@@ -15,7 +15,7 @@ extension EndToEnd {
             #expect(before.code == 0, "\(before)")
             #expect(
                 before.output.contains(
-                    "ok      \(line)SEEDS_SHARED_SECRET is set; Apple looks at it with the first receipt of a subscription"
+                    "ok      \(line)SEEDS_SHARED_SECRET is set; Apple checks it only with a subscription's receipt"
                 ),
                 "\(before)")
             let receipt = Receipts.single("480000000000021", bundle: app)
@@ -32,8 +32,8 @@ extension EndToEnd {
             #expect(refused.code == 78, "\(refused)")
             #expect(
                 refused.output.contains(
-                    "FAILED  \(line)Apple refuses it (21004): SEEDS_SHARED_SECRET is not this app's, or it was made anew in "
-                        + "App Store Connect"), "\(refused)")
+                    "FAILED  \(line)Apple refuses it (21004): SEEDS_SHARED_SECRET is another app's, or App Store Connect has a "
+                        + "new one"), "\(refused)")
         }
     }
 }

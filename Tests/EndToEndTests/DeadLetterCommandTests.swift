@@ -67,12 +67,14 @@ extension EndToEnd {
             // With the key still set all of them would be dead letters again.
             let keyed = try await Program.run(
                 ["dead-letters", "redrive"], environment: bed.environment(["SUBMISSION_SIGNING_KEYS": "a-key"]))
-            #expect(keyed.code == 0 && keyed.output.hasPrefix("0 put back; 6 would be dead letters again"), "\(keyed)")
+            #expect(
+                keyed.code == 0 && keyed.output.hasPrefix("0 published again; 6 would be dead letters again"),
+                "\(keyed)")
             let tried = try await Program.run(["dead-letters", "redrive", "--dry-run"], environment: environment)
-            #expect(tried.code == 0 && tried.output.contains("3 would be put back"), "\(tried)")
+            #expect(tried.code == 0 && tried.output.contains("3 would be published again"), "\(tried)")
             let fewer = try await Program.run(
                 ["dead-letters", "redrive", "--all", "--limit", "2", "--yes", "--dry-run"], environment: environment)
-            #expect(fewer.code == 0 && fewer.output.contains("2 would be put back"), "\(fewer)")
+            #expect(fewer.code == 0 && fewer.output.contains("2 would be published again"), "\(fewer)")
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let before = try await bed.committedOffsets().values.reduce(0) { $0 + $1.high }
@@ -81,10 +83,11 @@ extension EndToEnd {
                 environment: environment)
             #expect(done.code == 0, "\(done)")
             #expect(
-                done.output.hasPrefix("3 put back; 3 would be dead letters again and stay where they are"), "\(done)")
+                done.output.hasPrefix("3 published again; 3 would be dead letters again and stay where they are"),
+                "\(done)")
             let again = try await Program.run(["dead-letters", "redrive"], environment: environment)
             #expect(again.code == 0, "\(again)")
-            #expect(again.output.hasPrefix("0 put back; 3 were put back before"), "\(again)")
+            #expect(again.output.hasPrefix("0 published again; 3 were published again before"), "\(again)")
             #expect(again.output.contains("3 would be dead letters again"), "\(again)")
             #expect(try await bed.committedOffsets().values.reduce(0) { $0 + $1.high } == before + 3)
             let entered = try await bed.query(

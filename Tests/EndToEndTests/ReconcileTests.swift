@@ -29,7 +29,7 @@ extension EndToEnd {
             let differing = try await reconcile("5", ["--json"])
             #expect(differing.code == 1 && differing.output.contains(#""sold":5,"difference":-2"#), "\(differing)")
             let faulty = try await reconcile("few")
-            #expect(faulty.code == 1 && faulty.errors.contains("line 2: Units is no whole number"), "\(faulty)")
+            #expect(faulty.code == 1 && faulty.errors.contains("line 2: Units is not a whole number"), "\(faulty)")
             #expect(try await reconcile("3", ["--time-zone", "Mars"]).code == 64)
             let twice = try await reconcile("3", ["--report", "/dev/stdin"])
             #expect(twice.code == 1 && twice.errors.contains("as another report does"), "\(twice)")

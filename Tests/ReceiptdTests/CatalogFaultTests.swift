@@ -38,7 +38,7 @@ struct CatalogFaultTests {
         ("currencies: [E1R]", "three"),
         ("currencies: [ÄÖÜ]", "three letters"), ("currencies: []", "at least one"), ("currencies: USD", "list"),
         ("currencies:", "list"), ("risk: { many_accounts: 0 }", "many_accounts"), ("risk: { many: 1 }", "many"),
-        ("risk: []", "mapping"), ("colour: red", "colour"), ("bundle_id: again", "again"),
+        ("risk: []", "mapping"), ("colour: red", "colour"), ("bundle_id: again", "repeats the key"),
         ("<<: { a: b }", "merge keys"),
         ("cutover: &a 2026-11-01T00:00:00Z", "anchors"), ("verification: !!str apple", "tags"),
         ("? [a]\n    : b", "plain text"),
@@ -61,7 +61,7 @@ struct CatalogFaultTests {
         ("payload: { \"\\0\": a }", "NUL"), ("payload: { a: 010 }", "another number"),
         ("payload: { a: 0x1F }", "another number"),
         ("payload: { a: 1_000 }", "another number"), ("payload: { a: 0o17 }", "another number"),
-        ("payload: { a: 1, a: 2 }", "again"), ("payload: { a: *b }", "document"), ("colour: red", "colour"),
+        ("payload: { a: 1, a: 2 }", "repeats the key"), ("payload: { a: *b }", "document"), ("colour: red", "colour"),
         ("payload: " + String(repeating: "{ a: ", count: 33) + "1" + String(repeating: " }", count: 33), "32 levels"),
         ("payload: { a: " + String(repeating: "x", count: 65_536) + " }", "65536 bytes"),
     ]

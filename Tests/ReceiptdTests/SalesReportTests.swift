@@ -62,12 +62,13 @@ struct SalesReportTests {
                 row("gold", "many"), row("", "1"), row("gold", "1", from: "2026-11-20"),
                 row("gold", "1", from: "02/30/2026"), row("gold", "1", from: "11/21/2026", to: "11/20/2026"),
                 row("gold", "1.5"), row("gold", "1") + "\tmore") == [
-                    "line 2: Units is no whole number", "line 3: SKU is empty", "line 4: Begin Date is no MM/DD/YYYY",
-                    "line 5: Begin Date is no MM/DD/YYYY", "line 6: End Date lies before Begin Date",
-                    "line 7: Units is no whole number", "line 8: 8 columns where the header has 7",
+                    "line 2: Units is not a whole number", "line 3: SKU is empty",
+                    "line 4: Begin Date is not MM/DD/YYYY",
+                    "line 5: Begin Date is not MM/DD/YYYY", "line 6: End Date is before Begin Date",
+                    "line 7: Units is not a whole number", "line 8: 8 columns where the header has 7",
                 ])
         let lacking = faults(row("gold", "1"), header: "SKU,Units")
-        #expect(lacking.first?.hasPrefix("line 1: no header of a Summary Sales report: it lacks sku, ") == true)
+        #expect(lacking.first?.hasPrefix("line 1: the header is not a Summary Sales report's: it lacks sku, ") == true)
         #expect(faults(header: "") == ["is empty: not even a header"])
         #expect(faults(row("App", "1", type: "1")) == ["has no in-app purchase in it"])
         #expect(

@@ -31,8 +31,8 @@ package enum DatabaseCheck {
         }
         return CheckFinding(
             """
-            schema \(found), catalog \(catalog): a newer release has migrated the database, and this one knows \
-            schema \(Schema.currentVersion). It works for as long as the upgrade lasts
+            schema \(found), catalog \(catalog): a newer release has migrated the database, and this one knows schema \
+            \(Schema.currentVersion). This release keeps working during the upgrade
             """, isWarning: true)
     }
 

@@ -79,7 +79,7 @@ package struct KafkaCheck: Sendable {
         if let why = policies.unknown { notes.append("cleanup.policy cannot be read (\(why))") }
         if let fault = try writing(clients.producer, recorder) { faults.append(fault) }
         guard faults.isEmpty else { return faults.map { .failure(CheckFailure($0)) } }
-        let what = ["\(cluster.brokers.count) brokers, topics are there"] + notes
+        let what = ["\(cluster.brokers.count) brokers, all topics exist"] + notes
         return [.success(what.joined(separator: "; "))]
     }
 
@@ -90,7 +90,7 @@ package struct KafkaCheck: Sendable {
         var left = Set(partitions)
         let deadline = ContinuousClock.now + .seconds(Self.fetchSeconds)
         while !left.isEmpty {
-            guard ContinuousClock.now < deadline else { return "a fetch is not answered" }
+            guard ContinuousClock.now < deadline else { return "the broker does not answer a fetch" }
             switch consumer.poll(timeoutMilliseconds: 100) {
             case .record(let record): left.remove(record.topicPartition)
             case .partitionEnd(let partition, _): left.remove(partition)

@@ -15,7 +15,7 @@ package enum LedgerCheck {
                 return .failure(CheckFailure(lines.joined(separator: "\n        ")))
             }
             return .success(
-                "all that a worker writes and reads was tried, a grant and a hold were written, and all was rolled back"
+                "the role can write and read what a worker does. The check wrote a grant and a hold, and rolled them back"
             )
         } catch {
             return .failure(CheckFailure(error))

@@ -8,10 +8,11 @@ package enum MaintenanceCheckLine {
         do {
             return try await withSchema(database) { pool in
                 switch try await pool.run({ try MaintenanceCheck.run(in: $0) }) {
-                case .able: return .success("days of outcomes can be made and dropped")
+                case .able: return .success("the role can make and drop the day partitions of outcomes")
                 case .busy(let holders): return .success("could not be tried at the moment: \(holders.inWords)")
                 case .refused(let reason):
-                    return .failure(CheckFailure("days of outcomes cannot be kept: \(reason)"))
+                    return .failure(
+                        CheckFailure("the role cannot make and drop the day partitions of outcomes: \(reason)"))
                 }
             }
         } catch {

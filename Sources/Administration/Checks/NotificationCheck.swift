@@ -37,7 +37,7 @@ package struct NotificationCheck: Sendable {
     package func all(_ catalog: Catalog) async -> [Line] {
         let apps = catalog.apps.values.filter { $0.serverAPI != nil }.sorted { $0.bundleID.text < $1.bundleID.text }
         guard !apps.isEmpty else {
-            let why = "no app of the catalog has server_api, by which Apple is asked for a test notification"
+            let why = "no app of the catalog has server_api, which a test notification needs"
             return [("notifications", .failure(CheckFailure(why, code: CommandFailure.wrongSettings)))]
         }
         let topic = NotificationTopic(kafka: settings.kafka, proofs: ProofReader(roots: settings.apple.roots))

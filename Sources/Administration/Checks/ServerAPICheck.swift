@@ -39,7 +39,9 @@ package enum ServerAPICheck {
         let client = try? ServerAPIClient(
             settings: one, secrets: { secrets.secret(named: $0) }, proofs: ProofReader(roots: settings.apple.roots),
             observer: note)
-        guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
+        guard let client else {
+            return .failure(CheckFailure("receiptd cannot make an HTTP client with these settings"))
+        }
         // Any answer about it shows that the token was taken.
         let id = ServerAPIClient.noTransaction
         var request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(id, credentials))
@@ -56,7 +58,7 @@ package enum ServerAPICheck {
                     "the credentials are refused (HTTP 401): compare issuer_id, key_id and the key in \(setting) with App "
                         + "Store Connect, and the machine's clock", code: CommandFailure.wrongSettings))
         case .trouble(let trouble): result = .failure(CheckFailure(note.words(trouble)))
-        case .genuine, .refused: result = .success("takes the credentials")
+        case .genuine, .refused: result = .success("accepts the credentials")
         }
         if case .success(let text) = result, readsHistory(of: app, in: environment, settings) {
             let context = StoreQueryContext(

@@ -54,7 +54,9 @@ package enum SharedSecretCheck {
         let note = ReachNote()
         let client = try? VerifyReceiptClient(
             settings: settings.apple.client, secrets: { secrets.secret(named: $0) }, observer: note)
-        guard let client else { return .failure(CheckFailure("the settings do not make a client")) }
+        guard let client else {
+            return .failure(CheckFailure("receiptd cannot make an HTTP client with these settings"))
+        }
         var request = VerificationRequest(
             bundleID: app.bundleID, receipt: receipt ?? noReceipt, sharedSecretSetting: setting)
         request.isProven = receipt != nil
@@ -64,14 +66,14 @@ package enum SharedSecretCheck {
         case .blocked(.sharedSecret):
             return .failure(
                 CheckFailure(
-                    "Apple refuses it (21004): \(setting) is not this app's, or it was made anew in App Store Connect",
+                    "Apple refuses it (21004): \(setting) is another app's, or App Store Connect has a new one",
                     code: CommandFailure.wrongSettings))
         case .blocked(let blockage):
-            return .failure(CheckFailure("Apple refuses the question (\(blockage.rawValue))"))
+            return .failure(CheckFailure("Apple refuses the request (\(blockage.rawValue))"))
         case .trouble(let trouble): return .failure(CheckFailure(note.words(trouble)))
-        case .genuine where receipt != nil: return .success("Apple takes it")
+        case .genuine where receipt != nil: return .success("Apple accepts it")
         case .genuine, .refused:
-            return .success("\(setting) is set; Apple looks at it with the first receipt of a subscription")
+            return .success("\(setting) is set; Apple checks it only with a subscription's receipt")
         }
     }
 }

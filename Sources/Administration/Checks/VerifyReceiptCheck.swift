@@ -24,7 +24,7 @@ package enum VerifyReceiptCheck {
         one.sandboxURL = address
         let note = ReachNote()
         guard let client = try? VerifyReceiptClient(settings: one, secrets: { _ in nil }, observer: note) else {
-            return .failure(CheckFailure("the settings do not make a client"))
+            return .failure(CheckFailure("receiptd cannot make an HTTP client with these settings"))
         }
         let answer = await client.verify(
             VerificationRequest(bundleID: "receiptd.check", receipt: "AAAA", sharedSecretSetting: nil))

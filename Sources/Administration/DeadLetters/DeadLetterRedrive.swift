@@ -58,14 +58,20 @@ package struct DeadLetterRedrive {
         var isDryRun = false
 
         package var description: String {
-            var parts = [isDryRun ? "\(redriven) would be put back" : "\(redriven) put back"]
-            if redrivenBefore > 0 { parts.append("\(redrivenBefore) were put back before (--again repeats them)") }
+            var parts = [isDryRun ? "\(redriven) would be published again" : "\(redriven) published again"]
+            if redrivenBefore > 0 {
+                parts.append("\(redrivenBefore) were published again before (--again repeats them)")
+            }
             if stillDead > 0 {
                 parts.append(
                     "\(stillDead) would be dead letters again and stay where they are, one of them: \(example)")
             }
-            if cut > 0 { parts.append("\(cut) cannot be: the topic holds only their beginning, ask their senders") }
-            if foreign > 0 { parts.append("\(foreign) cannot be: their headers do not tell where they came from") }
+            if cut > 0 {
+                parts.append("\(cut) cannot be published again: the topic has only their beginning, ask their senders")
+            }
+            if foreign > 0 {
+                parts.append("\(foreign) cannot be published again: their headers do not name their old topic")
+            }
             return parts.joined(separator: "; ")
         }
     }
@@ -181,7 +187,8 @@ package struct DeadLetterRedrive {
                 }
             } catch {
                 reports.leave()
-                throw CommandFailure("not all were put back: \(error.name)", code: CommandFailure.unavailable)
+                throw CommandFailure(
+                    "some dead letters were not published again: \(error.name)", code: CommandFailure.unavailable)
             }
             if waiting >= DeadLetterRedrive.window { try flush() }
         }
@@ -203,7 +210,7 @@ package struct DeadLetterRedrive {
             }
             guard isInTime, failure == nil else {
                 throw CommandFailure(
-                    "not all were put back: \(failure?.name ?? "Kafka does not acknowledge")",
+                    "some dead letters were not published again: \(failure?.name ?? "Kafka does not acknowledge")",
                     code: CommandFailure.unavailable)
             }
         }

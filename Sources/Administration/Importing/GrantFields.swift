@@ -76,7 +76,7 @@ struct GrantFields {
     private func quantity() throws(Fault) -> Int32 {
         guard let text = values["quantity"], !text.isEmpty else { return 1 }
         guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let quantity = Int32(text), quantity >= 1 else {
-            throw Fault(message: "quantity is no whole number from 1")
+            throw Fault(message: "quantity must be a whole number, 1 or more")
         }
         return quantity
     }

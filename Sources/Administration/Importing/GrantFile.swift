@@ -59,7 +59,7 @@ package struct GrantFile {
             })
         else { throw Unreadable(message: "line \(line): a quotation mark is not closed") }
         guard Set(names).count == names.count else {
-            throw Unreadable(message: "line \(line): a column is there twice")
+            throw Unreadable(message: "line \(line): the header has a column twice")
         }
         let missing = GrantFields.required.filter { !names.contains($0) }
         guard missing.isEmpty else {
@@ -90,7 +90,7 @@ package struct GrantFile {
         var seen: Set<String> = []
         for member in members where GrantFields.columns.contains(member.name) {
             // Either value could count, so receiptd does not guess.
-            guard seen.insert(member.name).inserted else { return .fault("\(member.name) is there twice") }
+            guard seen.insert(member.name).inserted else { return .fault("the line has \(member.name) twice") }
             switch member.value {
             case .string(let text), .number(let text): values[member.name] = text
             case .null: break

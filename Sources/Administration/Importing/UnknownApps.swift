@@ -34,7 +34,7 @@ package struct UnknownApps {
         var lines = found.sorted { $0.value.firstLine < $1.value.firstLine }.map { app, place in
             "warning: the catalog has no app \(ShownText.quoted(app.text)): \(place.rows) rows from line \(place.firstLine) on"
         }
-        if untold > 0 { lines.append("warning: \(untold) rows more of other apps that the catalog does not have") }
+        if untold > 0 { lines.append("warning: \(untold) more rows of other apps that the catalog does not have") }
         return lines
     }
 }

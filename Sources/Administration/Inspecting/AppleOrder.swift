@@ -24,7 +24,7 @@ package struct AppleOrder: Sendable {
         let asked = apps.sorted { $0.bundleID.text < $1.bundleID.text }.filter { $0.serverAPI != nil }
         guard !asked.isEmpty else {
             throw CommandFailure(
-                "no app of the catalog has server_api, by which Apple is asked for an order",
+                "no app of the catalog has server_api, which an order's search needs",
                 code: CommandFailure.wrongSettings)
         }
         let client = try ServerAPIClient(
@@ -43,11 +43,11 @@ package struct AppleOrder: Sendable {
             case .notFound, .refused: break
             case .blocked:
                 failure = CommandFailure(
-                    "Apple does not take the credentials of \(ShownText.plain(bundleID.text)): `receiptd check` tells of them",
+                    "Apple refuses the credentials of \(ShownText.plain(bundleID.text)): run `receiptd check`",
                     code: CommandFailure.wrongSettings)
             case .trouble:
                 failure = CommandFailure(
-                    "Apple gives no answer about \(ShownText.plain(bundleID.text)): try again, or `receiptd check`",
+                    "Apple gives no answer about \(ShownText.plain(bundleID.text)): try again, or run `receiptd check`",
                     code: CommandFailure.unavailable)
             }
         }

@@ -22,7 +22,7 @@ package enum AppleWord {
                     + "\(scope.environment.rawValue), \(Int(seconds.rounded(.up))) s more"
             }
         } catch {
-            lines.append("whether Apple asked to wait is not known: \(error)")
+            lines.append("inspect could not read whether Apple asked to wait: \(error)")
         }
         if let now = try? await DatabaseClock.read(from: pool),
             let traffic = try? await Traffic.read(.hour, from: pool)
@@ -30,14 +30,14 @@ package enum AppleWord {
             lines += AppleTrouble.lines(traffic, now: now)
         }
         guard http.port > 0 else {
-            return lines + ["how Apple is to the workers, their pages tell (HTTP_PORT is 0: none is asked)"]
+            return lines + ["the workers' pages show how Apple answers them (HTTP_PORT is 0, so inspect asked none)"]
         }
         let place = "\(http.host):\(http.port)"
         guard let text = try? await blocking({ PlainHTTP.get("/metrics", host: http.host, port: http.port) }) else {
-            return lines + ["how Apple is to the workers, their pages tell: none answers at \(place)"]
+            return lines + ["the workers' pages show how Apple answers them: no worker answers at \(place)"]
         }
         let told = troubles(inMetrics: text).map { "the worker at \(place): \($0)" }
-        return lines + (told.isEmpty ? ["Apple is well, as the worker at \(place) says"] : told)
+        return lines + (told.isEmpty ? ["the worker at \(place) reports no trouble at Apple"] : told)
     }
 
     /// The series among a worker's metrics that say that requests are held back.

@@ -41,7 +41,7 @@ extension InspectionSummary {
     }
 
     private static func unclaimed(_ row: JSONValue) -> String {
-        "unclaimed: Apple told of \(purchase(row)), \(text(row, "reason"))"
+        "unclaimed: Apple announced \(purchase(row)), \(text(row, "reason"))"
     }
 
     private static func rejected(_ row: JSONValue) -> String {

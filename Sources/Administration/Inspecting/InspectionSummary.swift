@@ -60,7 +60,8 @@ package struct InspectionSummary {
             record.ahead == 0
             ? "it is the first that is not known to be done" : "\(record.ahead) before it are not known to be done"
         let key =
-            record.isKeyedByPlayer ? "" : "; its key is not the player's id: the player's records may change places"
+            record.isKeyedByPlayer
+            ? "" : "; its key is not the player's id: the player's records may be decided out of order"
         let ignored = record.ignored.map { "; its \(ShownText.plain($0)) cannot be read and is ignored" }.joined()
         return "not decided yet: submission \(ShownText.quoted(record.submissionID)) of player "
             + "\(ShownText.quoted(record.playerID)) for \(ShownText.plain(record.bundleID)) is record \(place)\(since): "
@@ -87,9 +88,10 @@ package struct InspectionSummary {
         let told = kafka.looks.map { look in
             "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"
         }
-        let looked = told.isEmpty ? "Kafka was not looked at" : "looked at in Kafka: \(told.joined(separator: ", "))"
+        let looked =
+            told.isEmpty ? "inspect did not search Kafka" : "searched in Kafka: \(told.joined(separator: ", "))"
         guard let fault = kafka.fault else { return looked }
-        return "\(looked); \(fault): what else waits there, or was refused without asking anyone, is not known"
+        return "\(looked); \(fault): more submissions may wait there, or have been refused without asking anyone"
     }
 
     /// The findings as sections of the JSON document, behind those of PostgreSQL.

@@ -56,7 +56,7 @@ package struct KafkaSearch: Sendable {
             try searchSubmissions(&scan, &findings)
             try searchEvents(&scan, isKnown: isKnown, players: players, &findings)
             if findings.looks.contains(where: { !$0.isComplete }) {
-                findings.fault = "there is more in Kafka than was looked at (--records, --seconds)"
+                findings.fault = "Kafka has more records than inspect searched (--records, --seconds)"
             }
         } catch {
             findings.fault = "Kafka at \(ShownText.plain(settings.bootstrapServers)): \(error)"

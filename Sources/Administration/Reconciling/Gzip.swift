@@ -24,7 +24,7 @@ enum Gzip {
             try unpackMember(&input, from: &position, limit: limit, into: &unpacked)
         } while input.dropFirst(position).starts(with: magic)
         guard input.dropFirst(position).allSatisfy({ $0 == 0 }) else {
-            throw Fault(message: "has something behind the end of its gzip data")
+            throw Fault(message: "has more data after the end of its gzip data")
         }
         return unpacked
     }
@@ -48,7 +48,7 @@ enum Gzip {
             case Z_STREAM_END: return
             case Z_OK where made > 0 || position > before: continue
             case Z_OK, Z_BUF_ERROR: throw Fault(message: "is cut off: the end of its gzip data is missing")
-            default: throw Fault(message: "is no sound gzip file")
+            default: throw Fault(message: "is not a valid gzip file")
             }
         }
     }

@@ -126,10 +126,12 @@ package struct SalesReport: Equatable {
             guard SalesReport.types.contains(value("product type identifier")) else { return }
             let product = value("sku")
             guard !product.isEmpty else { return fault(number, "SKU is empty") }
-            guard let count = Self.units(value("units")) else { return fault(number, "Units is no whole number") }
-            guard let first = Self.day(value("begin date")) else { return fault(number, "Begin Date is no MM/DD/YYYY") }
-            guard let last = Self.day(value("end date")) else { return fault(number, "End Date is no MM/DD/YYYY") }
-            guard first <= last else { return fault(number, "End Date lies before Begin Date") }
+            guard let count = Self.units(value("units")) else { return fault(number, "Units is not a whole number") }
+            guard let first = Self.day(value("begin date")) else {
+                return fault(number, "Begin Date is not MM/DD/YYYY")
+            }
+            guard let last = Self.day(value("end date")) else { return fault(number, "End Date is not MM/DD/YYYY") }
+            guard first <= last else { return fault(number, "End Date is before Begin Date") }
             let period = Period(first: first, last: last)
             periods.insert(period)
             let key = Key(productID: product, period: period)
@@ -165,7 +167,7 @@ package struct SalesReport: Equatable {
             width = names.count
             let missing = SalesReport.required.filter { !names.contains($0) }
             if !missing.isEmpty {
-                fault(number, "no header of a Summary Sales report: it lacks \(missing.joined(separator: ", "))")
+                fault(number, "the header is not a Summary Sales report's: it lacks \(missing.joined(separator: ", "))")
             }
         }
 

@@ -49,14 +49,15 @@ package struct SubscriptionCheckNow {
                 .count
         case .nothingToAskWith:
             throw CommandFailure(
-                "there is nothing to ask Apple with: its app has no server_api, and no receipt of it was kept", code: 1)
+                "receiptd cannot ask Apple: the subscription's app has no server_api, and receiptd kept no receipt of it",
+                code: 1)
         case .blocked(let blockage, _) where blockage != .request:
             throw CommandFailure(
-                "Apple does not take our credentials, or they are not set (\(blockage.rawValue)): `receiptd check` tells of it",
+                "Apple refuses the app's credentials, or they are not set (\(blockage.rawValue)): run `receiptd check`",
                 code: CommandFailure.wrongSettings)
         case .blocked, .later:
             throw CommandFailure(
-                "Apple gives no answer: `receiptd check` tells of it", code: CommandFailure.unavailable)
+                "Apple gives no answer: run `receiptd check`", code: CommandFailure.unavailable)
         }
     }
 
@@ -75,7 +76,8 @@ package struct SubscriptionCheckNow {
                 transactions: try ServerAPIClient(
                     settings: settings.apple.client, secrets: secret, proofs: ProofReader(roots: settings.apple.roots)))
         } catch {
-            throw CommandFailure("the settings do not make a client", code: CommandFailure.wrongSettings)
+            throw CommandFailure(
+                "receiptd cannot make an HTTP client with these settings", code: CommandFailure.wrongSettings)
         }
     }
 }

@@ -43,7 +43,7 @@ package enum InspectionText {
             let columns = columns(section)
             let rows = section.rows.map { row in columns.map { cell(row[$0], isCut: width != nil) } }
             let (shown, total) = (section.rows.count, summary.inspection.total(section.name))
-            let count = total > shown ? "\(shown) of \(total), --page has the others" : "\(shown)"
+            let count = total > shown ? "\(shown) of \(total); --page shows the others" : "\(shown)"
             let title = section.name.replacing("_", with: " ") + " (\(count))"
             let lines = TextTable.lines(columns.map { $0.uppercased() }, rows, width: width.map { $0 - indent.count })
             return ([title] + lines.map { indent + $0 }).joined(separator: "\n")

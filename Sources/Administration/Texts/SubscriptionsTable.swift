@@ -8,7 +8,7 @@ import ReceiptdConfiguration
 package enum SubscriptionsTable: RowTable {
     package static let columns = ["ORIGINAL", "PLAYER", "APP", "PRODUCT", "STATE", "ENDS", "RENEWS", "CHANGED", "DUE"]
     package static let name = "subscriptions"
-    package static let nothing = "no subscription is followed"
+    package static let nothing = "receiptd knows no subscription"
 
     package static func cells(_ row: SubscriptionSummary) -> [String] {
         [

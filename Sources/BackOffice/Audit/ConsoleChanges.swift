@@ -66,7 +66,7 @@ public struct ConsoleChanges: Sendable {
             made = try await make()
         } catch {
             // Where the database is away, the entry stays without an end.
-            try? await end(entry, result: "failed on the way; what was done before stays done")
+            try? await end(entry, result: "failed before its end; what it did before stays")
             throw error
         }
         try await end(entry, result: tell(made))

@@ -123,7 +123,7 @@ struct TraceSteps {
             switch trace["source"]?.string {
             case "apple": "Apple was asked"
             case "proof": "enough by itself"
-            default: "its purchases were in the ledger: nobody was asked"
+            default: "its purchases were in the ledger: the worker did not ask Apple"
             }
         let catalog = trace["catalog"].flatMap(\.whole).map { "; catalog \($0)" } ?? ""
         return "\(signature); \(source)\(catalog)"

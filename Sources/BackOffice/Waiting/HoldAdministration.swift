@@ -21,7 +21,7 @@ public struct HoldAdministration: WaitingTable {
         public var description: String {
             var parts = ["\(rejected) rejected"]
             if gone > 0 { parts.append("\(gone) had ended meanwhile") }
-            if unreadable > 0 { parts.append("\(unreadable) stay: their submission cannot be read") }
+            if unreadable > 0 { parts.append("\(unreadable) stay held: receiptd cannot read their submission") }
             return parts.joined(separator: "; ")
         }
     }

@@ -36,7 +36,7 @@ public struct ParkedRejection: Sendable {
             var parts = ["\(rejected) rejected"]
             if answeredBefore > 0 { parts.append("\(answeredBefore) were answered before") }
             if refused > 0 { parts.append("\(refused) cannot be answered: the database refuses their data") }
-            if leased > 0 { parts.append("\(leased) are being tried by a worker: run this again") }
+            if leased > 0 { parts.append("a worker is trying \(leased): run this again") }
             return parts.joined(separator: "; ")
         }
     }

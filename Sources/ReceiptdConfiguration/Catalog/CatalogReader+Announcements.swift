@@ -42,7 +42,7 @@ extension CatalogReader {
                 position: consent.position, owner: inner.owner)
             choose("customer_consented", in: &fields, into: &hasConsented, Self.yesNo)
             if !hasConsented {
-                fail(consent.position, "`customer_consented` must be true: without it Apple takes no answer")
+                fail(consent.position, "`customer_consented` must be true: Apple accepts no answer without consent")
             }
         }
         choose(

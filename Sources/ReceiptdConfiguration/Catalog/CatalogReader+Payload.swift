@@ -57,10 +57,10 @@ extension CatalogReader {
         default:
             switch YAMLNumber(scalar.text) {
             case .number(let json): writer.raw(json)
-            case .notFinite: fail(position, "\(ShownText.quoted(scalar.text)) is no number that JSON has")
+            case .notFinite: fail(position, "JSON has no number \(ShownText.quoted(scalar.text))")
             case .ambiguous:
                 let remedy = "write it in quotes, or in plain decimal"
-                fail(position, "\(ShownText.quoted(scalar.text)) is another number to other readers of YAML: \(remedy)")
+                fail(position, "other YAML readers take \(ShownText.quoted(scalar.text)) for another number: \(remedy)")
             case .text: write(text: scalar.text, at: position, to: &writer)
             }
         }

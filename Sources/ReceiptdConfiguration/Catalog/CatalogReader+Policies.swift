@@ -39,7 +39,7 @@ extension CatalogReader {
             return word == .accept ? .accept : .reject
         }
         guard let list else {
-            fail(node.position, "`policy: allowlist` needs `players`, the list of those admitted")
+            fail(node.position, "`policy: allowlist` needs `players`, the list of admitted players")
             return .reject
         }
         guard let elements = elements(of: list, called: "players") else { return .reject }
@@ -54,7 +54,9 @@ extension CatalogReader {
 
     private mutating func currencies(_ node: YAMLNode) -> Set<String>? {
         guard let list = elements(of: node, called: "currencies") else { return nil }
-        if list.isEmpty { fail(node.position, "`currencies` must name at least one; without the key all are admitted") }
+        if list.isEmpty {
+            fail(node.position, "`currencies` must name at least one currency; leave the key out to admit all")
+        }
         var currencies: Set<String> = []
         for element in list {
             guard let code = text(element, called: "a currency", maximum: CatalogLimits.nameLength) else { continue }

@@ -41,7 +41,7 @@ package struct IntakeSettings: Sendable {
         ])
     }
 
-    static let requirement = "bundle ids separated by commas, none of them empty, or * alone for all apps of the world"
+    static let requirement = "bundle ids separated by commas, none of them empty, or * alone for every app"
     fileprivate static let everyApp = "*"
 
     /// Nil where `text` is no list of apps.
@@ -61,7 +61,7 @@ extension Settings.Reader {
         if intake.apps == .all {
             checks.warn(
                 .intakeBundleIDs,
-                "takes the notifications of every app: anyone with an app in the App Store can fill the topic"
+                "accepts the notifications of every app: anyone with an app in the App Store can fill the topic"
             )
         }
     }

@@ -32,7 +32,7 @@ struct ProtectedProperties {
         let value = given.lowercased()
         if let rule = Self.fixed.first(where: { $0.names.contains(name) }) {
             return rule.values.contains(value)
-                ? nil : "may only be \(rule.values[0]), which receiptd's promises rest on"
+                ? nil : "must be \(rule.values[0]): receiptd's promises depend on it"
         }
         switch name {
         case "max.in.flight", "max.in.flight.requests.per.connection":
@@ -43,9 +43,9 @@ struct ProtectedProperties {
             return Int(value).map { $0 >= 1 } ?? false ? nil : "must be a number of 1 or more, or events get lost"
         case "bootstrap.servers", "metadata.broker.list":
             return value == bootstrapServers.lowercased()
-                ? nil : "is told by \(SettingName.kafkaBootstrapServers.rawValue)"
+                ? nil : "is set by \(SettingName.kafkaBootstrapServers.rawValue)"
         case "group.id":
-            return given == groupID ? nil : "is told by \(SettingName.kafkaGroupID.rawValue)"
+            return given == groupID ? nil : "is set by \(SettingName.kafkaGroupID.rawValue)"
         case "transactional.id":
             return "must not be given: receiptd's transactions are PostgreSQL's"
         case "partition.assignment.strategy":

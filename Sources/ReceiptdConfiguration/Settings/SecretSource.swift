@@ -30,7 +30,7 @@ package struct SecretSource: Sendable {
         case (nil, nil): return .success(nil)
         case (let value?, nil): return .success(Secret(value))
         case (_?, _?):
-            return .failure(SettingsFault(name, "is set beside \(fileName): only one of them may be", line: line))
+            return .failure(SettingsFault(name, "is set, and \(fileName) too: set only one of them", line: line))
         case (nil, let path?):
             do throws(BoundedFile.Fault) {
                 let text = try BoundedFile.readText(path, limit: maximumFileSize).withoutTrailingNewline

@@ -143,7 +143,7 @@ extension Settings {
             if settings.submissionSigningKeys.contains(where: { $0.value.trimmed.count != $0.value.count }) {
                 checks.warn(
                     .submissionSigningKeys,
-                    "a key begins or ends with white space, which is part of the key: nothing is left out around commas"
+                    "a key begins or ends with white space: receiptd would keep it as part of the key"
                 )
             }
             checks.integer(

@@ -22,7 +22,7 @@ extension Settings.Reader {
         guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
             return
         }
-        checks.fail(.kafkaProperties, "librdkafka makes no client of them: \(ShownText.plain(refusal))")
+        checks.fail(.kafkaProperties, "librdkafka cannot make a client with them: \(ShownText.plain(refusal))")
     }
 
     /// librdkafka takes white space around the commas, and a protocol before the host.

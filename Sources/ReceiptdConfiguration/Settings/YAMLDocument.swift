@@ -118,7 +118,7 @@ struct YAMLComposition {
             let name = RepeatedKeys.originalName(scalar.string)
             let node = self.node(value, depth: depth + 1)
             if let line = lines[name] {
-                let message = "\(ShownText.quoted(name)) is here again: it is in line \(line) already"
+                let message = "\(ShownText.quoted(name)) repeats the key in line \(line)"
                 faults.append(YAMLFault(position: position, message: message))
             } else {
                 lines[name] = position.line
