@@ -91,7 +91,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("Each environment sends the other's receipts away")
+    @Test("Each environment answers the other's receipts with 21007 or 21008")
     func environments() async throws {
         try await withApple { apple async throws in
             #expect(try await apple.ask(receipt(.sandbox).base64Encoded()).body == "{\"status\":21007}")
@@ -150,7 +150,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("What is not a receipt is 21002, what is not a request is 21000")
+    @Test("Apple answers 21002 to a text that is no receipt, and 21000 to a body that is no request")
     func refusals() async throws {
         try await withApple { apple async throws in
             for junk in ["Y29tLnVydXMuaWFwLjk2NjU3Mjkw", "%%%", "", "MIIB", "YQ=", "e30="] {

@@ -74,7 +74,7 @@ struct LifeTests {
         return (answer.object["data"] as? [Any])?.count == 1
     }
 
-    @Test("a life that is over stays as it is, whatever is asked how late")
+    @Test("a simulated life that has ended keeps its state, however late a client asks")
     func end() async throws {
         try await StoreBed.run { apple, clock in
             let start = clock.now
@@ -97,7 +97,7 @@ struct LifeTests {
         }
     }
 
-    @Test("what is asked while the life lags behind the clock is answered as of what has been lived")
+    @Test("while the simulated life lags behind the clock, answers show what it has lived so far")
     func lag() async throws {
         try await StoreBed.run { apple, clock in
             let start = clock.now
@@ -117,7 +117,7 @@ struct LifeTests {
         }
     }
 
-    @Test("the same seed lives the same life, another another")
+    @Test("the same seed gives the same life, another seed another life")
     func determinism() {
         let (one, _) = Self.live(seed: 9, players: 30, days: 20)
         let (same, _) = Self.live(seed: 9, players: 30, days: 20)
@@ -143,7 +143,7 @@ struct LifeTests {
         #expect(taken == expected.map { .visit(player: $0.number) })
     }
 
-    @Test("notifications are posted until they are accepted; what is lost is in the history as failed")
+    @Test("the simulator posts a notification until the server accepts it; lost ones are in the history as failed")
     func delivery() async throws {
         let server = try await NotificationServer.start(refusingFirst: 3)
         var accidents = NotificationDelivery.Accidents()

@@ -75,7 +75,7 @@ struct ServerTests {
         }
     }
 
-    @Test("Rubbish of any kind leaves it running")
+    @Test("The server survives malformed requests of any kind")
     func rubbish() async throws {
         var generator = SystemRandomNumberGenerator()
         let text = receipt().base64Encoded()

@@ -8,7 +8,7 @@ struct StoreChangeTests {
     private static let delivered = #""deliveryStatus":"DELIVERED","sampleContentProvided":false"#
     private static let consented = #""customerConsented":true"#
 
-    @Test("finished is finished, as often as it is said, and a finished consumable leaves the receipt")
+    @Test("a transaction may be finished repeatedly, and a finished consumable leaves the receipt")
     func finish() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { store in

@@ -91,7 +91,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("a period that is told under another original is one order, and a refund of either is both's")
+    @Test("a period under two originals is one order, and a refund of either refunds both")
     func conversion() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)

@@ -31,7 +31,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.holdsAutoRenewable == false)
     }
 
-    @Test("Numbers are read as text, and text as numbers")
+    @Test("A number may be written as text, and a text as a number")
     func lenientNumbers() {
         let told = purchase([
             "transaction_id": "350000191094279", "original_transaction_id": "12", "quantity": "3",
@@ -65,7 +65,7 @@ struct AnswerPurchaseTests {
         #expect(told != nil && told?.told?.isTrial == (isTrial ? true : nil))
     }
 
-    @Test("What is left out has its default")
+    @Test("A member that Apple leaves out has its default")
     func defaults() {
         for absent in [nil, "null"] as [String?] {
             let told = purchase(["quantity": absent, "original_transaction_id": absent])
@@ -114,7 +114,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.isReadable == false)
     }
 
-    @Test("What such a purchase is called is told as Apple wrote it, where that can be shown")
+    @Test("A purchase that cannot be read keeps the name that Apple wrote, if the name can be shown")
     func shownNames() {
         let text = AnswerText(
             AnswerText.fields(["transaction_id": #""01000""#]),
@@ -181,7 +181,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "What Apple tells and cannot be read is named, and never taken for absent",
+        "A member that Apple sends and receiptd cannot read is named, and does not count as absent",
         arguments: [
             ("app_account_token", #""player-1""#, "app_account_token"), ("app_account_token", "7", "app_account_token"),
             ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#, "app_account_token"),
@@ -196,7 +196,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "What cannot be read of environment and app's number is named with each purchase",
+        "An environment or app id that cannot be read is named with each purchase",
         arguments: [
             (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
             (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),

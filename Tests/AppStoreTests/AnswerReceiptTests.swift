@@ -24,7 +24,7 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test("Without a receipt nothing is told, however often Apple says that it is genuine")
+    @Test("An answer without a receipt has no purchases, even if Apple calls the receipt genuine")
     func noReceipt() {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
@@ -108,7 +108,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "What two places of an answer contradict each other on cannot be read, and keeps no other purchase waiting",
+        "A member with two different values in an answer counts as unreadable, and delays no other purchase",
         arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
     func contradiction(name: String, value: String) {
         let other = AnswerText.fields(["transaction_id": "2000"])
@@ -117,7 +117,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "Whatever hints at renewals keeps the answer from being remembered",
+        "An answer with any sign of renewals is not remembered",
         arguments: [
             (#""latest_receipt":"TUlJ","#, true), (#""latest_receipt_info":[],"#, true),
             (#""pending_renewal_info":[],"#, true), (#""auto_renew_status":0,"#, true),

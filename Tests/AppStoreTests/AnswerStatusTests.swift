@@ -53,7 +53,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "What is no JSON object is trouble, never a verdict",
+        "A body that is no JSON object is trouble, never a verdict",
         arguments: [
             "", " ", "<html><body><b>Http/1.1 Service Unavailable</b></body> </html>", "[]", "0", "null", "\"21002\"",
             #"{"status":0"#, #"{"status":21010}x"#, "{'status':21010}", "\u{FEFF}{\"status\":21010}",

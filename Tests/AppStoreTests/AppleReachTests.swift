@@ -11,7 +11,7 @@ struct AppleReachTests {
     private static let url = "https://buy.example/verifyReceipt"
     private static let time = Timestamp(milliseconds: 1_795_167_000_000)
 
-    @Test("is told once when it goes, once a minute while it lasts, and once when it is back")
+    @Test("is logged once when it stops to answer, once a minute meanwhile, and once when it answers again")
     func lines() {
         var reach = AppleReach()
         func note(_ cause: String?, _ now: Double) -> AppleReach.News? {
@@ -36,7 +36,7 @@ struct AppleReachTests {
         #expect(reach.outages.isEmpty && reach.look(now: 1_000).isEmpty)
     }
 
-    @Test("is none where failures are among answers, or come at once after one")
+    @Test("does not count as down if failures come among answers, or right after one")
     func noOutage() {
         var reach = AppleReach()
         _ = reach.note(Self.url, noAnswer: nil, now: 0, time: Self.time)

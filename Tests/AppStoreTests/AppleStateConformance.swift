@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Every `AppleState` keeps these promises: the limits in front of Apple and the one in a test's hand.
-@Suite("Everyone who tells whether Apple is down")
+@Suite("Every keeper of Apple's state")
 struct AppleStateConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case limits

@@ -37,7 +37,7 @@ struct ConcurrencyGateTests {
         var order: [Int] { numbers.withLock { $0 } }
     }
 
-    @Test("Never are more inside than the limit, and everybody gets in")
+    @Test("Never are more tasks inside than the limit, and every task gets in")
     func limit() async {
         let gate = ConcurrencyGate(limit: 3)
         let diary = Diary()
@@ -58,7 +58,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("Whoever came first goes first")
+    @Test("The task that came first enters first")
     func order() async {
         let gate = ConcurrencyGate(limit: 1)
         let door = Door()
@@ -104,7 +104,7 @@ struct ConcurrencyGateTests {
         #expect(gate.inUse == 0)
     }
 
-    @Test("Who is dismissed leaves the queue without a permit, and whoever waited behind it may go")
+    @Test("A dismissed task leaves the queue without a permit, and the task behind it may enter")
     func dismissed() async {
         let gate = ConcurrencyGate(limit: 2)
         let door = Door()
@@ -141,7 +141,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("A lowered limit lets nobody in until enough have left, a raised one lets the waiting in at once")
+    @Test("A lowered limit admits no task until enough have left; a raised one admits waiting tasks at once")
     func adjusting() async {
         let gate = ConcurrencyGate(limit: 2)
         let doors = (0..<3).map { _ in Door() }

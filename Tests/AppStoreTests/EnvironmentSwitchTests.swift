@@ -26,7 +26,7 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("What the sandbox says after the switch is the answer", arguments: [21002, 21005, 21004])
+    @Test("The sandbox's answer after the switch is Apple's answer", arguments: [21002, 21005, 21004])
     func afterSwitch(status: Int) async throws {
         try await SimulatedApple.run { apple in
             let receipt = SimulatedApple.receipt(

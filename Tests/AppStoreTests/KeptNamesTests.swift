@@ -72,7 +72,9 @@ struct KeptNamesTests {
         "web_order_line_item_id": answer(purchase: dated + "\"web_order_line_item_id\":\"5\""),
     ]
 
-    @Test("each is read: without it some answer says something else", arguments: answers.sorted { $0.key < $1.key })
+    @Test(
+        "each kept member is read: without it the result of some answer changes",
+        arguments: answers.sorted { $0.key < $1.key })
     func matters(name: String, text: String) {
         let others = JSONNames(VerifyReceiptAnswer.nameList.filter { $0 != name })
         let body = Array(text.utf8)
@@ -81,7 +83,7 @@ struct KeptNamesTests {
         #expect(whole.answer != without.answer)
     }
 
-    @Test("all that are kept are looked at here")
+    @Test("this suite tries every kept member")
     func complete() {
         #expect(Self.answers.keys.sorted() == VerifyReceiptAnswer.nameList.sorted())
     }

@@ -107,7 +107,7 @@ struct ReceiptVerifierConformance {
             silence: { await apple.store.waitUntilAsked() })
     }
 
-    @Test("tells a genuine proof, every time it is asked", arguments: Implementation.allCases)
+    @Test("returns a genuine proof at every call", arguments: Implementation.allCases)
     func genuine(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = await subject.ask(subject.genuine)
@@ -116,14 +116,14 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("refuses what Apple knows nothing of", arguments: Implementation.allCases)
+    @Test("refuses a proof that Apple does not know", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.unknown) == subject.refusal)
         }
     }
 
-    @Test("gives trouble as a value, and asks again when asked again", arguments: Implementation.allCases)
+    @Test("returns trouble as a value, and asks Apple again at the next call", arguments: Implementation.allCases)
     func trouble(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.troubled) == subject.trouble)
@@ -132,7 +132,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("takes many calls at once, and keeps their answers apart", arguments: Implementation.allCases)
+    @Test("takes many calls at once, and gives each its own answer", arguments: Implementation.allCases)
     func concurrent(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             await withTaskGroup(of: Bool.self) { group in

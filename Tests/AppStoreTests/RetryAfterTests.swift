@@ -28,7 +28,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "Nobody is obeyed for longer than an hour",
+        "A wait of more than an hour counts as an hour",
         arguments: [
             "3601", "86400", "100000000000", "1995167030000", "99999999999999999999999999", "9223372036854775807",
             "Fri, 20 Nov 2099 09:31:00 GMT",
@@ -38,7 +38,7 @@ struct RetryAfterTests {
     }
 
     @Test(
-        "Anything else is no Retry-After",
+        "Any other text is no Retry-After",
         arguments: [
             "", " ", "-1", "1.5", "soon", "5s", "Fri, 31 Nov 2026 09:31:00 GMT", "Fri, 20 Nov 2026 09:31:00 CET",
             "Fri, 20 Foo 2026 09:31:00 GMT", "20 Nov 2026", "0x10", "１２",

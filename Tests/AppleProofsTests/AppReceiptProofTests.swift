@@ -128,7 +128,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("what is past the limits here is not provable, and not forged")
+    @Test("a signature beyond receiptd's limits is not provable, and not forged")
     func notProvable() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -197,7 +197,7 @@ struct AppReceiptProofTests {
         #expect(try signature(of: ownMaking, authority) == .forged(.brokenChain))
     }
 
-    @Test("so it is with a key of an unknown kind, a certificate of many kilobytes, and an unknown algorithm")
+    @Test("a key of an unknown kind, a huge certificate and an unknown algorithm are likewise in doubt or forged")
     func otherDoubts() throws {
         let authority = try TestAuthority.receipts()
         let issuer = try CertificateOutline(authority.intermediate).subject
@@ -247,7 +247,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a doubt ends where the signature fails: what is past our limits is no cloak for another content")
+    @Test("a signature that fails is forged even if another part is beyond receiptd's limits")
     func doubtIsNoCloak() throws {
         let authority = try TestAuthority.receipts(.init(leafMarker: false))
         let chain = [authority.leaf, authority.intermediate, authority.root]

@@ -44,7 +44,7 @@ struct AppleRootsTests {
         #expect(AppleRoots.builtIn.foreignCount == 0)
     }
 
-    @Test("a file that cannot be meant is a fault")
+    @Test("a file without usable roots is a fault")
     func faults() throws {
         let root = try Seeds.text("signing/root.pem")
         let noCertificate = "-----BEGIN CERTIFICATE-----\nMAA=\n-----END CERTIFICATE-----\n"

@@ -47,7 +47,7 @@ struct BERReaderTests {
         }
     }
 
-    @Test("where both read a mutated message, they read the same")
+    @Test("if both readers accept a mutated message, they read the same")
     func mutatedMessages() throws {
         let authority = try TestAuthority.receipts()
         var random = SeededRandom(seed: 7)

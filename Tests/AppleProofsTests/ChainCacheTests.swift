@@ -59,7 +59,7 @@ struct ChainCacheTests {
         #expect(cache.chain(for: ChainKey(leaf: [], intermediate: [])) == nil)
     }
 
-    @Test("what is remembered proves no other content, no other time and no other certificate")
+    @Test("a remembered chain proves no other content, time or certificate")
     func remembersNoMore() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -91,7 +91,7 @@ struct ChainCacheTests {
         #expect(cache.count == 1)
     }
 
-    @Test("a hundred tasks that read at once agree")
+    @Test("a hundred tasks that read the cache at once get the same chain")
     func concurrency() async throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader

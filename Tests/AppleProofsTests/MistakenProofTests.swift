@@ -62,7 +62,7 @@ struct MistakenProofTests {
         ),
     ]
 
-    @Test("what a repair brings out is taken where its signature is proven, under the digest of the sound one")
+    @Test("a repaired proof is granted if its signature is proven, under the digest of the repaired text")
     func repaired() throws {
         let text = try receipt()
         guard case .admitted(let sound)? = screen(receipt: text) else {
@@ -83,7 +83,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("what a repair brings out is refused where its signature is not proven, and the mistake is named")
+    @Test("a repaired proof is refused if its signature is not proven, and the refusal names the mistake")
     func unproven() throws {
         let text = try receipt(certificates: [])
         let codes = ["blanks_for_plus", "percent_encoded", "escaped_line_ends", "base64_twice"]
@@ -138,7 +138,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("what its envelope refuses is refused under local_refusals: ask too, for Apple knows of no envelope")
+    @Test("a mismatch with Unity's envelope is refused even under local_refusals: ask, for Apple sees no envelope")
     func envelopesUnderAsk() throws {
         var app = AppPolicy(bundleID: "com.example.castle")
         app.announcements.asksBeforeRefusing = true
@@ -153,7 +153,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("what Xcode signed is said to be Xcode's")
+    @Test("a proof that Xcode signed is refused with a sentence that names Xcode")
     func xcode() throws {
         let stranger = try TestAuthority.receipts()
         let bytes = try TestReceipt(environment: "Xcode").signed(by: stranger, certificates: [])
@@ -169,7 +169,7 @@ struct MistakenProofTests {
         )
     }
 
-    @Test("a person is told what a text is")
+    @Test("`receiptd proof` says what a text is")
     func examined() throws {
         let text = try receipt()
         let reader = authority.reader

@@ -64,7 +64,7 @@ struct NotificationParserConformance {
         return Array("{\"signedPayload\":\"\(token)\"}".utf8)
     }
 
-    @Test("reads what Apple signed", arguments: Implementation.allCases)
+    @Test("reads a notification that Apple signed", arguments: Implementation.allCases)
     func read(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .read(let notification) = subject.parser.parse(notification: subject.proven) else {
@@ -94,7 +94,7 @@ struct NotificationParserConformance {
         #expect(!why.isEmpty && !why.contains(Self.content))
     }
 
-    @Test("finds of no use what nobody has seen before", arguments: Implementation.allCases)
+    @Test("refuses a body that is no notification, and says why", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .unusable(let why) = subject.parser.parse(notification: Array("{}".utf8)) else {

@@ -77,7 +77,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "what has no data names its app where Apple puts it then",
+        "a notification without data names its app in the member that Apple uses then",
         arguments: ["summary", "appData", "externalPurchaseToken"])
     func appWithoutData(member: String) throws {
         let payload = """

@@ -99,7 +99,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "asks once whether the signature is of use, with all that the receipt says, and calls it not provable where it is not",
+        "asks once whether the signature is needed, and calls it not provable if it is not",
         arguments: Implementation.allCases)
     func provingWhere(implementation: Implementation) throws {
         let subject = try subject(implementation)

@@ -23,7 +23,7 @@ struct ProofParserTests {
         transactions.reader.parse(signedTransaction: try transaction.signed(by: transactions))
     }
 
-    @Test("an app receipt tells all of itself, and whether it is proven")
+    @Test("an app receipt has all its fields, and whether it is proven")
     func appReceipt() throws {
         var receipt = TestReceipt()
         receipt.purchases = [
@@ -91,7 +91,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: Array("com.urus.iap.96657290".utf8)).unreadableCode == "not_a_receipt")
     }
 
-    @Test("a signature that is of no use is not looked at, and what the receipt says is read all the same")
+    @Test("a signature that is not needed is not checked, and the receipt is still read")
     func unprovenWhereOfNoUse() throws {
         let bytes = try TestReceipt().signed(by: receipts)
         guard case .read(let content, .proven, _) = receipts.reader.parse(receipt: bytes) else {

@@ -55,7 +55,7 @@ struct SignedDataTests {
         #expect(try renewal(["autoRenewStatus": nil, "autoRenewProductId": nil]).proven == nil)
     }
 
-    @Test("what is given and cannot be read is never taken for absent")
+    @Test("a member that cannot be read does not count as absent")
     func unreadable() throws {
         for (name, value) in [
             ("autoRenewStatus", "\"1\""), ("isInBillingRetryPeriod", "1"), ("gracePeriodExpiresDate", "\"soon\""),
@@ -67,7 +67,7 @@ struct SignedDataTests {
         #expect(try renewal(["signedDate": nil]) == .unusable("it has no signedDate"))
     }
 
-    @Test("what Apple did not sign is not read, whatever it says")
+    @Test("a text that Apple did not sign is not read")
     func forged() throws {
         let genuine = try signed(Self.renewal).split(separator: ".")
         var claims = Self.renewal

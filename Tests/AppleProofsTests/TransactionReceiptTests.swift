@@ -36,7 +36,7 @@ struct TransactionReceiptTests {
         #expect(!receipt.holdsAutoRenewable)
     }
 
-    @Test("its environment is the sandbox or unknown: what says so is not signed")
+    @Test("its environment is the sandbox or unknown, because the member that names it is not signed")
     func environment() throws {
         let authority = try authority()
         for (name, environment) in [("Sandbox", StoreEnvironment?.some(.sandbox)), (nil, nil), ("Production", nil)] {
@@ -57,7 +57,7 @@ struct TransactionReceiptTests {
         #expect(receipt.holdsAutoRenewable)
     }
 
-    @Test("what cannot be proven is never called forged")
+    @Test("a receipt that cannot be proven is never called forged")
     func notProvable() throws {
         let authority = try authority()
         let genuine = TestTransactionReceipt()
@@ -113,7 +113,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "what is there and cannot be read is never taken for absent",
+        "a field that cannot be read does not count as absent",
         arguments: [
             ("cancellation-date", "yesterday"), ("cancellation-date-ms", "soon"), ("expires-date", "soon"),
             ("app-item-id", "x"),

@@ -26,7 +26,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "is named, never taken for absent, and all else is read",
+        "is named, does not count as absent, and keeps no other field from being read",
         arguments: [
             ("revocationDate", "\"1714550500000\""), ("revocationDate", "1.5"), ("revocationDate", "{}"),
             ("expiresDate", "\"soon\""), ("purchaseDate", "1e999"), ("purchaseDate", "\"1714550400000\""),

@@ -94,7 +94,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("what is nobody's is listed, and delivered once the game says whose token it is")
+    @Test("a purchase of no known player is listed, and granted once the game names the player of its token")
     func listed() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)

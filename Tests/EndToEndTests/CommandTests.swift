@@ -45,7 +45,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("what PostgreSQL refuses exits 78 in its own words, and nobody there 69")
+    @Test("a refusal by PostgreSQL exits 78 with its words, and a server that is away exits 69")
     func databaseRefuses() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)

@@ -39,7 +39,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("dead letters are listed without what they hold, each is put back once, and what is no better stays")
+    @Test(
+        "dead letters are listed without their values, published again once, and stay if they would be dead letters again"
+    )
     func deadLetters() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "a-key"])

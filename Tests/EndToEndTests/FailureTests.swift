@@ -186,7 +186,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("whatever part of a worker ends by itself, the worker stops in order and exits 1")
+    @Test("if any part of a worker ends by itself, the worker stops in order and exits 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
             // The console's alone.

@@ -118,7 +118,7 @@ struct HoldTests {
         #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
     }
 
-    @Test("a new catalog grants what it knows, and asks nothing for what stays")
+    @Test("a new catalog grants holds of products that it knows, and sends no request for the others")
     func newCatalog() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()

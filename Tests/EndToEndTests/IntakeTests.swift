@@ -38,7 +38,7 @@ struct IntakeTests {
         return port
     }
 
-    @Test("what Apple posts twice is answered 200, and takes a purchase back once")
+    @Test("a refund that Apple posts twice is answered 200, and revokes once")
     func refunded() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -57,7 +57,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("what is forged, another app's, too long or no notification never reaches the topic")
+    @Test("a forged, foreign, overlong or malformed post never reaches the topic")
     func refused() async throws {
         try await ParkingBed.run { bed in
             let port = try await intake(in: bed, ["INTAKE_BUNDLE_IDS": ParkingBed.castle])

@@ -39,7 +39,7 @@ extension EndToEnd {
                 .map { $0.type + ($0.reason.map { " " + $0 } ?? "") }
         }
 
-        @Test("what Apple calls genuine is refused, then granted once, also where its record comes again")
+        @Test("a refused receipt that Apple calls genuine is granted once, even if its record comes again")
         func disputed() async throws {
             try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "6000"]) { bed in
                 let worker = try bed.startWorker()

@@ -12,7 +12,7 @@ struct NotificationHistoryTests {
     /// Ten pages.
     private static let purchases = 200
 
-    @Test("where its reader is killed the next one goes on with the page that was to come, and nothing is left out")
+    @Test("after a worker is killed, the next one reads the next page, and no notification is left out")
     func killed() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

@@ -120,7 +120,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "where there is no topic of notifications, the worker grants, says so once, and finds it once it is made",
+        "without a notifications topic the worker grants, logs that once, and reads the topic once it exists",
         .onlyInProcessBroker)
     func noTopic() async throws {
         try await ParkingBed.run { bed in

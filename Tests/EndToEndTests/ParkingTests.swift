@@ -10,7 +10,7 @@ import Testing
 /// Whole workers on real parts.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
-    @Test("what Apple cannot answer is parked, outlives the worker, and is granted once Apple can")
+    @Test("a submission that Apple cannot answer is parked, survives the worker, and is granted once Apple answers")
     func outlivesTheWorker() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7001")
@@ -130,7 +130,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists what waits, tries it again, and rejects it once")
+    @Test("an operator lists parked submissions, retries one, and rejects it once")
     func commands() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }

@@ -101,7 +101,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("what is parked unproven is bounded for all players together, and answered beyond it")
+    @Test("unproven parked proofs are bounded for all players together; a submission beyond the bound is answered")
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])

@@ -48,7 +48,9 @@ struct PoisonNotificationTests {
         return (deaths, worker)
     }
 
-    @Test("one on the topic is set aside, and neither others nor submissions are", .takesLong)
+    @Test(
+        "a notification on the topic that crashes the worker becomes a dead letter; others and submissions do not",
+        .takesLong)
     func topic() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
@@ -76,7 +78,9 @@ struct PoisonNotificationTests {
         }
     }
 
-    @Test("one in Apple's history is set aside once, and all behind it is taken")
+    @Test(
+        "a notification in Apple's history that crashes the worker becomes a dead letter once; those behind it are read"
+    )
     func history() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

@@ -55,7 +55,9 @@ struct PoisonPurchaseTests {
                     appAppleID: 1_450_000_001, signedDateMilliseconds: now, transaction: claims)))
     }
 
-    @Test("an announced one is left unclaimed, others are delivered, and an operator has it tried again")
+    @Test(
+        "an announced purchase that crashes the worker stays unclaimed until an operator retries it; others are granted"
+    )
     func announced() async throws {
         try await ParkingBed.run { bed in
             try await bed.importCatalog(
@@ -93,7 +95,7 @@ struct PoisonPurchaseTests {
         }
     }
 
-    @Test("a held one waits for an operator, others are granted, and a release has it tried again")
+    @Test("a held purchase that crashes the worker waits for an operator's release; others are granted")
     func held() async throws {
         try await ParkingBed.run { bed in
             let first = try bed.startWorker()

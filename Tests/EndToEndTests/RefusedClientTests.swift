@@ -2,7 +2,7 @@ import Testing
 
 @Suite("Settings of Kafka that only librdkafka refuses")
 struct RefusedClientTests {
-    @Test("they exit 78, named, whichever command")
+    @Test("every command exits 78 and names the setting")
     func exitCodes() async throws {
         let services = [
             "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",

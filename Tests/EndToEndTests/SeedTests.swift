@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("every case of the seeds comes out as it says", .takesLong)
+    @Test("every sample case has the outcome that it expects", .takesLong)
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
         // Requests are counted: none may be given up because the machine is busy with other tests.

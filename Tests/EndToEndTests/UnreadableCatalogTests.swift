@@ -5,7 +5,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("of a catalog that they cannot read workers say so: those that have one go on by it, those that start wait")
+    @Test("workers that cannot read the newest catalog say so: running ones keep the previous one, new ones wait")
     func unreadableCatalog() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()

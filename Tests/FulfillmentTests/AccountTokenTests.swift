@@ -54,7 +54,7 @@ struct AccountTokenTests {
         #expect(settle(decision("4", player: "victim", account: "71"), in: &view) == "granted shared_token")
     }
 
-    @Test("where either side has no Apple account the token alone decides")
+    @Test("if either purchase has no Apple account, the token decides")
     func unknownAccount() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -138,7 +138,7 @@ struct AccountTokenTests {
     }
 
     @Test(
-        "what is refused whoever the player is stays refused, and a purchase that must wait for another reason is disputed first"
+        "a refusal for every player comes before a dispute, and a dispute before other holds"
     )
     func order() {
         var view = LedgerView()

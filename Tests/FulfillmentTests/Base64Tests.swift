@@ -70,7 +70,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("what Apple is sent is the standard form, and the text itself where it is that already")
+    @Test("Apple gets the standard form, and the text itself if it is standard already")
     func standardForm() throws {
         for text in ["QUJD", "QUI=", "QQ==", "+/+/", ""] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)

@@ -118,12 +118,12 @@ struct ConsumptionDecisionTests {
             decision: .end(.notConfigured)),
     ]
 
-    @Test("follows from what became of it, what the game says and what the catalog says", arguments: cases)
+    @Test("follows from the purchase's state, the game's report and the catalog", arguments: cases)
     func table(_ one: Case) {
         #expect(one.leased.decision(under: one.catalog, at: Self.soon) == one.decision)
     }
 
-    @Test("is told up to twelve hours after Apple's signature, and not then")
+    @Test("is sent for twelve hours after Apple's signature, and not later")
     func end() {
         let end = Self.signedAt.milliseconds + 12 * 3_600_000
         let leased = Self.leased()
@@ -175,7 +175,7 @@ struct ConsumptionReportTests {
         return report.content
     }
 
-    @Test("is read as it is written; what is absent or null is left to the catalog")
+    @Test("is read member by member; an absent or null member is left to the catalog")
     func read() {
         #expect(content("") == ConsumptionReport.Content())
         #expect(content(#","consumption_percentage":null"#) == ConsumptionReport.Content())
@@ -186,7 +186,7 @@ struct ConsumptionReportTests {
     }
 
     @Test(
-        "is a dead letter where it says something that Apple could not be told",
+        "is a dead letter if it has a value that Apple does not accept",
         arguments: [
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,

@@ -11,7 +11,7 @@ struct DailyLimitTests {
             dailyLimit: 2)
     }
 
-    @Test("past the limit of a day's purchases is held, in purchase order, and claims as a hold does")
+    @Test("a purchase past the daily limit is held, in purchase order, and makes a claim as every hold does")
     func pastTheLimit() {
         var view = LedgerView()
         let three = ["1", "2", "3"].map { limited($0) }
@@ -35,7 +35,7 @@ struct DailyLimitTests {
         #expect(other.settle(in: &view).grants.count == 1)
     }
 
-    @Test("what the submission won earlier comes out again and counts once")
+    @Test("a grant that the submission got earlier is published again and counts once")
     func reissued() {
         var view = LedgerView()
         let decision = Sample.decision(.each([limited("1")]))
@@ -97,7 +97,7 @@ struct OwnershipDisputeTests {
         #expect(refused.answer?.reason == .refusedByOperator)
     }
 
-    @Test("no dispute where the winner had the token, was refunded, or this one has none")
+    @Test("there is no dispute if the winner had the token or was refunded, or if this player has no token")
     func undisputed() {
         var withToken = view(winnerToken: Sample.token)
         #expect(

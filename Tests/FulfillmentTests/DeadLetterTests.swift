@@ -17,7 +17,7 @@ struct DeadLetterTests {
     }
 
     @Test(
-        "what is not a JSON object is a malformed message, and no sender is read from it",
+        "a value that is no JSON object is a malformed message without a sender",
         arguments: [
             "", " ", "null", "1", "\"text\"", "[]", "[{\"submission_id\":\"a\",\"player_id\":\"b\"}]", "{", "{}}",
             "hello",
@@ -82,7 +82,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("which of two values counts is never guessed")
+    @Test("a dead letter names no sender if a field of the sender appears twice")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
@@ -94,7 +94,7 @@ struct DeadLetterTests {
         #expect(plain.adding("bundle_id", #""other""#).deadLetter?.sender?.bundleID == nil)
     }
 
-    @Test("no detail holds what the record holds")
+    @Test("no detail of a dead letter repeats the record's content")
     func detailHoldsNoContent() {
         let secret = "s3cret"
         for field in SubmissionFields.Name.allCases {

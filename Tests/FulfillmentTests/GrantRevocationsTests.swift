@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Whether a grant is in force")
+@Suite("The state of a grant")
 struct GrantRevocationsTests {
     /// A word, and what is told of a grant of ten: the units that are taken back in all, 0 where it stands whole again;
     /// nil where nothing is told.
@@ -19,7 +19,7 @@ struct GrantRevocationsTests {
     }
 
     @Test(
-        "each reverses only its own decision, and an event comes only when what is in force changes",
+        "Apple and an operator each undo only their own revocation, and only a changed state makes an event",
         arguments: [
             ("Apple alone", [.refund(nil, 10), .refund(nil, nil), .reversal(0), .reversal(nil), .refund(nil, 10)]),
             ("an operator alone", [.revoke(10), .revoke(nil), .reinstate(0), .reinstate(nil), .revoke(10)]),
@@ -80,7 +80,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("what is in force is told with its own reason, and since when anything was taken back")
+    @Test("the state names the reason of its revocation and the time of the first one")
     func reasons() {
         var revocations = GrantRevocations(
             apple: GrantRevocations.Revocation(at: Self.at(5), reason: .refund, milliPercent: 30_000))

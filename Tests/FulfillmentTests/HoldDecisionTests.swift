@@ -89,7 +89,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("detail_code")?.string == "repaired_blanks")
     }
 
-    @Test("what the ledger knows by now comes first: another's grant or claim rejects a released hold")
+    @Test("another player's later grant or claim rejects a released hold")
     func ownership() {
         var granted = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
@@ -104,7 +104,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, hold(), in: &own).reason == .alreadyGranted)
     }
 
-    @Test("it waits on for another reason, and where Apple's answer no longer has it")
+    @Test("a released hold stays held for another reason, and if Apple's answer no longer has its transaction")
     func waitsOn() {
         var view = LedgerView()
         let retired = Verdict.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
@@ -172,7 +172,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("under another catalog Apple is asked only where the wait may end")
+    @Test("after a new catalog Apple is asked only about holds that the catalog may end")
     func outlook() {
         func catalog(_ products: [Product]) -> Catalog { Catalog(version: 2, apps: [Sample.app(products)]) }
         let known = Product(id: Sample.product, kind: .consumable)

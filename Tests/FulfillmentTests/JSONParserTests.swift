@@ -60,7 +60,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "anything behind the value is a fault",
+        "text after the value is a fault",
         arguments: ["{}x", "{} {}", "[],", "1 1", "\"a\"\"b\"", "null\0", "{}\0"])
     func trailing(text: String) {
         #expect(throws: JSONFault.self) { try parse(text) }

@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("it looks up nothing else: other kinds, what is not granted anyway, other proofs, other apps")
+    @Test("refund_check looks up no other kinds, refused purchases, other proofs or other apps")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -77,7 +77,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judge(Self.receipt([bound]), bareID)) == [.grant(payload: nil)])
     }
 
-    @Test("what Apple says of it is judged, and what it does not know is judged by the receipt")
+    @Test("a looked-up purchase is judged by Apple's answer, and by the receipt if Apple does not know it")
     func lookedUp() {
         let receipt = Self.receipt([Self.old("1"), Self.old("2"), Self.old("3"), Self.old("4")])
         var further = FurtherAnswers(settled: ["4"])
@@ -205,7 +205,7 @@ struct JudgeFurtherTests {
         #expect(verdicts(judgement) == [.grant(payload: nil), .reject(.cancelled), .grant(payload: nil)])
     }
 
-    @Test("what is remembered of one submission is bounded")
+    @Test("the memory of one submission's look-ups is bounded")
     func remembered() {
         let ids = (0..<FurtherAnswers.maximumRemembered + 5).map { StoreTransactionID(String($0)) }
         #expect(FurtherAnswers(settled: Set(ids)).remembered.count == FurtherAnswers.maximumRemembered)

@@ -69,7 +69,7 @@ struct JudgePurchaseTests {
         },
     ]
 
-    @Test("each single fault is told", arguments: faults)
+    @Test("each single fault gives its reason", arguments: faults)
     func alone(fault: Fault) {
         var plain = Case()
         #expect(plain.verdict == .grant(payload: nil))
@@ -77,7 +77,7 @@ struct JudgePurchaseTests {
         #expect(plain.verdict == fault.verdict)
     }
 
-    @Test("of any two faults the earlier of the contract's order is told", arguments: faults.indices)
+    @Test("of any two faults the reason is the earlier in the contract's order", arguments: faults.indices)
     func precedence(index: Int) {
         let earlier = Self.faults[index]
         for later in Self.faults.dropFirst(index + 1) {

@@ -18,14 +18,14 @@ struct LedgerViewTests {
         return view.claim(of: purchase, in: Self.app, isReleased: isReleased)?.player
     }
 
-    @Test("what goes on from another subscription is its owner's, unless it has one of its own")
+    @Test("a subscription that continues another belongs to that one's owner, unless it has an owner")
     func passedOn() {
         #expect(owner("first") == "first")
         #expect(owner("first", own: "second") == "second")
         #expect(owner(nil) == nil)
     }
 
-    @Test("it is nobody's where that owner was erased, or an operator has ended the dispute about it")
+    @Test("a subscription has no owner if its owner was erased, or an operator ended the dispute about it")
     func notPassedOn() {
         var random = SystemRandomNumberGenerator()
         #expect(owner(Pseudonym.make(using: &random)) == nil)

@@ -87,7 +87,7 @@ struct NameBasedUUIDTests {
         #expect(ids.sorted().map(\.description) == ids.map(\.description).sorted())
     }
 
-    @Test("what names a submission is bundle, player, id and proof together")
+    @Test("a submission's name is made of bundle, player, id and proof together")
     func submissionIdentity() {
         let proof = Digest256(hashing: [1])
         let plain = Sample.submission("s", player: "p")

@@ -43,7 +43,7 @@ struct NotificationHistoryTests {
         #expect(lengths == [6, 6, 3] && from == Self.now)
     }
 
-    @Test("are longer where little came, up to a week")
+    @Test("windows grow up to a week while few notifications come")
     func sparse() throws {
         let start = Self.now.adding(milliseconds: -60 * Self.day)
         let lengths = try (0..<7).map { sparse in

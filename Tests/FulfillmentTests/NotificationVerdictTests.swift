@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What a notification comes to")
+@Suite("The effect of a notification")
 struct NotificationVerdictTests {
     private static let end = Sample.recordTime.adding(milliseconds: 86_400_000)
 
@@ -77,7 +77,7 @@ struct NotificationVerdictTests {
         #expect(alone.purchase?.isRenewal == false)
     }
 
-    @Test("what has renewal info tells of its subscription, whatever its type")
+    @Test("a notification with renewal info updates its subscription, whatever its type")
     func facts() throws {
         for type in ["DID_FAIL_TO_RENEW", "EXPIRED", "PRICE_INCREASE", "SOMETHING_NEW", "DID_CHANGE_RENEWAL_PREF"] {
             let notice = try #require(

@@ -18,7 +18,7 @@ struct PlayerAccountTests {
         if case .deadLetter(let letter) = decode(key, value) { letter.reason } else { nil }
     }
 
-    @Test("one says whose a token is, or forgets it")
+    @Test("a record names the player of a token, or a null forgets the player")
     func sound() {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
         #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
@@ -99,7 +99,7 @@ struct PlayerAccountTests {
         }
     }
 
-    @Test("one that is too large is a dead letter")
+    @Test("a record that is too large is a dead letter")
     func large() {
         let value = #"{"player_id":"\#(String(repeating: "a", count: PlayerAccountDecoder.maximumBytes))"}"#
         #expect(reason(Self.key, value) == .tooLarge)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What a proof is enough for")
+@Suite("The evidence in a proof")
 struct ProofEvidenceTests {
     private static let digest = Digest256(hashing: [1])
 
@@ -34,7 +34,7 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(content), .apple))
     }
 
-    @Test("what is not proven, not known to the end, or of no known environment has Apple asked")
+    @Test("Apple is asked about proofs that are unproven, incomplete or of no known environment")
     func asksApple() {
         #expect(!isEnough(receipt(Sample.content(), .notProvable)))
         #expect(!isEnough(receipt(Sample.content(), .forged)))
@@ -110,7 +110,7 @@ struct ProofEvidenceTests {
         #expect(!receipt(subscription).recalls(first))
     }
 
-    @Test("what Apple is asked: the receipt itself, or the transaction where the app has credentials for that")
+    @Test("Apple is asked about the receipt, or about the transaction if the app has credentials for the API")
     func questions() {
         var app = Sample.app()
         app.sharedSecretSetting = "SECRET"

@@ -58,7 +58,7 @@ struct RecordFormTests {
         }
     }
 
-    @Test("is not what a record is that looks like its own topic's, or like nothing")
+    @Test("is not found in a record that looks like its own topic's, or like no topic's")
     func ownTopic() throws {
         for (topic, value) in [
             (RecordForm.submission, #"{"submission_id":"s"}"#), (.account, #"{"player_id":7}"#),

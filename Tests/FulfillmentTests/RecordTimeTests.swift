@@ -42,7 +42,7 @@ struct RecordTimeTests {
         #expect(verdict(at: bought.adding(milliseconds: 7 * Self.day)) == Self.over)
     }
 
-    @Test("what was kept of such a record is judged by when it was first taken, however late its verdict comes")
+    @Test("a parked record without a time is judged by the time when it was first read, however late")
     func kept() {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
@@ -65,7 +65,7 @@ struct RecordTimeTests {
         #expect(verdict(beside: [next], at: record) == Self.runs)
     }
 
-    @Test("what Apple told by itself is judged by when Apple told it, also before the period begins")
+    @Test("an announced purchase is judged by the time of Apple's notification, even before the period begins")
     func announced() {
         let terms = AnnouncedTerms(source: .notification, isRenewal: false)
         let early = Self.period.purchasedAt.adding(milliseconds: -Self.day)

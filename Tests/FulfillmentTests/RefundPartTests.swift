@@ -43,7 +43,7 @@ struct RefundPartTests {
         #expect(twice.effects.last == "reinstated" && twice.units == 0)
     }
 
-    @Test("what Apple shows to be left of the parts is what stays")
+    @Test("after a reversal, the share that Apple's answer still shows as refunded stays revoked")
     func shownRest() {
         let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)

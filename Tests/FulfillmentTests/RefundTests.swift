@@ -72,7 +72,7 @@ struct RefundTests {
         notice.settle(in: &view, at: Self.day, catalog: Self.catalog)
     }
 
-    @Test("only refunds, revocations and their reversals concern us")
+    @Test("receiptd acts only on refunds, revocations and their reversals")
     func types() {
         for (type, change) in [
             ("REFUND", RefundNotice.Change.revoked(.refund, at: Self.refundedAt)),
@@ -173,7 +173,7 @@ struct RefundTests {
         #expect(OutcomeEvent(stored: reinstated.value) == reinstated)
     }
 
-    @Test("where the catalog no longer has the product, what was granted is reinstated")
+    @Test("if the catalog no longer has the product, the grant is reinstated with its old payload")
     func payloadOfTheGrant() {
         var view = RefundView(grants: ["1000": Self.grant(revokedAt: Self.refundedAt)])
         let effect = Self.notice(.reversed).settle(in: &view, at: Self.day, catalog: Catalog(version: 2, apps: []))
@@ -189,7 +189,7 @@ struct RefundTests {
         #expect(event.member("purchased_at")?.string == Sample.purchaseTime.rfc3339)
     }
 
-    @Test("what was taken before, what is older and what changes nothing yields no event")
+    @Test("a repeated, older or ineffective notification makes no event")
     func nothingNew() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(after: 5), in: &view).name == "revoked")
@@ -246,7 +246,7 @@ struct RefundTests {
     }
 }
 
-@Suite("What was refunded before the grant")
+@Suite("A refund before the grant")
 struct RefundedPurchaseTests {
     private func view(_ transaction: StoreTransactionID = "1000", at time: Timestamp = Sample.recordTime) -> LedgerView
     {
@@ -262,7 +262,7 @@ struct RefundedPurchaseTests {
         return Sample.decision(.each([judged])).settle(in: &view).answer?.reason
     }
 
-    @Test("it is cancelled, be it to be granted, held or rejected, but a wrong binding comes first")
+    @Test("a refunded purchase is cancelled, whatever the rules say, but a wrong binding comes first")
     func cancelled() {
         let purchase = Sample.purchase()
         #expect(reason(Sample.judged(purchase), in: view()) == .cancelled)
@@ -289,7 +289,7 @@ struct RefundedPurchaseTests {
         #expect(reason(.grant(payload: nil)) == .cancelled && reason(.reject(.bindingMismatch)) == .bindingMismatch)
     }
 
-    @Test("a restored copy of what was refunded is cancelled, what was bought again is not")
+    @Test("a restored copy of a refunded purchase is cancelled, a new purchase is not")
     func restored() {
         let copy = Sample.purchase("1001", original: "1000")
         #expect(reason(Sample.judged(copy, .nonConsumable), in: view()) == .cancelled)

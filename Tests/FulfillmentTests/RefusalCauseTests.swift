@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What is behind a refusal")
+@Suite("The cause of a refusal")
 struct RefusalCauseTests {
     private func told(_ decision: PendingDecision) -> (code: String?, sentence: String?) {
         var view = LedgerView()

@@ -34,7 +34,7 @@ struct RetryDelayTests {
         #expect(RetryDelay(initialSeconds: 5, maximumSeconds: 2).afterTrouble(failures: 1, jitter: 0.5) == 1)
     }
 
-    @Test("no delay at all stays none")
+    @Test("a delay of zero stays zero")
     func zero() {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }

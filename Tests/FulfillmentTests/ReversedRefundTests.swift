@@ -45,7 +45,9 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == nil && view.grants["1001"]?.revision == 1)
     }
 
-    @Test("so it is where the reversal was told of the copy that is granted, and another copy shows the refund")
+    @Test(
+        "the refund takes nothing back either if the reversal names the granted copy, and another copy shows the refund"
+    )
     func otherCopy() {
         var view = view(reversed: "1001")
         let effect = settle(refund(of: "1002"), in: &view)

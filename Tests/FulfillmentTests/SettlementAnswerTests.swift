@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What one submission yields")
+@Suite("The events of one submission")
 struct SettlementAnswerTests {
     private func settle(_ judged: [JudgedPurchase], view: LedgerView = LedgerView()) -> Settlement {
         var view = view
@@ -103,7 +103,7 @@ struct SettlementAnswerTests {
         #expect(empty.events.map(\.reason) == [.noPurchase])
     }
 
-    @Test("what the ledger knows comes before the rules")
+    @Test("the ledger's state comes before the rules")
     func ledgerFirst() {
         let others = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         for verdict: JudgedPurchase.Verdict in [.reject(.bindingMismatch), .reject(.cancelled), .hold(.beforeCutover)] {
@@ -113,7 +113,7 @@ struct SettlementAnswerTests {
         }
     }
 
-    @Test("a rejection frees nothing and claims nothing")
+    @Test("a rejection neither frees nor makes a claim")
     func rejectionClaimsNothing() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("1", .reject(.cancelled))])).settle(in: &view)

@@ -62,7 +62,7 @@ struct SubmissionSignatureTests {
         #expect(decode(["key"], [signed], key: "player-2").deadLetter?.reason == .badSignature)
     }
 
-    @Test("without keys nothing is checked")
+    @Test("without keys no signature is checked")
     func noKeys() {
         #expect(decode([], []).submission != nil)
         #expect(decode([], [Array("v1=nonsense".utf8)]).submission != nil)

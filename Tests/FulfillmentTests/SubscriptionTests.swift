@@ -27,7 +27,7 @@ struct SubscriptionTests {
         return subscription
     }
 
-    @Test("what Apple told before never undoes what it told since")
+    @Test("an older fact of Apple's never undoes a newer one")
     func older() throws {
         var subscription = Subscription(Self.fact(.billingRetry, at: 5), player: "p")
         #expect(subscription.hear(Self.fact(.active, at: 4)) == .known)
@@ -155,7 +155,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("where late periods are no goods, it is looked through while a missed one may run")
+    @Test("if the catalog does not grant late periods, the history is read only while a missed period may run")
     func missedAndRunning() {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         _ = subscription.hear(Self.fact(.active, period: 300, at: 250, until: 500), .whileItRuns)
@@ -180,7 +180,7 @@ struct SubscriptionTests {
         #expect(distances.count < 70 && subscription.check.historySince != nil)
     }
 
-    @Test("tells what it has become, with the fields that are known")
+    @Test("publishes its new state, with the fields that are known")
     func event() throws {
         var fact = Self.fact(.gracePeriod, at: 1)
         fact.graceExpiresAt = Self.start.adding(milliseconds: 7_200_000)

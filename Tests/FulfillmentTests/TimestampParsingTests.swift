@@ -22,7 +22,7 @@ struct TimestampParsingTests {
     }
 
     @Test(
-        "what is no RFC 3339 is none",
+        "a text that is not RFC 3339 is no time",
         arguments: [
             "", "2026", "2026-11-20", "2026-11-20T09:30", "2026-11-20T09:30Z", "2026-11-20T09:30:00",
             "20261120T093000Z",
@@ -39,7 +39,7 @@ struct TimestampParsingTests {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test("what is written reads back", arguments: 0..<5 as Range<UInt64>)
+    @Test("a written time reads back as the same time", arguments: 0..<5 as Range<UInt64>)
     func roundTrip(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<500 {

@@ -34,7 +34,7 @@ struct TrafficClassTests {
         #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)
     }
 
-    @Test("an answer that is recalled is repeated, whatever it was")
+    @Test("a recalled answer counts as repeated")
     func recalled() {
         #expect(TrafficClass([event(.unknownProduct, .granted)], .recalled) == .repeated)
         #expect(TrafficClass([event(.foreignApp)], .recalled) == .repeated)

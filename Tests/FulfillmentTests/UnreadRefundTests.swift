@@ -23,7 +23,7 @@ struct UnreadRefundTests {
         if case .taken(let notice) = verdict { notice.refund } else { nil }
     }
 
-    @Test("how much was taken back is asked of Apple where it cannot be read, and never guessed")
+    @Test("if a refund's share cannot be read, Apple is asked for it; receiptd never guesses")
     func part() throws {
         guard case .needsPart(let unread) = verdict("REFUND", .told(Self.told("revocationPercentage"))) else {
             Issue.record("it is not asked")
@@ -57,7 +57,7 @@ struct UnreadRefundTests {
         #expect(refund(verdict("REFUND", .told(Self.told()), renewal: .unreadable("why"))) != nil)
     }
 
-    @Test("what is not Apple's, or names no purchase, is a dead letter as before, also beside a refund")
+    @Test("a notification that Apple did not sign, or that names no purchase, is a dead letter, also beside a refund")
     func deadLetters() {
         let wrong = [
             verdict("REFUND", .unreadable("its transactionId cannot be read")),

@@ -63,7 +63,7 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test("no release lets one pass: only another answer of Apple's does")
+    @Test("no release ends such a hold: only another answer of Apple's does")
     func release() {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity")])
         let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
@@ -74,7 +74,7 @@ struct UnreadableTransactionTests {
             Self.verdicts(Self.judge(readable, waived: [.unreadableTransaction])) == [.grant(payload: nil)])
     }
 
-    @Test("what stands in place of an unreadable time or token is no reason to hold or to refuse")
+    @Test("the placeholder of an unreadable time or token is no reason to hold or to refuse")
     func standIns() {
         var app = Self.app()
         app.cutover = Sample.purchaseTime
@@ -190,7 +190,7 @@ struct UnreadableTransactionTests {
         #expect(!verdict.grantsAll)
     }
 
-    @Test("where there is no other the submission is malformed, and the event names the field")
+    @Test("if the only purchase has no readable name, the submission is malformed, and the event names the field")
     func onlyNameless() throws {
         var receipt = Sample.receipt([])
         receipt.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]

@@ -70,13 +70,13 @@ struct ModelTests {
         return Set(Model(facts, seen).differences().map(\.rule))
     }
 
-    @Test("what is granted to whoever proved it is as the contract says")
+    @Test("a grant to the player who proved the purchase is as the contract says")
     func sound() throws {
         let granted = try event("receipt.granted", "1", id: "e1")
         #expect(rules(facts(), [granted, granted], ["1": row()]).isEmpty)
     }
 
-    @Test("what was proven and never came is missed, and so is an answer")
+    @Test("the model finds a proven purchase that was never granted, and a missing answer")
     func lost() {
         #expect(rules(facts(), [], [:]) == [.paidArrives, .answered])
     }

@@ -69,7 +69,7 @@ struct KafkaPropertiesTests {
         [("session.timeout.ms", "10000"), ("max.poll.interval.ms", "5000")],
     ]
 
-    @Test("What librdkafka refuses only when a client is made is an error, of each kind of client and at each try")
+    @Test("Settings that librdkafka refuses at a client's start are an error, for each kind of client and at each try")
     func refusedClients() {
         for pairs in Self.refused.prefix(2) {
             let properties = KafkaProperties(pairs + [("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
@@ -90,7 +90,7 @@ struct KafkaPropertiesTests {
         #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
     }
 
-    @Test("What librdkafka has against a client is told before one is made")
+    @Test("librdkafka's objections to settings are found before a client is made")
     func refusals() {
         for pairs in Self.refused {
             let properties = KafkaProperties(pairs)

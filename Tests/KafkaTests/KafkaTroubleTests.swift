@@ -22,7 +22,7 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(event) == expected)
     }
 
-    @Test("a coordinator's trouble names its broker; what is of no broker is no trouble")
+    @Test("a coordinator's trouble names its broker; a line about no broker is no trouble")
     func others() {
         let coordinator = KafkaLogLine(
             level: 3, facility: "FAIL",

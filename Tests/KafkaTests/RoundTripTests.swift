@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Kafka round trips", .serialized)
 struct RoundTripTests {
-    @Test("What a record holds comes back as it was, null being different from empty")
+    @Test("A record's bytes come back as they were, and null differs from empty")
     func everyField() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)

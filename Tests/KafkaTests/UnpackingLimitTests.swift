@@ -2,7 +2,7 @@ import Testing
 
 @testable import Kafka
 
-@Suite("What an answer may unpack to")
+@Suite("The limit on unpacked answers")
 struct UnpackingLimitTests {
     /// A batch of one record of so many blanks, some kilobytes on its way, and what a consumer makes of it.
     private func read(_ codec: String, megabytes: [Int]) async throws -> [String] {

@@ -30,7 +30,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("what was learnt is in force for other batches and replicas, and the token itself is nowhere")
+    @Test("a learnt token counts for other batches and replicas, and the database has only its hash")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (database.ledger(), database.ledger())

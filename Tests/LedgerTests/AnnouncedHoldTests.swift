@@ -42,7 +42,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("where another player was refused it is granted to whom it belongs")
+    @Test("after another player's refusal, the purchase is granted to its own player")
     func others() async throws {
         try await with(token: "player-2") { subject, database in
             try await reject(in: database)

@@ -21,7 +21,7 @@ struct AnnouncedRaceTests {
         }
     }
 
-    @Test("what was granted, or leased by another, while its data was refused is not set aside")
+    @Test("a purchase that was granted, or leased by another worker, meanwhile is not set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

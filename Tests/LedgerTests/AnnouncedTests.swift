@@ -64,7 +64,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("what another system grants is claimed, and what Apple takes back is not listed until it is reinstated")
+    @Test("another system's grant claims the purchase, and a refunded one is not listed until its reversal")
     func others() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -85,7 +85,7 @@ struct AnnouncedTests {
     }
 
     @Test(
-        "what Apple signed while it was refunded is delivered once Apple has reversed that, and not if it was signed since"
+        "a purchase that Apple signed as refunded is granted after a reversal that is signed later, not after an earlier one"
     )
     func reversed() async throws {
         try await Subject.withPlayer { subject, _ in

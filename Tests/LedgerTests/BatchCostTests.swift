@@ -9,7 +9,7 @@ import Testing
 @testable import Ledger
 
 /// Counts a batch's cost for the database, without timing: a round trip or a row that creeps in is seen here.
-@Suite("What a batch costs")
+@Suite("The cost of a batch")
 struct BatchCostTests {
     /// Prepared statements that a session has run, but for this one. BEGIN goes with the first of a transaction.
     private static func runs(_ pool: PostgresPool) async throws -> Int {

@@ -5,7 +5,7 @@ import Postgres
 import Testing
 
 /// PostgreSQL's clock was two days ahead when these rows were written, and is right again.
-@Suite("What was written while PostgreSQL's clock was ahead")
+@Suite("Rows that were written while PostgreSQL's clock was ahead")
 struct ClockTests {
     @Test("parked submissions are due, also those that someone had leased", arguments: [0, 3])
     func parked(takes: Int) async throws {
@@ -85,7 +85,7 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("nobody is held back in front of Apple for days, and a new hold is heeded")
+    @Test("requests to Apple are not held back for days, and a new hold still counts")
     func budget() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)

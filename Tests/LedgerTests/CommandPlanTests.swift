@@ -88,7 +88,7 @@ struct CommandPlanTests {
         return scans.allSatisfy { counts && $0.hasSuffix("(never executed)") } ? nil : plan
     }
 
-    @Test("none reads a table of 100,000 rows for a few of them")
+    @Test("no command reads a table of 100,000 rows for a few of them")
     func plans() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

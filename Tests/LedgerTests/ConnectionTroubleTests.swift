@@ -121,7 +121,7 @@ struct ConnectionTroubleTests {
         await ledger.close()
     }
 
-    @Test("closing fails what waits, even while no server is there")
+    @Test("closing fails all waiting jobs, even while the server is away")
     func closing() async throws {
         let pool = LedgerDatabase.pool("postgresql://postgres@127.0.0.1:1/none")
         let ledger = PostgresLedger(pool: pool)

@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 /// The database was restored to an earlier state: a grant that it has lost may be in the game.
-@Suite("What is decided again after the database fell back")
+@Suite("Records that are decided again after the database fell back")
 struct DecidedAgainTests {
     private func decision(
         _ purchase: StorePurchase, _ kind: ProductKind = .consumable, offset: Int64, player: String = "player-1",
@@ -62,7 +62,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("what would not be granted anyway stays cancelled, and so does all that is decided for the first time")
+    @Test("a refunded purchase that no rule would grant stays cancelled, and so does one decided for the first time")
     func cancelled() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -95,7 +95,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "what is revoked at once keeps no other purchase of its receipt from being granted",
+        "a purchase that is granted and revoked at once keeps no other purchase of its receipt from its grant",
         arguments: [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func othersOfTheReceipt(kind: ProductKind) async throws {
         let database = try await LedgerDatabase()
@@ -188,7 +188,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("what waits parked is known by its record")
+    @Test("a parked submission is known by its record")
     func parked() async throws {
         try await withParking { database, store in
             let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")

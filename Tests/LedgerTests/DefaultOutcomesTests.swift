@@ -92,7 +92,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.days) == partitions)
     }
 
-    @Test("what was moved or came apart is forgotten after its time, by its own index")
+    @Test("rows that came apart from their day are deleted after their time, by an index")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.filled)

@@ -27,7 +27,7 @@ struct EncodingTests {
         #expect(try await database.number("SELECT count(*) FROM pg_class WHERE relname = 'schema_version'") == 0)
     }
 
-    @Test("cannot make the writer turn for ever: what it refuses is parked in characters that it has")
+    @Test("does not make the writer loop: a submission that it refuses is parked in characters that it has")
     func parked() async throws {
         let database = try await database("LATIN2")
         try await database.run(Schema.script)

@@ -72,7 +72,7 @@ struct GatheringTests {
         #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
-    @Test("is never any where the longest is zero", arguments: [1, 8, 400])
+    @Test("there is no wait if the longest wait is zero", arguments: [1, 8, 400])
     func none(count: Int) {
         var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
         var now = ContinuousClock.now
@@ -126,7 +126,7 @@ struct RecallGatheringTests {
     }
 
     /// A slow machine makes the groups larger, never smaller.
-    @Test("are looked up together, and all are answered")
+    @Test("several questions are looked up together, and each is answered")
     func gathered() async throws {
         let looks = try await Self.looks(for: 200, longestDelay: .milliseconds(400))
         #expect(looks < 100, "\(looks) looks for 200 questions")

@@ -18,7 +18,7 @@ struct GrantImportTests {
             grantedAt: Sample.noon, submissionID: "import")
     }
 
-    @Test("what was imported is granted for the rules, once, and a second import changes nothing")
+    @Test("an imported grant counts as granted, once, and a second import changes nothing")
     func repeated() async throws {
         let database = try await LedgerDatabase()
         let importing = GrantImport(pool: database.pool)
@@ -74,7 +74,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("what Apple took back before the import is taken back by as much, unless the file says so itself")
+    @Test("a refund from before the import revokes its share, unless the file has the revocation")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Queue of groups")
 struct GroupQueueTests {
-    @Test("who waits for many is called by many, and leaves few to the others", .timeLimit(.minutes(1)))
+    @Test("a reader that waits for many elements wakes for many, and leaves few to the others", .timeLimit(.minutes(1)))
     func minimum() async {
         let queue = GroupQueue<Int, Int>()
         let patient = Task {
@@ -40,7 +40,9 @@ struct GroupQueueTests {
         for task in waiting { #expect(await task.value) }
     }
 
-    @Test("who watches an empty queue wakes for what comes, and no more once it is closed", .timeLimit(.minutes(1)))
+    @Test(
+        "a watcher of an empty queue wakes for new elements, and not after the queue is closed", .timeLimit(.minutes(1))
+    )
     func watch() async {
         let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))
         let watch = Task { await queue.watch() }
@@ -53,7 +55,7 @@ struct GroupQueueTests {
         await watch.value
     }
 
-    @Test("who watches an empty queue ends when it is cancelled", .timeLimit(.minutes(1)))
+    @Test("a watcher of an empty queue ends when its task is cancelled", .timeLimit(.minutes(1)))
     func cancelledWatch() async {
         let queue = GroupQueue<Int, Int>()
         let watch = Task { await queue.watch() }

@@ -9,7 +9,7 @@ import Testing
 struct HistoryPlaceTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test("it moves only in the database that has the effects of what was told before")
+    @Test("the place moves only in the database that has the effects of earlier notifications")
     func fellOver() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -123,7 +123,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.culprit == nil)
     }
 
-    @Test("what is set aside is known to whoever is next, the last hundred of it")
+    @Test("the next replica knows the last hundred notifications that were set aside")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)

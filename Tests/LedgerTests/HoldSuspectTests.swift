@@ -143,7 +143,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("what stays held is suspected no more, and each take without an end makes the next lease longer")
+    @Test("a hold that stays held is no suspect, and each lease without an end makes the next one longer")
     func kept() async throws {
         try await with(holds: 1) { holds, database in
             var seconds: [Int] = []

@@ -1,9 +1,9 @@
 import Ledger
 import Testing
 
-@Suite("What must not be overlooked")
+@Suite("Incidents")
 struct IncidentTests {
-    @Test("what workers saw is added up by kind and subject, with the time of the last, and is forgotten after 90 days")
+    @Test("incidents are added up by kind and subject, with the time of the last, and deleted after 90 days")
     func added() async throws {
         let database = try await LedgerDatabase()
         let store = IncidentStore(pool: LedgerDatabase.pool(database.uri))

@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("What is kept of local refusals")
+@Suite("The store of local refusals")
 struct LocalRefusalStoreTests {
     private static func refusal(_ number: Int, player: String = "p", detail: String = "Another app's.")
         -> LocalRefusal

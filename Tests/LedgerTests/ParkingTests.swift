@@ -101,7 +101,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("what waits with the same proof comes along, and is told from what is due")
+    @Test("parked rows of the same proof are leased along, and marked as not due")
     func alike() async throws {
         try await withParking { _, store in
             try await store.park(Sample.parking(1, proof: "same", dueAfter: 3_600))

@@ -82,7 +82,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("a secret that is set nowhere is told at once, asks nothing, and is forgotten when it is there")
+    @Test("a secret that is not set is reported at once, sends no request, and is no longer reported once it is set")
     func missing() async throws {
         try await Self.run { apple, observer in
             #expect(await apple.ask(SimulatedApple.receipt("1"), secret: "NOWHERE") == .blocked(.sharedSecret))
@@ -94,7 +94,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("what is wrong with credentials is said with the setting's name, whether it is missing, and what to do")
+    @Test("a fault of credentials names the setting, says whether it is missing, and what to do")
     func sentences() {
         func sentence(_ endpoint: String, _ setting: String?, _ refusal: AppleAnswer.Blockage?) -> String {
             CredentialsFault(endpoint: endpoint, setting: setting, refusal: refusal).sentence

@@ -33,7 +33,7 @@ struct RetryAfterHoldTests {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    @Test("a replica that has just started and never asked about the app, too")
+    @Test("a new replica's requests for the app, too")
     func freshReplica() async throws {
         let budget = InMemoryBudget()
         let scope = AppleScope(

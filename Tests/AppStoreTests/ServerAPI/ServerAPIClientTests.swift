@@ -42,7 +42,7 @@ struct ServerAPIClientTests {
         (401, .blocked(.serverAPI)),
     ]
 
-    @Test("each error code is what it is, and none but 4040010 has the sandbox asked", arguments: codes)
+    @Test("each error code has its meaning, and only 4040010 makes the client ask the sandbox", arguments: codes)
     func errorCodes(code: Int, answer: AppleAnswer) async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", .status(code), .genuine)
@@ -51,7 +51,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("what is no answer of the API is trouble")
+    @Test("a body that is no answer of the API is trouble")
     func noAnswer() async throws {
         try await SimulatedServerAPI.run { apple in
             let steps: [(SimulatedStep, AppleAnswer.TroubleKind)] = [
@@ -97,7 +97,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("whose app an answer is of, the rules are told")
+    @Test("an answer carries its bundle id, which the rules compare")
     func foreign() async throws {
         try await SimulatedServerAPI.run { apple in
             let text = try SimulatedServerAPI.signed("1", bundle: "com.example.other")
@@ -130,7 +130,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("after the end no request begins")
+    @Test("a client that was shut down begins no request")
     func shutdown() async throws {
         try await SimulatedServerAPI.run { apple in
             await apple.client.shutdown()
@@ -138,7 +138,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an address that is none is named")
+    @Test("the error for an invalid address names its setting")
     func addresses() throws {
         let settings = AppleSettings(serverAPISandboxURL: "ftp://apple.com")
         #expect(throws: AppleSettingsFault.notAnHTTPURL(setting: "APPLE_SERVER_API_SANDBOX_URL")) {

@@ -50,7 +50,7 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("nobody's subscriptions are an answer")
+    @Test("an empty list of subscriptions is an answer")
     func empty() throws {
         #expect(try Self.reader().statuses(Array(#"{"data":[]}"#.utf8), asked: "1").value.isEmpty)
     }

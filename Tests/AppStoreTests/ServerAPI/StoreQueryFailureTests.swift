@@ -38,7 +38,7 @@ struct StoreQueryFailureTests {
         #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
     }
 
-    @Test("what is no answer of the API is trouble, also where it says success")
+    @Test("a body that is no answer of the API is trouble, also where it says success")
     func noAnswer() async throws {
         let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
             (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),
@@ -96,7 +96,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("what must not be under way after a time is not sent then, however long it waited in front of Apple")
+    @Test("a request with a deadline is not sent after it, however long it waited for its turn")
     func notAfter() async throws {
         let clock = SteppedWallClock()
         let limits = AppleLimits(fixedConcurrency: 1)
@@ -151,7 +151,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("what receiptd asks by itself fails for many, and only its own circuit opens: Apple is not down")
+    @Test("failures of receiptd's own questions open only their own circuit: Apple does not count as down")
     func circuit() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)

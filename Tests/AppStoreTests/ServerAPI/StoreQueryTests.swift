@@ -34,7 +34,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("of another app or environment, nothing is believed")
+    @Test("an answer about another app or environment is not believed")
     func foreign() async throws {
         for signed in [
             try SignedByApple.transaction("1", bundle: "com.example.other"),
@@ -217,7 +217,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("what became of a purchase is told by Apple's names for it")
+    @Test("consumption information uses Apple's names of fields and values")
     func consumption() async throws {
         try await ScriptedServerAPI.run { _ in
             .init(status: 202)

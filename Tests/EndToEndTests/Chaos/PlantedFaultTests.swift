@@ -18,7 +18,7 @@ extension Chaos {
     }
 
     @Test(
-        "where a fault is planted elsewhere, a sound worker breaks nothing", .enabled(if: Order.isWhole, "minutes long")
+        "a worker without a planted fault breaks no invariant", .enabled(if: Order.isWhole, "minutes long")
     )
     func soundScenes() async throws {
         try await each(of: PlantedFault.allCases) { fault in

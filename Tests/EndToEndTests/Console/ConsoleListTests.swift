@@ -73,7 +73,7 @@ struct ConsoleListTests {
     }
 
     @Test(
-        "what is unclaimed is retried, one or all that the filter shows, while it shows the same, and kept with who did it"
+        "an operator retries one unclaimed purchase or all that the filter shows, and the console stores who did it"
     )
     func unclaimed() async throws {
         try await ParkingBed.run { bed in

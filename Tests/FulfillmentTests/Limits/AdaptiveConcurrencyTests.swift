@@ -26,7 +26,7 @@ struct AdaptiveConcurrencyTests {
         #expect(Self.run(&concurrency, rounds: 5) == [32, 64, 128, 256, 256])
     }
 
-    @Test("it does not grow on what it does not use")
+    @Test("the limit does not grow while it is not used")
     func unused() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         for _ in 0..<1_000 {
@@ -36,7 +36,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit == 16)
     }
 
-    @Test("where Apple bears fewer, it stays near that number")
+    @Test("if Apple serves fewer requests at once, the limit stays near that number")
     func capacity() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 20, bears: 60)

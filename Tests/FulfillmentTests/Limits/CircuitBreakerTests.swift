@@ -85,7 +85,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("what failed before has no say, however many fail again")
+    @Test("proofs that failed before do not open the circuit, however many fail again")
     func repeated() throws {
         var breaker = CircuitBreaker()
         for number in 0..<1000 {
@@ -218,7 +218,7 @@ struct CircuitBreakerTests {
         #expect(probing.starts(with: [99, 0, 98, 1, 97]))
     }
 
-    @Test("what began before the circuit opened has no say", arguments: [true, false])
+    @Test("answers to requests from before the circuit opened do not count", arguments: [true, false])
     func oldResults(isSuccess: Bool) throws {
         var breaker = CircuitBreaker()
         let old = try breaker.mustPass(now: 0)

@@ -41,7 +41,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("what is not proven takes no probe from what is")
+    @Test("an unproven receipt does not take the probe of a proven one")
     func probes() {
         var state = CredentialsState()
         for player in 0..<3 { state.refused(player: player, receipt: player, isProven: true, now: 10) }

@@ -15,7 +15,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "whom Apple answers waits for nobody whom it does not",
+        "players whom Apple answers do not wait for players whom it does not",
         arguments: [PartialOutage.Pattern.receipts, .players, .apps],
         [0, 5, 20, 40, 80])
     func some(pattern: PartialOutage.Pattern, percent: Int) {
@@ -30,7 +30,8 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "nor for a part of Apple that hangs, or answers 503", arguments: [PartialOutage.Failure.hang, .serverError],
+        "players whom Apple answers do not wait for an endpoint that hangs or answers 503",
+        arguments: [PartialOutage.Failure.hang, .serverError],
         [20, 40, 80])
     func otherFailures(failure: PartialOutage.Failure, percent: Int) {
         let figures = Self.figures(PartialOutage(failure: failure, amount: percent))
@@ -56,7 +57,7 @@ struct PartialOutageTests {
         #expect(figures.secondsDown == 0)
     }
 
-    @Test("nor where they all come first, and nobody knows yet that Apple answers anybody", arguments: [10, 120])
+    @Test("failing players slow down nobody, even if all of them come first", arguments: [10, 120])
     func stuckPlayersFirst(count: Int) {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: count))
         #expect(figures.answeredInTime == figures.healthy)
@@ -64,7 +65,7 @@ struct PartialOutageTests {
         #expect(figures.p99 < 10, "p99 \(figures.p99)")
     }
 
-    @Test("nor where they fill a small window before anybody else comes, and fail for ever")
+    @Test("failing players slow down nobody, even if they fill a small window first")
     func smallWindow() {
         let figures = Self.figures(PartialOutage(pattern: .stuckPlayersFirst, amount: 120, maximumInFlight: 40))
         #expect(figures.answeredInTime == figures.healthy)

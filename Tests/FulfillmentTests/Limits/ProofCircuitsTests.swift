@@ -67,7 +67,7 @@ struct ProofCircuitsTests {
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 
-    @Test("what is not proven says nothing of Apple's load where anything proven comes")
+    @Test("once a proven receipt comes, failures of unproven ones do not count as widespread")
     func load() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<15 {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Which refused receipts are put to Apple")
 struct RefusalSamplingTests {
-    @Test("as many a minute as are set, evenly, however many there are")
+    @Test("the set number of receipts a minute, evenly spread, however many are refused")
     func evenly() {
         var sampling = RefusalSampling(perMinute: 6)
         var taken: [Int] = []
@@ -24,7 +24,7 @@ struct RefusalSamplingTests {
         #expect(taken == [true, false, true, true])
     }
 
-    @Test("none where none are wanted")
+    @Test("none if the setting is 0")
     func none() {
         var sampling = RefusalSampling(perMinute: 0)
         let isTaken = sampling.take("player", now: 1000)

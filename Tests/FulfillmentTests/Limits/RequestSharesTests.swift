@@ -10,7 +10,7 @@ private let repeatedUnproven = RequestKind(isFresh: false, isProven: false)
 private let queued = RequestKind(.queue, isFirst: true)
 private let background = RequestKind(.background, isFirst: true)
 
-@Suite("Who goes first at Apple")
+@Suite("The order of requests to Apple")
 struct RequestQueueTests {
     @Test(
         "first come first served within a kind; a fifth of the turns is for what failed, and a fifth for what is not proven"
@@ -109,7 +109,7 @@ struct RequestQueueTests {
         #expect((9...12).contains(repeated))
     }
 
-    @Test("whoever leaves is gone, from any place")
+    @Test("an element that leaves is gone from any place")
     func removal() {
         var queue = RequestQueue<Int>()
         for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
@@ -221,7 +221,7 @@ struct RequestSharesTests {
     }
 }
 
-@Suite("What is remembered of requests")
+@Suite("The memory of earlier requests")
 struct RequestMemoryTests {
     @Test("a proof that failed is known for ten minutes, or until it is answered, and only so many are")
     func failedProofs() {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("One scope's limits together")
+@Suite("All limits of one scope")
 struct ScopeLimitsTests {
     private static let fresh = RequestKind(isFresh: true, isProven: true)
 
@@ -31,7 +31,7 @@ struct ScopeLimitsTests {
         #expect(!isGood)
     }
 
-    @Test("only a longer hold is news")
+    @Test("only a longer hold is reported")
     func holds() {
         var limits = ScopeLimits(perSecond: 0)
         let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]

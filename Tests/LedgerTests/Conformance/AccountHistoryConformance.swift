@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "what a submission won by the history comes out again, although its receipt is another's by now",
+        "grants that a submission got by the history are published again, even if the receipt now belongs to another player",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

@@ -21,7 +21,7 @@ struct AccountTokensConformance {
     }
 
     @Test(
-        "whoever buys first with a token denies nothing to another Apple account, whose copies are held",
+        "the first buyer with a token blocks no other Apple account, whose copies are held",
         arguments: Implementation.allCases)
     func accounts(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

@@ -96,7 +96,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "what Apple's newest word takes from every player is not judged by an older one",
+        "a purchase that Apple's newest notification revokes is not judged by an older one",
         arguments: Implementation.allCases,
         [Reason.cancelled, .upgraded, .familyShared])
     func ended(implementation: Implementation, reason: Reason) async throws {

@@ -103,7 +103,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "what is refused whoever the player is, or for a known player, is refused without an event",
+        "a purchase that is refused for every player, or for a known one, is refused without an event",
         arguments: Implementation.allCases)
     func refused(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -48,7 +48,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "what one replica holds back all see, the longest counts, an hour at most, and the leases stay as they are",
+        "every replica sees a hold; the longest counts, an hour at most; leases do not change",
         arguments: Implementation.allCases)
     func holds(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

@@ -180,7 +180,7 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("what is due is leased once, and what Apple answers is entered once", arguments: Implementation.allCases)
+    @Test("a due subscription is leased once, and Apple's answer is stored once", arguments: Implementation.allCases)
     func checked(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)

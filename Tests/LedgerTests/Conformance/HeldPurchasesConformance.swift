@@ -89,7 +89,8 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "what an older catalog decided is taken, and what stays is not taken again", arguments: Implementation.allCases)
+        "a hold that an older catalog decided is leased, and not again if it stays held",
+        arguments: Implementation.allCases)
     func outdated(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000", "1001")
@@ -103,7 +104,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "put back it is due again with one more try, released by its worker it is as before",
+        "a hold that was put back is due with one more try; one whose lease was released is as before",
         arguments: Implementation.allCases)
     func noVerdict(implementation: Implementation) async throws {
         try await with(implementation) { subject in

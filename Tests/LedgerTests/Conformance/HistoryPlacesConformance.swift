@@ -67,7 +67,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "whoever is next goes on with the page that was to come, whether the last one died or ended; a window's end forgets it",
+        "the next replica reads the next page, whether the last one died or stopped; a window's end forgets the page",
         arguments: Implementation.allCases)
     func goesOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -65,7 +65,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "what was read of a long history is not read again, and the rest is due at once",
+        "the pages of a long history that were read are not read again, and the rest is due at once",
         arguments: Implementation.allCases)
     func longHistory(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in

@@ -89,7 +89,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "what is refunded before it is granted is granted to nobody until that is reversed",
+        "a purchase refunded before its grant is granted to nobody until the reversal",
         arguments: Implementation.allCases)
     func beforeTheGrant(implementation: Implementation) async throws {
         try await with(implementation) { subject in

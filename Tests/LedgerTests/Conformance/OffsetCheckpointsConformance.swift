@@ -66,7 +66,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "what is decided again is kept for each partition of a topic, and never lowered",
+        "the offset up to which records are decided again is stored for each partition, and never lowered",
         arguments: Implementation.allCases)
     func decidedAgain(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)

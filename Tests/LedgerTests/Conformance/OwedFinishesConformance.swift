@@ -83,7 +83,7 @@ struct OwedFinishesConformance {
         }
     }
 
-    @Test("what was granted before is told of where a submission finds it", arguments: Implementation.allCases)
+    @Test("an earlier grant is reported to Apple once a submission finds it", arguments: Implementation.allCases)
     func alreadyGranted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", finishes: false, offset: 1)
@@ -100,7 +100,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "neither a subscription that renews by itself is told of, nor what no catalog knows, nor what is rejected",
+        "auto-renewable, unknown and rejected purchases are not reported to Apple",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await with(implementation) { subject in

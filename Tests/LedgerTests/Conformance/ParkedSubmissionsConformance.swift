@@ -83,7 +83,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "what waits with the same proof comes along, and is told from what is due", arguments: Implementation.allCases)
+        "parked rows of the same proof are leased along, and marked as not due", arguments: Implementation.allCases)
     func alike(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1, proof: "same", dueAfter: 3_600))
@@ -95,7 +95,9 @@ struct ParkedSubmissionsConformance {
         }
     }
 
-    @Test("put back it waits anew, released it is as before, removed it is gone", arguments: Implementation.allCases)
+    @Test(
+        "a row that was put back waits again, a released one is as before, and a removed one is gone",
+        arguments: Implementation.allCases)
     func endings(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             for offset in Int64(1)...3 { try await subject.store.park(submission(offset)) }
@@ -205,7 +207,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "what is parked for the deaths of its workers has one try more, in isolation, and a death ends it",
+        "a row that was parked for crashes has one more try, in isolation, and a crash ends it",
         arguments: Implementation.allCases)
     func lastTry(implementation: Implementation) async throws {
         try await with(implementation) { subject in

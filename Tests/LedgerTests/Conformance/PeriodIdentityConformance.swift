@@ -190,7 +190,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "what was taken back under another id before it is granted is granted to nobody until that is reversed",
+        "a period refunded under another id before its grant is granted to nobody until the reversal",
         arguments: Implementation.allCases)
     func refundedBefore(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -31,7 +31,8 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "what was published as granted is its player's, whoever comes first", arguments: Implementation.allCases,
+        "a purchase that was published as granted belongs to its player, whoever submits it first",
+        arguments: Implementation.allCases,
         [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func owners(implementation: Implementation, kind: ProductKind) async throws {
         switch implementation {

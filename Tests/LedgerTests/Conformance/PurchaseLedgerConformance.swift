@@ -119,7 +119,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "what a submission was granted stays granted where Apple refuses it as a whole later", arguments: Kind.allCases)
+        "a submission's grants stay granted if Apple later refuses the whole submission", arguments: Kind.allCases)
     func grantedBefore(kind: Kind) async throws {
         try await with(kind) { ledger in
             let periods = ["1001", "1000"].map {
@@ -147,7 +147,7 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("what one batch grants and refuses as a whole stays granted", arguments: Kind.allCases)
+    @Test("a purchase that one batch both grants and refuses stays granted", arguments: Kind.allCases)
     func grantedInOneBatch(kind: Kind) async throws {
         try await with(kind) { ledger in
             let decisions = (0..<20).map { number in

@@ -64,7 +64,7 @@ struct SubscriptionOwnersConformance {
         }
     }
 
-    @Test("what goes on from one that is only held is nobody's yet", arguments: Implementation.allCases)
+    @Test("a subscription that continues a held one has no owner yet", arguments: Implementation.allCases)
     func notPassedOn(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
             try await hold(subject)

@@ -93,7 +93,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("what an operator's command hands over is anybody's at once, and only that", arguments: Kind.allCases)
+    @Test("any replica may publish an operator's event at once, and no other fresh event", arguments: Kind.allCases)
     func handedOver(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
