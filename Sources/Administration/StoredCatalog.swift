@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import ReceiptdConfiguration
 
-/// The catalog in force.
+/// The catalog that was imported last.
 package enum StoredCatalog {
     /// Nil: none was imported yet.
     package static func latest(in store: CatalogStore) async throws -> Catalog? {

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// All of Apple that a proof may need: verifyReceipt for receipts, the App Store Server API for transactions.
+/// The client of both of Apple's APIs: verifyReceipt for receipts, the App Store Server API for transactions.
 public struct AppStoreClient: ReceiptVerifier {
     public let receipts: VerifyReceiptClient
     public let transactions: ServerAPIClient

@@ -110,7 +110,7 @@ struct PurchaseFields {
         return purchase
     }
 
-    /// Where two places differ, what is not plainly the player's own counts.
+    /// Returns the stricter of two values that differ: an ownership other than `purchased` counts.
     private static func stricter(_ one: Ownership?, _ other: Ownership?) -> Ownership? {
         for ownership in [Ownership.familyShared, .other] where one == ownership || other == ownership {
             return ownership

@@ -33,7 +33,7 @@ public struct ExaminedProof: Sendable {
     public var repair: Cause?
     /// The envelope around it.
     public var envelope: UnityEnvelope?
-    /// The proof as a submission would hold it; nil where it is none of a purchase's.
+    /// The proof in a submission's form; nil if the text is no proof of a purchase.
     public var proof: Submission.Proof?
 
     /// Whether it can be read, and nothing in it is forged.
@@ -70,7 +70,7 @@ extension ProofReader {
         return examined
     }
 
-    /// Only what is proven: a guess that proves nothing is none.
+    /// Returns a repaired proof only if its signature is proven.
     private func repaired(_ proof: Submission.Proof) -> ExaminedProof? {
         for candidate in ProofRepair.candidates(for: proof) {
             var examined = examine(candidate.proof)

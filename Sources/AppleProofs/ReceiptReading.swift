@@ -30,7 +30,7 @@ public struct LocalReceipt: Sendable, Equatable {
     public var purchases: [StorePurchase]
     /// The receipt's kind of the product of each purchase, in the same order; nil if the receipt has none.
     public var kinds: [ProductKind?]
-    /// Rows that are there but of which no purchase can be made: Apple can tell what they are.
+    /// The number of rows that receiptd cannot read as purchases; Apple can.
     public var unreadablePurchases: Int
     /// Something else in it that decides is there and cannot be read.
     public var hasUnreadableFields = false

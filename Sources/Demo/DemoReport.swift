@@ -11,7 +11,7 @@ package struct DemoReport: Sendable {
         /// The terminal's width; nil: nothing is cut. What differs from a case is never cut.
         package var width: Int?
         package var hasColors: Bool
-        /// Each case, and not only those that differ.
+        /// True to list every case, not only those that differ.
         package var listsAll: Bool
 
         package init(width: Int?, hasColors: Bool, listsAll: Bool) {

@@ -4,7 +4,7 @@ import Foundation
 import Fulfillment
 import Kafka
 
-/// One folder of `seeds/cases`: what is submitted, how Apple behaves, and what must come of it.
+/// One folder of `seeds/cases`: its submissions, Apple's behaviour, and the expected outcomes.
 package struct SeedCase: Sendable {
     package struct Fault: Error, CustomStringConvertible {
         package let description: String

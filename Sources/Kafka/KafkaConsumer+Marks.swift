@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaConsumer {
-    /// Commits asynchronously. Throws only what is known at once; the outcome goes to `onCommit`.
+    /// Commits asynchronously. Throws errors that are known at once; `onCommit` gets the outcome.
     public func commit(_ marks: [TopicPartition: CommitMark]) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer

@@ -21,7 +21,7 @@ final class OffsetResets: Sendable {
 }
 
 extension KafkaLogLine {
-    /// The offset of which librdkafka found nothing, and read on elsewhere. Nil where the line tells of something else.
+    /// The missing offset that made librdkafka read on elsewhere. Nil if the line is about something else.
     public var offsetReset: KafkaError.Place? {
         guard facility == "OFFSET", level <= 4 else { return nil }
         // "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …"; what follows the number varies with

@@ -44,7 +44,7 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    /// A worker's first catalog, or what it waits for.
+    /// A worker's first catalog, or the reason why it waits.
     package enum Awaited: Sendable {
         case catalog(Catalog)
         /// The reason why there is none, and the remedy.
@@ -66,7 +66,7 @@ package final class CatalogWatch: Sendable {
     /// - Parameter first: the one that the worker began with. No catalog goes out of force before another comes.
     package func newest(since first: Catalog) -> Catalog { state.withLock { $0.catalog ?? first } }
 
-    /// Looks once. Throws where the database is out of reach; then the known value stays in force.
+    /// Reads the newest catalog once. Throws if the database is out of reach; the worker keeps the known catalog.
     package func refresh() async throws {
         let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
         guard let newest = try await store.latestVersion(), newest != known else {

@@ -54,7 +54,7 @@ struct TopicStates {
 /// once something is.
 struct TopicWatch: Sendable {
     private static let pauseSeconds = 10.0
-    /// While something is wrong.
+    /// The seconds between looks while a topic has a fault.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 

@@ -18,7 +18,7 @@ public struct PostgresStatement: Sendable, Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(name) }
 }
 
-/// A statement with what it is given.
+/// A statement with its parameters.
 public struct PostgresCall: Sendable {
     public let statement: PostgresStatement
     public let parameters: [PostgresParameter]

@@ -111,7 +111,7 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// Nil: the beginning. A partition that is not named there has nothing since.
+    /// A nil time reads from the beginning. A partition that is missing from the result has no record since the time.
     private func offsets(
         _ start: Start, of partitions: [TopicPartition], _ consumer: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: Int64]? {

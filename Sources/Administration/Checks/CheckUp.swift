@@ -1,7 +1,7 @@
 import Fulfillment
 import ReceiptdConfiguration
 
-/// All that `receiptd check` tries, in its order.
+/// The checks of `receiptd check`, in their order.
 package struct CheckUp: Sendable {
     /// One line of it.
     package struct Line: Sendable {

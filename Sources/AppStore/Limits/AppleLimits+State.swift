@@ -124,7 +124,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Only these apps have credentials for the endpoint: none of the others' are wrong.
+    /// Forgets faults of the endpoint's credentials for all apps but `apps`, the only ones that have some.
     public func keepCredentials(of apps: Set<BundleID>, endpoint: String) {
         let gone = state.withLock { state in
             state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }

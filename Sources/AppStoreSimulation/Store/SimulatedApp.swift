@@ -1,4 +1,4 @@
-/// An app of the simulated App Store, and what it sells.
+/// An app of the simulated App Store, with its products.
 public struct SimulatedApp: Sendable, Hashable, Codable {
     public let bundleID: String
     public let appAppleID: Int64

@@ -37,7 +37,7 @@ public struct StoreTransaction: Sendable, Hashable {
     /// The order number in Apple's e-mail to the customer.
     public var orderID: String { "M\(account.environment == .sandbox ? "S" : "K")\(number)" }
     var webOrderLineItemID: Int64 { 500_000_000_000_000 + number }
-    /// `webOrderLineItemId` of a period, as it is told.
+    /// The `webOrderLineItemId` of a period, as text.
     public var line: String { String(webOrderLineItemID) }
     public var isPurchased: Bool { terms.ownership == SimulatedPurchase.OwnershipType.purchased.rawValue }
 }

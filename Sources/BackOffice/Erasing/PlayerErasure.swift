@@ -15,7 +15,7 @@ public struct PlayerErasure: Sendable {
         /// Events on their way to the broker.
         public let unpublished: Int
 
-        /// Whether nothing remains that the erasure does not end by itself.
+        /// Whether the player has no held, parked or unpublished rows, which the erasure cannot end.
         public var isNothing: Bool { held == 0 && parked == 0 && unpublished == 0 }
     }
 
@@ -101,7 +101,7 @@ public struct PlayerErasure: Sendable {
         }
     }
 
-    /// All that indexes find.
+    /// Erases the rows that indexes find, page by page.
     private func erasePages(_ pseudonym: PlayerID) async throws {
         while true {
             let page = try await pool.run { [player, grantsAtATime] session in

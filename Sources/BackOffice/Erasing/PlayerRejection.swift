@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Ends what waits of a player for good, as an operator's rejections do: a worker publishes the events.
+/// Rejects a player's held, parked and announced purchases, as an operator does. A worker publishes the events.
 public struct PlayerRejection: Sendable {
     /// Rejected at a time.
     private static let batch = 100

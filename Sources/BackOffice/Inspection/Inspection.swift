@@ -3,7 +3,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// All that the database knows of a submission, a transaction or a player, for people. Never a receipt.
+/// The rows of a submission, a transaction or a player, for people. No row has a receipt.
 public struct Inspection: Sendable {
     /// Rows of one table, objects with the same members in the same order.
     public struct Section: Sendable {
@@ -178,7 +178,7 @@ public struct Inspection: Sendable {
         return found.sorted()
     }
 
-    /// Each row once: those of one player are found by several names.
+    /// Merges inspections, and keeps each row once: several names may find one row.
     private init(merging inspections: [Inspection], names: [String]) {
         let sections = (inspections.first?.sections ?? []).enumerated().map { index, section in
             var rows: [JSONValue] = []

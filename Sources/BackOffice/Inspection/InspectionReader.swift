@@ -5,7 +5,7 @@ import Postgres
 final class InspectionReader {
     let session: PostgresSession
     private let end: ContinuousClock.Instant
-    /// When the limit of its statements was set last.
+    /// The time when the statement limit was last set.
     private var limitedAt: ContinuousClock.Instant?
 
     init(session: PostgresSession, seconds: Double) {

@@ -4,7 +4,7 @@ import Postgres
 
 /// The dead letters that were put back on the submissions topic.
 public struct RedrivenStore: Sendable {
-    /// A dead letter, by where it was first and what it holds.
+    /// The identity of a dead letter: its first place in Kafka and a digest of its content.
     public struct Place: Hashable, Sendable {
         public let topic: String
         public let partition: Int32

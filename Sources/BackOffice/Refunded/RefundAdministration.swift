@@ -58,7 +58,7 @@ public struct RefundAdministration: Sendable {
         self.pool = pool
     }
 
-    /// Up to `limit`.
+    /// Counts the rows that match, up to `limit`.
     public func count(_ filter: RefundFilter, limit: Int) async throws -> Int {
         try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
     }

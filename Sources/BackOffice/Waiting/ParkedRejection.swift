@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects parked submissions through the ledger: the outcome's row decides, whoever else works on them.
+/// Rejects parked submissions through the ledger. The outcome's row decides between an operator and a worker.
 public struct ParkedRejection: Sendable {
     /// Leased and decided at a time.
     private static let batch = 100

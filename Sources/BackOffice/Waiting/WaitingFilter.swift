@@ -25,7 +25,7 @@ extension UnclaimedReason: WaitingReason {
     public static var hasProducts: Bool { true }
 }
 
-/// Which rows an operator means of what is held, parked or unclaimed. Nil means any.
+/// A filter of held, parked or unclaimed rows. A member that is nil admits every row.
 public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
     /// A transaction's; of what is parked a submission's, as it is shown and stored: several players may have chosen the same.
     public var id: String?
@@ -46,7 +46,7 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
         (self.playerID, self.productID, self.until) = (playerID, productID, until)
     }
 
-    /// As a change of it is entered. The entry outlives the player, who is not named in it.
+    /// The filter in words, as a change's entry stores it. The entry outlives the player and does not name the player.
     public var subject: String {
         id
             ?? ConsoleChanges.subject(

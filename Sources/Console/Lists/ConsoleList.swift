@@ -65,7 +65,7 @@ struct ListCount: Sendable, Equatable {
     let rows: Int
     /// There are more.
     var isLeast = false
-    /// Beside the number: what is under way.
+    /// A note beside the number about work under way.
     var note = ""
 }
 

@@ -24,7 +24,7 @@ struct FilterForm {
             """)
     }
 
-    /// Any, and each that there is; what is chosen is among them, though its last row be gone.
+    /// Adds a choice of "any" and each value that rows have. The chosen value stays in the list even if its last row is gone.
     mutating func choice(
         _ name: String, _ label: String, _ offered: [(value: String, words: String)], _ chosen: String?
     ) {

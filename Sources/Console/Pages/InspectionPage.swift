@@ -20,7 +20,7 @@ enum SearchLimits {
     static let standings = 10
 }
 
-/// All that the database knows of an id: the answer first, then what happened, then the rows.
+/// The page of an id: the answer first, then the events in order, then the rows.
 struct InspectionPage {
     let id: String
     let days: Int

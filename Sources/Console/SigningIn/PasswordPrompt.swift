@@ -11,7 +11,7 @@ import ReceiptdConfiguration
 /// Asks for a password on a terminal, twice and without showing what is typed; elsewhere takes the first line of standard
 /// input.
 package enum PasswordPrompt {
-    /// The password's hash. Throws a `CommandFailure`: 64 for what is no password.
+    /// Returns the password's hash. Throws a `CommandFailure`, with 64 for a text that is no password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {
             throw CommandFailure("not enough memory: 32 MiB are needed", code: 1)

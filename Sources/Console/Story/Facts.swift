@@ -15,10 +15,10 @@ enum Facts {
         ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
     ]
 
-    /// Those that began what lasts: their age counts.
+    /// The times that began a lasting state: the page shows their age.
     private static let beginnings: Set = ["granted_at", "held_at", "parked_at"]
 
-    /// Each with HTML.
+    /// Returns each fact's name and its value as HTML.
     private static func of(_ row: InspectionRow) -> [(name: String, html: String)] {
         var facts: [(name: String, html: String)] = []
         if row.text("product_id") != nil { facts.append(("Purchase", row.purchase)) }

@@ -11,7 +11,7 @@ public enum PurchaseSource: String, Sendable, CaseIterable {
     case renewal
 }
 
-/// An announced purchase, whoever it belongs to.
+/// A purchase that Apple reported by itself, with or without a known player.
 public struct AnnouncedPurchase: Sendable, Equatable {
     /// One transaction, as Apple signed or answered it.
     public private(set) var evidence: GenuineReceipt
@@ -76,7 +76,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return changed
     }
 
-    /// Nil where it names no account, or there is none.
+    /// The key of the purchase's account token; nil if it has no token, or the nil UUID.
     public var tokenKey: AccountTokenKey? {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: evidence.bundleID, token: $0) }
     }

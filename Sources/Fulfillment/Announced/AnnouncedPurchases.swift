@@ -34,11 +34,11 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// Apple took it back as a whole.
     public var isRefunded: Bool
-    /// Apple took a refund back, later than it signed what is kept of the purchase.
+    /// True if Apple reversed a refund after it signed the stored purchase.
     public var isReversed = false
     /// The database was restored to an earlier state since Apple told of it: a grant of it may have been published.
     public var isDecidedAgain = false
-    /// It was published as granted to `owner`, and the database lost that: no other word counts.
+    /// True if the purchase was published as granted to `owner` and the database lost the grant: `owner` gets it.
     public var isPublished = false
 
     public init(

@@ -18,7 +18,7 @@ public struct LeasedAnnouncement: Sendable {
         self.lease = lease
     }
 
-    /// Apple has reversed its refund since it was told of.
+    /// The same purchase without its revocation, for a refund that Apple has reversed since.
     public var withoutRevocation: LeasedAnnouncement {
         var one = self
         one.purchase = purchase.withoutRevocation
@@ -94,7 +94,7 @@ public struct AnnouncedOutcome: Sendable, Equatable {
 extension AnnouncedOutcome {
     /// Events of the purchase itself, in publishing order.
     public var owned: [OutcomeEvent] { [event, revocation].compactMap(\.self) }
-    /// All that are to be published.
+    /// The events to publish.
     public var events: [OutcomeEvent] { owned + subscriptions }
 
     /// Records a purchase whose owner was erased.

@@ -13,7 +13,7 @@ public struct PlayerAccount: Sendable, Equatable {
     }
 }
 
-/// A record's key and value → what it says, or the dead letter it is.
+/// Decodes a record's key and value into a player's account token, or into a dead letter.
 public struct PlayerAccountDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case account(PlayerAccount)

@@ -6,7 +6,7 @@ public struct NamelessPurchase: Sendable, Equatable {
     public static let unreadable = "unreadable"
     /// A purchase that Apple signed by itself, in answer to a question about one transaction.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
-    /// Unicode scalars of what is shown.
+    /// The most Unicode scalars of a name that the event shows.
     public static let maximumScalars = 128
 
     /// The id as Apple wrote it, if it can be shown. It names no transaction of ours.

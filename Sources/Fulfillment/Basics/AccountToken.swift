@@ -2,7 +2,7 @@
 public enum AccountToken: Sendable, Equatable {
     /// The token in lower case.
     case token(String)
-    /// All zeros, as clients send it that set no token.
+    /// The nil UUID, which clients without a token send.
     case none
     /// No UUID in the 8-4-4-4-12 form.
     case malformed

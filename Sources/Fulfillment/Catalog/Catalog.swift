@@ -5,7 +5,7 @@ public struct Catalog: Sendable, Equatable {
     /// Counts imports. 0 is no catalog at all.
     public let version: Int64
     public let apps: [BundleID: AppPolicy]
-    /// Each app with this version's number, in one object that all submissions share.
+    /// The terms of each app, with this version's number, in one object that all submissions share.
     public let terms: [BundleID: AppTerms]
 
     public init(version: Int64, apps: [AppPolicy]) {
@@ -119,7 +119,7 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     public var asksBeforeRefusing = false
     /// New consumables of receipts are looked up before they are granted.
     public var checksRefunds = false
-    /// Apple is told of what is delivered.
+    /// True to report each delivered grant to Apple.
     public var finishesGrants = false
     /// Nil: Apple's questions about refunds are not answered.
     public var consumption: ConsumptionPolicy?
@@ -172,7 +172,7 @@ public struct Product: Sendable, Equatable {
     public var onRetired = RetiredAction.hold
     /// Granted transactions for each player and UTC day of purchase.
     public var dailyLimit: Int?
-    /// Each paid period is goods, also when it is told after its end. Auto-renewable only.
+    /// True to grant each paid period, even if Apple reports it after its end. For auto-renewable products only.
     public var grantsLatePeriods = false
     /// A JSON object, copied into granted events as it is.
     public var payload: String?

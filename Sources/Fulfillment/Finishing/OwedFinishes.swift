@@ -1,4 +1,4 @@
-/// The seam to the database for what Apple is to be told of: that a transaction is delivered.
+/// The seam to the database for deliveries that a worker must report to Apple.
 public protocol OwedFinishes: Sendable {
     /// Leases up to `limit` that are due and whose grant's event is acknowledged, oldest first; each is due again by
     /// itself, later each time. Throws where the database is out of reach.
@@ -20,7 +20,7 @@ public struct LeasedFinish: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let environment: StoreEnvironment
-    /// All tries failed for `tellingDays`, the longest that Apple is told.
+    /// True if all tries have failed for `tellingDays`, after which the worker gives up.
     public let isPastItsTime: Bool
     /// The number of tries so far, with this one.
     public let tries: Int
@@ -67,7 +67,7 @@ extension ProductKind {
 }
 
 extension PendingDecision {
-    /// Nil where Apple is not to be told that what it grants is delivered.
+    /// Returns the delivery of a grant to report to Apple; nil if the catalog does not ask for reports.
     public func finish(of grant: Settlement.NewGrant) -> Settlement.Finish? {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// Whether a grant is in force: what Apple last said of it, and what an operator has. Each reverses only its own decision.
+/// The state of a grant: Apple's last refund and an operator's revocation. Apple and the operator each reverse only their own decision.
 public struct GrantRevocations: Sendable, Equatable {
     /// Thousandths of a percent of a whole purchase.
     public static let whole: Int32 = 100_000

@@ -68,7 +68,7 @@ public struct StoreApp: Sendable, Hashable {
 extension PendingDecision {
     public var app: StoreApp { StoreApp(submission.bundleID, in: environment) }
 
-    /// The id of the period that it pays for, nil where it is none.
+    /// The id of the paid period; nil if the purchase pays for none.
     public func period(of judged: JudgedPurchase) -> StoreTransactionID? {
         PeriodIdentity.claim(of: judged.purchase, kind: judged.kind, in: app)
     }
@@ -78,7 +78,7 @@ extension PendingDecision {
         PeriodIdentity.claim(of: purchase, kind: nil, in: app)
     }
 
-    /// The id of the period that is granted, nil where it is none.
+    /// The id of the granted period; nil if the grant is of none.
     public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
@@ -112,7 +112,7 @@ extension PendingDecision {
 extension NotifiedTransaction {
     public var app: StoreApp { StoreApp(bundleID, in: environment) }
 
-    /// The id of the period that it pays for, nil where it is none.
+    /// The id of the paid period; nil if the purchase pays for none.
     public var period: StoreTransactionID? {
         var purchase = purchase
         purchase.previousOriginalTransactionID =
@@ -122,7 +122,7 @@ extension NotifiedTransaction {
 }
 
 extension AnnouncedPurchase {
-    /// The id of the period that it pays for, nil where it is none.
+    /// The id of the paid period; nil if the purchase pays for none.
     /// - Parameter kind: the catalog's.
     public func period(_ kind: ProductKind?) -> StoreTransactionID? {
         PeriodIdentity.claim(

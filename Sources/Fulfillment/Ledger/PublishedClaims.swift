@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// Whose an original transaction or a paid period is, as a published `receipt.granted` tells.
+/// The owner of an original transaction or a paid period, read from a published `receipt.granted`.
 public struct PublishedClaim: Sendable, Equatable {
     /// The original transaction, or the period's claim (`PeriodIdentity`).
     public let id: StoreTransactionID

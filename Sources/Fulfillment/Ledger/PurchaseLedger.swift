@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The seam to the database: who was granted what, and what was answered.
+/// The seam to the database of grants, holds and answers.
 public protocol PurchaseLedger: Sendable {
     /// Returns what is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
     /// Waits while the database is out of reach; throws only `LedgerClosed`.
@@ -100,9 +100,9 @@ public final class PendingDecision: Sendable {
     public let tokenUse: AccountTokenUse
     /// The facts about subscriptions in its evidence, if its app follows them.
     public let subscriptions: ToldSubscriptions
-    /// Apple is to be told of what is granted, or was.
+    /// True if workers report new and earlier grants of the submission to Apple.
     public let finishesGrants: Bool
-    /// Nil: nothing is kept of what it refuses.
+    /// The terms under which refused purchases are stored as undelivered; nil: none is stored.
     public let undeliveredTerms: UndeliveredTerms?
     /// The trace for people; it decides nothing.
     public let trace: DecisionTrace?

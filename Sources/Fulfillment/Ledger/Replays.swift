@@ -8,6 +8,6 @@ public enum Replays {
 }
 
 extension Settlement {
-    /// Any of its transactions is another player's.
+    /// True if another player owns any of the submission's transactions.
     public var isReplay: Bool { outcomes.contains { $0.reason == .ownedByOtherPlayer } }
 }

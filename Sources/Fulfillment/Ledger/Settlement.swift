@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// A decision settled against the ledger: what is to be written, and what is to be published.
+/// A decision settled against the ledger: the rows to write and the events to publish.
 public struct Settlement: Sendable, Equatable {
     public struct NewGrant: Sendable, Equatable {
         public let purchase: StorePurchase
@@ -26,7 +26,7 @@ public struct Settlement: Sendable, Equatable {
         public var risk: [RiskSignal] = []
     }
 
-    /// A granted transaction of which Apple is to be told that it is delivered.
+    /// A granted transaction whose delivery a worker reports to Apple.
     public struct Finish: Sendable, Equatable {
         public let transactionID: StoreTransactionID
         /// Apple is told once this event is acknowledged.

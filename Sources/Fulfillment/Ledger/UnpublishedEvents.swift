@@ -9,7 +9,7 @@ public struct UnpublishedEvent: Sendable {
     }
 }
 
-/// The part of the database that a partition's owner and the sweeper read: what was decided and not yet published.
+/// The decided events that are not published yet. A partition's owner and the sweeper read them.
 public protocol UnpublishedEvents: Sendable {
     /// Events whose worker has probably died, oldest first, leased to the caller for a while.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]

@@ -6,7 +6,7 @@ public struct AppleRate: Sendable, Equatable {
 
     /// 0 is no limit.
     public let perSecond: Double
-    /// Else it bounds what receiptd asks by itself, and submissions are not bounded.
+    /// True if the rate bounds submissions; false if it bounds only receiptd's own questions.
     public let isForSubmissions: Bool
 
     public init(perSecond: Double, isForSubmissions: Bool = true) {

@@ -11,7 +11,7 @@ public struct RequestKind: Sendable, Hashable {
     }
 
     public let work: Work
-    /// Neither its submission nor its proof has failed before.
+    /// True if neither the request's submission nor its proof has failed before.
     public let isFirst: Bool
     /// The proof's signature is Apple's, and it is this app's. What receiptd asks by itself counts as proven.
     public let isProven: Bool
@@ -44,7 +44,7 @@ public struct RequestKind: Sendable, Hashable {
             [true, false].map { RequestKind(work, isFirst: $0) }
         }
 
-    /// All but the fresh ones: what came back, and what receiptd asks by itself.
+    /// The kinds that are not fresh: retries, and receiptd's own questions.
     public static let deferrable = all.filter { !$0.isFresh }
 
     /// The kinds of receiptd's own requests.

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The seam to the database for what Apple tells by itself.
+/// The seam to the database for Apple's notifications.
 public protocol NoticeLedger: Sendable {
     /// Makes the notices durable in their order, with the events that they yield, in one SQL transaction. Throws where
     /// the database is out of reach; any may be given again then.

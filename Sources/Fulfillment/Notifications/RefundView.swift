@@ -13,7 +13,7 @@ public struct RefundView: Sendable {
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
     /// A state of the database that is lost may have taken notifications that were signed by then. Nil: none is lost.
     public var lostBefore: Timestamp?
-    /// Grants up to this revision were not told of since. 0: all were.
+    /// The revision up to which a lost state of the database may have published; 0 if no state was lost.
     public var revisionFloor: Int32 = 0
 
     public init(

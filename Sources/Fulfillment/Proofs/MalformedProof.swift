@@ -1,6 +1,6 @@
 import Encodings
 
-/// Says of a proof that cannot be read what it looks like.
+/// Names the likely kind of a proof that cannot be read.
 public enum MalformedProof {
     /// - Parameter reading: what its reader could not read; nil where it did not come to it.
     public static func cause(of proof: Submission.Proof, reading: Cause? = nil) -> Cause {

@@ -19,7 +19,7 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
     case notConsented = "not_consented"
     /// The catalog does not say that requests are answered.
     case notConfigured = "not_configured"
-    /// Neither granted nor held nor refused by now.
+    /// The ledger has no grant, hold or refusal of the transaction.
     case notInLedger = "not_in_ledger"
 }
 

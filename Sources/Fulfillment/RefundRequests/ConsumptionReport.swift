@@ -24,7 +24,7 @@ public struct ConsumptionReport: Sendable, Equatable {
         }
     }
 
-    /// All that was bought is used up.
+    /// The consumption percentage of a purchase that is used up, in thousandths of a per cent.
     static let wholeInMilliPercent: Int32 = 100_000
     /// The days that a report waits for Apple's question.
     public static let keptDays: Int32 = 30

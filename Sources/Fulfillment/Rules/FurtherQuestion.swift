@@ -15,7 +15,7 @@ public enum FurtherQuestion: Sendable, Equatable {
     case named([StoreTransactionID], in: StoreEnvironment)
 
     public struct EarlyFinish: Sendable, Equatable {
-        /// Any of the account's.
+        /// Any transaction of the account.
         public let transaction: StoreTransactionID
         public let environment: StoreEnvironment
         public let product: ProductID
@@ -47,7 +47,7 @@ public struct FurtherAnswers: Sendable, Equatable {
         case told(StorePurchase)
         /// The purchase is granted or held: nothing of it is granted anew.
         case inLedger
-        /// Neither Apple nor the ledger knows it, or Apple cannot be asked.
+        /// Apple and the ledger do not know the transaction, or receiptd cannot ask Apple.
         case unknown
     }
 

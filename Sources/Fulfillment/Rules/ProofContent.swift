@@ -9,7 +9,7 @@ public struct ProofContent: Sendable, Equatable {
     /// Nil where it is not told or cannot be read, or is a development machine's.
     public var environment: StoreEnvironment?
     public var purchases: [StorePurchase]
-    /// False where something in it is beyond our reading: Apple can tell what it is.
+    /// False if receiptd cannot read a part of the proof; Apple can.
     public var isComplete: Bool
     public var holdsAutoRenewable: Bool
     /// The time at which Apple signed it.

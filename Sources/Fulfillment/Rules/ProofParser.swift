@@ -21,7 +21,7 @@ public enum ProofReading: Sendable, Equatable {
     public static let malformed = Self.unreadable(.notAReceipt())
 }
 
-/// A proof's octets, before anybody has looked at what is in them.
+/// The decoded bytes of a proof, not parsed yet.
 public struct DecodedProof: Sendable {
     public let digest: Digest256
     public let material: ParsedProof.Material
@@ -84,7 +84,7 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// The text is none of the known proofs.
+    /// The error for a text that is no known kind of proof.
     public struct Malformed: Error {
         public let cause: Cause
     }

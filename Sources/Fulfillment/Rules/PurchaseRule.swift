@@ -66,7 +66,7 @@ struct PurchaseRule: Sendable {
         .hold(.currencyNotAllowed) { $0.isInAnotherCurrency },
     ]
 
-    /// Each once.
+    /// The reasons of all rules, each once.
     static let reasons: [Reason] = all.reduce(into: []) { reasons, rule in
         if !reasons.contains(rule.reason) { reasons.append(rule.reason) }
     }

@@ -105,7 +105,7 @@ extension AppPolicy {
         foreignness(of: content.bundleID, content.appAppleID, in: content.environment)
     }
 
-    /// By what Apple's answer is another app's; nil where it is this one's.
+    /// Returns the cause that shows Apple's answer to be another app's; nil if it is this app's.
     public func foreignness(of receipt: GenuineReceipt) -> Cause? {
         foreignness(of: receipt.bundleID, receipt.appAppleID, in: receipt.environment)
     }
@@ -114,7 +114,7 @@ extension AppPolicy {
         foreignness(of: told, toldAppleID, in: environment) != nil
     }
 
-    /// By what is told of the app it is another one's; nil where it is this one's. An absent value is not another's;
+    /// Returns the cause that shows another app; nil if it is this one. An absent value shows no other app;
     /// Apple's number of the app counts in Production only, and if it is not 0.
     private func foreignness(
         of told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?

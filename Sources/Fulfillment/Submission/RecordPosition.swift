@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The place of a record in Kafka, and what it held: a redelivered record has the same position and the same content.
+/// The place of a record in Kafka and a digest of its content. A redelivered record has the same of both.
 public struct RecordPosition: Sendable, Hashable {
     public let topic: String
     public let partition: Int32

@@ -3,7 +3,7 @@ import NamesAndTimes
 /// The occasion to search Apple's history for unreported periods, once a newer one was reported.
 public enum MissedPeriodSearch: Sendable {
     case never
-    /// Only a missed period that may still run is searched: an ended one is no goods.
+    /// Searches only for a missed period that may still run: the catalog does not grant an ended one.
     case whileItRuns
     case always
 }

@@ -26,7 +26,7 @@ public struct Subscription: Sendable, Equatable {
 
     public struct Told: Sendable, Equatable {
         public var periodBeganAt: Timestamp
-        /// Nil while nothing but the period itself was told.
+        /// Nil while Apple has reported only the period itself.
         public var stateAt: Timestamp?
         public var willRenewAt: Timestamp?
         public var renewalProductAt: Timestamp?
@@ -44,7 +44,7 @@ public struct Subscription: Sendable, Equatable {
 
     /// The time of the next question to Apple.
     public struct Check: Sendable, Equatable {
-        /// Nil: not before something tells of the subscription.
+        /// Nil: receiptd does not ask before Apple reports a change.
         public var dueAt: Timestamp?
         /// Checks since it last changed.
         public var tries: Int32

@@ -57,7 +57,7 @@ public struct SubscriptionFact: Sendable, Equatable {
         self.toldAt = toldAt
     }
 
-    /// Whether it tells of this very period.
+    /// Whether the fact is about the period of `purchase`.
     public func isOfPeriod(of purchase: StorePurchase) -> Bool {
         purchase.originalTransactionID == originalTransactionID && purchase.purchasedAt == periodBeganAt
     }

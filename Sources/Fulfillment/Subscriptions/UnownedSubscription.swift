@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// Apple's facts about a subscription of which nothing is granted yet: its owner's row begins with them.
+/// Apple's facts about a subscription without a grant. The owner's row will begin with them.
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 

@@ -8,7 +8,7 @@ import Postgres
 /// in the statement that met it), the decisions are settled, and what INSERT does decides.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
-        /// Only what lies under claims made before: every grant has its claim.
+        /// Looks up only grants under claims made before: every grant has its claim.
         case underOldClaims
         /// Everything: a grant without its claim was met.
         case everything

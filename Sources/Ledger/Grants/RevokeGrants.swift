@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Writes the state in force of grants.
+/// Writes the revoked or reinstated state of grants.
 package enum RevokeGrants {
     private static let statement = LedgerSQL.statement(PackageResources.revoke_grants_sql)
 

@@ -6,7 +6,7 @@ public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
     private let fallBacks: FallBackWatch?
 
-    /// - Parameter fallBacks: is told of each commit; nil: nobody is.
+    /// - Parameter fallBacks: learns of each commit; nil for none.
     public init(pool: PostgresPool, fallBacks: FallBackWatch? = nil) {
         self.pool = pool
         self.fallBacks = fallBacks

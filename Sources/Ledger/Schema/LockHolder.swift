@@ -22,14 +22,14 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     private static let finding = LedgerSQL.statement(PackageResources.find_lock_holders_sql)
     private static let findingSnapshots = LedgerSQL.statement(PackageResources.find_snapshot_holders_sql)
 
-    /// Up to five, those in the oldest transactions first.
+    /// Returns up to five holders, those in the oldest transactions first.
     /// - Parameter seconds: least age of their transactions.
     static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
     {
         try read(try session.execute(finding, [.textArray(tables), .float8(seconds)]))
     }
 
-    /// Up to five whose snapshots are as old, those in the oldest transactions first.
+    /// Returns up to five holders of snapshots as old, those in the oldest transactions first.
     static func findSnapshots(olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
         try read(try session.execute(findingSnapshots, [.float8(seconds)]))
     }

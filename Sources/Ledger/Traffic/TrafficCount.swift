@@ -13,7 +13,7 @@ public struct TrafficCount: Sendable, Equatable {
         case appleSeconds = "apple_seconds"
     }
 
-    /// The name of what is above all bounds.
+    /// The name of the bucket above all bounds.
     public static let unbounded = "+Inf"
 
     public let kind: Kind

@@ -29,7 +29,7 @@ public final class Failures: Sendable {
         self.now = now
     }
 
-    /// `part` failed, and will try again by itself. A task's cancellation is no failure.
+    /// Reports that `part` failed and will retry. A task's cancellation is no failure.
     public func failed(_ part: FailingPart, _ error: any Error) {
         guard !(error is CancellationError) else { return }
         let dependency = (error as? any DescribedError)?.failedDependency
@@ -40,7 +40,7 @@ public final class Failures: Sendable {
         failed(part, FailureDescription(code: code, words: words), asOneOf: nil)
     }
 
-    /// `part` failed where the caller itself tells of it.
+    /// Counts a failure of `part` that the caller logs itself.
     public func count(_ part: FailingPart) { metrics?.failures.with(part.rawValue).increment() }
 
     private func failed(_ part: FailingPart, _ failure: FailureDescription, asOneOf dependency: FailingPart?) {
@@ -57,7 +57,7 @@ public final class Failures: Sendable {
         if let notice { tell(notice) }
     }
 
-    /// `part` did what it is to do. To be called after every success.
+    /// Reports that `part` succeeded. Call it after every success.
     public func recovered(_ part: FailingPart) {
         let bits = part.bit | (part.dependency?.bit ?? 0)
         guard ongoing.load(ordering: .relaxed) & bits != 0 else { return }
@@ -75,7 +75,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Says what is due, until it is cancelled.
+    /// Logs the lines that are due, until its task is cancelled.
     public func run() async {
         while !Task.isCancelled {
             tick()

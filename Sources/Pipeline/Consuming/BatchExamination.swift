@@ -20,7 +20,7 @@ final class BatchExamination: Sendable {
         }
     }
 
-    /// Once.
+    /// Returns the outcome at the first call, and nil at later ones.
     func take() -> Outcome? {
         outcome.withLock { outcome in
             defer { outcome = nil }

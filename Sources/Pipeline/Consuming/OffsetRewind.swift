@@ -39,7 +39,7 @@ public struct OffsetRewind: Sendable {
         public let from: Int64?
         public let to: Int64?
 
-        /// Only ever back: what lies between a later time and the committed offset was not decided yet.
+        /// Moves an offset only back: records between a later target and the committed offset are not decided yet.
         init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
             self.partition = partition
             from = committed

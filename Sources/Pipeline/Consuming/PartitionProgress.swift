@@ -167,7 +167,7 @@ extension PartitionProgress {
         return (write, decidedIn)
     }
 
-    /// Up to where the row covers this owner's position without another write.
+    /// The offset up to which the row covers this owner's position without another write.
     private var secured: Int64? {
         if let checkpointed { return checkpointed }
         guard epoch == 0, let start, case .some(.some(let row)) = row, row.nextOffset == start else { return nil }

@@ -37,7 +37,7 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
-    /// By what it is another app's; nil where it is not.
+    /// The cause that shows another app; nil if it is this app's.
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
     /// The environment of its purchases: the proof's if the answer has no receipt.

@@ -31,7 +31,7 @@ struct NotificationHistoryPoll: DueWork {
     let places = DuePlaces.own(.max)
     let lookSeconds = 5.0
     let trySeconds: Double? = nil
-    /// Only a round tells whether Apple answers.
+    /// A lease alone does not show that Apple answers; a round does.
     let isWellOnceLeased = false
 
     /// A page's question and its effects take no longer.

@@ -57,7 +57,7 @@ public final class NotificationIntake: Sendable {
         await topicWatch
     }
 
-    /// Returns when what is under way is acknowledged, or given up.
+    /// Returns once the broker has acknowledged each record under way, or its time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
             // The call joins the producer's thread.

@@ -31,7 +31,7 @@ struct PublishedGrants: Sendable {
         }
     }
 
-    /// Up to the present end of the topic. Throws a `KafkaError`, also where nothing comes for a while, and what `enter` throws.
+    /// Reads up to the present end of the topic. Throws a `KafkaError`, also where nothing comes for a while, and what `enter` throws.
     /// - Parameters:
     ///   - isCancelled: asked now and then; where it says so, a `CancellationError` is thrown.
     ///   - enter: is given owners, each time as many as memory may hold. The first given owner counts.

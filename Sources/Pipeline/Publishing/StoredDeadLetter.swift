@@ -17,11 +17,11 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let sourceOffset: Int64?
     /// Bytes of the value as it was received.
     public let length: Int
-    /// Only the value's beginning is here.
+    /// True if the dead letter has only the beginning of the value.
     public let isExcerpt: Bool
     /// The owner: the sender by the record itself, or by its key.
     public let owner: Owner
-    /// Nil where only what is above is kept.
+    /// The dead letter's first record; nil if the topic has only the members above.
     public let record: ConsumerRecord?
 
     /// The record's owner, as far as it can be read. Nobody vouches for it.

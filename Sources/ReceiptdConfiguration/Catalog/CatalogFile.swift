@@ -27,7 +27,7 @@ package enum CatalogFile {
         return Catalog(version: version, apps: apps)
     }
 
-    /// The file's text, as it is to be parsed and stored.
+    /// Returns the file's text, to parse and store.
     package static func load(_ path: String) throws(CatalogFaults) -> String {
         do throws(BoundedFile.Fault) {
             return try BoundedFile.readText(path, limit: CatalogLimits.fileSize)

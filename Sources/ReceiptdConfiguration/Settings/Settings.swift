@@ -71,7 +71,7 @@ package struct AnnouncementSettings: Sendable {
     package var historySeconds = 600.0
     /// The days that the first round goes back.
     package var historyDays = 30
-    /// Seconds that a purchase which Apple told of waits for its submission.
+    /// Seconds that an announced purchase waits for its submission.
     package var missedPurchaseSeconds = 900.0
     /// Seconds that a refund request waits for the game's report.
     package var consumptionWaitSeconds = 3600.0

@@ -1,6 +1,6 @@
 /// One thing wrong with the settings. Never holds the value of a secret.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The name in the environment, or what is in the file where that is no setting's name.
+    /// The setting's name in the environment; for an unknown key, the key in the file.
     package let setting: String
     package let message: String
     /// Line of the settings file, from 1; nil where the value is not from the file.

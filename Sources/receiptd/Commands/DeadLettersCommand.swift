@@ -10,7 +10,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Records that are no submissions, or killed the worker: for an operator.
+/// Lists and publishes dead letters: records that are no submissions, or that crashed the worker.
 struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Lists dead letters, and publishes them again.",
@@ -67,7 +67,7 @@ struct DeadLettersCommand: CommandGroup {
     }
 }
 
-/// Which dead letters.
+/// The options that choose dead letters.
 struct DeadLetterOptions: ParsableArguments {
     @Option(help: "Only dead letters of this app.") var bundle: String?
     @Option(help: "Only dead letters with this reason.") var reason: DeadLetter.Reason?

@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Which rows of what is held, parked or unclaimed.
+/// The options that choose held, parked or unclaimed rows.
 struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Option(help: "Only rows of this app.") var bundle: String?
     @Option(help: "Only rows with this reason.") var reason: Reason?
