@@ -5,7 +5,8 @@ enum FindOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.find_outcomes_sql)
 
     struct Answers: Sendable {
-        /// The stored answers, by the index of their key; nothing for records never decided.
+        /// The stored answers, by the index of their key; nothing for records never decided. Empty where the player was erased: the
+        /// event was published before, and the same id is not published with a pseudonym.
         var events: [Int: [OutcomeEvent]] = [:]
         /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
         var withoutGrants: Set<Int> = []
@@ -32,15 +33,19 @@ enum FindOutcomes {
             guard let number = rows.int8(row, numbers).map({ Int($0) - 1 }) else { continue }
             decided.insert(number)
             if let granted = rows.event(row, event, ofPeriod: period) {
-                events[number, default: []].append(granted)
+                events[number, default: []] += granted.isOfErased ? [] : [granted]
             }
             if answers[number] == nil, let answer = rows.bytes(row, own).flatMap({ OutcomeEvent(stored: $0) }) {
                 answers[number] = answer
             }
         }
-        for (number, answer) in answers { events[number, default: []].append(answer) }
+        for (number, answer) in answers { events[number, default: []] += answer.isOfErased ? [] : [answer] }
         return Answers(
             events: events, withoutGrants: decided.subtracting(events.keys),
             history: rows.count > 0 ? rows.history(0, history) : nil)
     }
+}
+
+extension OutcomeEvent {
+    fileprivate var isOfErased: Bool { playerID.isPseudonym }
 }
