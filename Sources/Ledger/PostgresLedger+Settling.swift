@@ -15,7 +15,9 @@ extension PostgresLedger {
     func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
         let queue = isStuck ? stuck : decisions
         var isolation = Isolation(entries)
-        while !isolation.isEmpty {
+        while true {
+            failVoid(in: &isolation)
+            if isolation.isEmpty { return }
             if let group = isolation.next(now: .now) {
                 await settle(group, as: &writer, isStuck: isStuck, in: &isolation)
             } else {
@@ -31,6 +33,13 @@ extension PostgresLedger {
                 isolation.add(new)
             }
         }
+    }
+
+    /// Fails the entries whose submissions were taken before the last fall back: their records come again, and are decided
+    /// again in their order. One that waited for the losses to be known would be decided before them.
+    private func failVoid(in isolation: inout Isolation<Decisions.Element>) {
+        let count = fallBacks.count
+        for entry in isolation.takeOut(where: { $0.request.fallBackCount != count }) { entry.fail() }
     }
 
     private func pause(until instant: ContinuousClock.Instant?, isIsolating: Bool) async {

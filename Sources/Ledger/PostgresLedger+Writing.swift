@@ -27,6 +27,7 @@ extension PostgresLedger {
     func attempt(
         _ batch: DecisionBatch, lookUp: DecisionBatchWrite.LookUp, writer: Int32, isStuck: Bool
     ) async -> Attempt {
+        let fallBackCount = fallBacks.count
         guard fallBacks.isOpen else { return .failed(FallBackWatch.error) }
         var write = DecisionBatchWrite(
             batch: batch, lookUp: lookUp, acknowledged: isStuck ? [] : acknowledged.take(), writer: writer)
@@ -34,7 +35,11 @@ extension PostgresLedger {
         write.looksForConflicts = conflicts.areLikely()
         let start = ContinuousClock.now
         do {
-            let written = try await deciding.run { [write, fallBacks] in try write.run(in: $0, fallBacks) }
+            let written = try await deciding.run { [write, fallBacks] session in
+                // The job may have waited for a session through a whole fall back.
+                guard fallBacks.count == fallBackCount else { throw FallBackWatch.error }
+                return try write.run(in: session, fallBacks)
+            }
             if let last = batch.decisions.last {
                 fallBacks.committed(.outcome(OutcomeKey(last.position)), in: written.history)
             }

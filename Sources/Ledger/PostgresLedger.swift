@@ -100,7 +100,8 @@ public final class PostgresLedger: PurchaseLedger {
     }
 
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { fallBacks.watch(tell) }
-    public func lossesAreKnown() { fallBacks.reopen() }
+    public var fallBackCount: Int { fallBacks.count }
+    public func lossesAreKnown(after count: Int) { fallBacks.reopen(after: count) }
 
     public func published(_ eventIDs: [NameBasedUUID]) {
         guard !eventIDs.isEmpty, acknowledged.add(eventIDs), !decisions.isClosed else { return }

@@ -22,9 +22,15 @@ struct FallBackWatchTests {
         _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "a", offset: 1))
         try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
         try await database.run(Self.endSessions)
+        // It was judged before the fall: its record comes again.
+        await #expect(throws: LedgerClosed.self) {
+            try await ledger.settle(
+                Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
+        }
+        #expect(falls.load(ordering: .relaxed) == 1)
         async let other = ledger.record(
-            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
-        try await eventually("the fall is noticed") { falls.load(ordering: .relaxed) == 1 }
+            Sample.decision(
+                [Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2, fallBackCount: 1))
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
         // The owner is known again by now.
         try await database.run(
@@ -33,7 +39,7 @@ struct FallBackWatchTests {
             VALUES ('1000', 'a', 'com.example.game', '1000')
             """
         )
-        ledger.lossesAreKnown()
+        ledger.lossesAreKnown(after: 1)
         #expect(try await other.reason == .ownedByOtherPlayer)
         #expect(falls.load(ordering: .relaxed) == 1)
         await ledger.close()
@@ -60,10 +66,14 @@ struct FallBackWatchTests {
         ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
         _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1))
         let copy = try await database.replaceByCopy()
-        async let next = ledger.record(Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 2))
-        try await eventually("the other database is noticed") { falls.load(ordering: .relaxed) == 1 }
+        await #expect(throws: LedgerClosed.self) {
+            try await ledger.settle(Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 2))
+        }
+        #expect(falls.load(ordering: .relaxed) == 1)
+        async let next = ledger.record(
+            Sample.decision([Sample.judged(Sample.purchase("1001"))], offset: 2, fallBackCount: 1))
         #expect(try await copy.number("SELECT count(*) FROM grants") == 1)
-        ledger.lossesAreKnown()
+        ledger.lossesAreKnown(after: 1)
         #expect(try await next.granted.count == 1)
         #expect(falls.load(ordering: .relaxed) == 1)
         await ledger.close()
@@ -86,7 +96,10 @@ struct FallBackWatchTests {
                 catalogVersion: 1, limit: 1)
         }
         #expect(try await database.number("SELECT count(*) FROM notifications") == 0)
-        ledger.lossesAreKnown()
+        // A look that began before the fall tells nothing of it.
+        ledger.lossesAreKnown(after: 0)
+        await #expect(throws: PostgresError.self) { try await refund("1000", by: notices) }
+        ledger.lossesAreKnown(after: 1)
         #expect(try await refund("1000", by: notices) == ["remembered"])
         #expect(falls.load(ordering: .relaxed) == 1)
         await ledger.close()
@@ -105,13 +118,17 @@ struct FallBackWatchTests {
         #expect(falls.load(ordering: .relaxed) == 0)
         try await database.run("DELETE FROM notifications; DELETE FROM refund_notices; DELETE FROM claims")
         try await database.run(Self.endSessions)
-        async let next = ledger.record(
-            Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
-        try await eventually("the fall is noticed") { falls.load(ordering: .relaxed) == 1 }
+        let decision = Sample.decision(
+            [Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2, fallBackCount: 1)
+        await #expect(throws: LedgerClosed.self) {
+            try await ledger.settle(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
+        }
+        #expect(falls.load(ordering: .relaxed) == 1)
+        async let next = ledger.record(decision)
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
         _ = try await PostgresNotices(pool: database.pool).apply(
             [RefundTests().received(.refund, of: "1000")], catalog: RefundTests.catalog)
-        ledger.lossesAreKnown()
+        ledger.lossesAreKnown(after: 1)
         #expect(try await next.reason == .cancelled)
         await ledger.close()
     }

@@ -7,7 +7,8 @@ public protocol PurchaseLedger: Sendable {
     func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection>
 
     /// Settles a decision against the ledger and makes it durable, with its events, in one SQL transaction shared with
-    /// others. Returns after COMMIT. Waits while the database is out of reach; throws only `LedgerClosed`.
+    /// others. Returns after COMMIT. Waits while the database is out of reach. Throws only `LedgerClosed`: also where the
+    /// database fell back since the submission was taken, so that the submission comes again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
     /// The events were acknowledged by the broker: their outbox rows go with the next transaction.
@@ -16,12 +17,16 @@ public protocol PurchaseLedger: Sendable {
     /// Has `tell` called where a database that was reached again has lost decisions. Nothing is decided from then on until
     /// `lossesAreKnown` is called.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
-    func lossesAreKnown()
+    /// The number of fall backs so far. A decision on a submission that was taken before the last one is void.
+    var fallBackCount: Int { get }
+    /// - Parameter count: the fall backs when the look for losses began. Nothing happens where another one came since.
+    func lossesAreKnown(after count: Int)
 }
 
 extension PurchaseLedger {
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) {}
-    public func lossesAreKnown() {}
+    public var fallBackCount: Int { 0 }
+    public func lossesAreKnown(after count: Int) {}
 }
 
 /// A database's answer, with the history of the very database that wrote or found it. After a fail-over a session may
@@ -37,7 +42,7 @@ public struct Durable<Value: Sendable>: Sendable {
     }
 }
 
-/// The ledger is shutting down: the work is left undone, and its record will come again.
+/// The ledger is shutting down, or its database fell back: the work is left undone, and its record will come again.
 public struct LedgerClosed: Error, Sendable {
     public init() {}
 }
@@ -112,6 +117,8 @@ public final class PendingDecision: Sendable {
     public let isSecond: Bool
     /// The record was read again after a restore of the database: its grant may have been published.
     public let isDecidedAgain: Bool
+    /// The ledger's fall backs when the submission was taken.
+    public let fallBackCount: Int
     /// The refunds in Apple's answers besides the verdict's purchases, if the answers name purchases.
     public let shown: [NotifiedTransaction]
     /// The cause of a verdict on the whole; nil if its reason says all.
@@ -126,8 +133,8 @@ public final class PendingDecision: Sendable {
         catalogVersion: Int64, traceparent: String?, parkedID: NameBasedUUID? = nil, risk: RiskThresholds? = nil,
         tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false, subscriptions: ToldSubscriptions = .none,
         undeliveredTerms: UndeliveredTerms? = nil, trace: DecisionTrace? = nil, announced: AnnouncedTerms? = nil,
-        isSecond: Bool = false, isDecidedAgain: Bool = false, shown: [NotifiedTransaction] = [],
-        cause: Cause? = nil, repair: Cause? = nil
+        isSecond: Bool = false, isDecidedAgain: Bool = false, fallBackCount: Int = 0,
+        shown: [NotifiedTransaction] = [], cause: Cause? = nil, repair: Cause? = nil
     ) {
         self.submission = submission
         self.position = position
@@ -149,6 +156,7 @@ public final class PendingDecision: Sendable {
         self.announced = announced
         self.isSecond = isSecond
         self.isDecidedAgain = isDecidedAgain
+        self.fallBackCount = fallBackCount
         self.shown = shown
         self.cause = cause
         self.repair = repair

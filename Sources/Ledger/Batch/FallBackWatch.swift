@@ -20,6 +20,7 @@ public final class FallBackWatch: Sendable {
         /// The life of the database that the process decided in; nil: none is known.
         var life: Substring?
         var isOpen = true
+        var count = 0
         var tell: @Sendable () -> Void = {}
     }
 
@@ -31,6 +32,9 @@ public final class FallBackWatch: Sendable {
 
     /// False from a fall back on until `reopen`: nothing may be decided.
     var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// The number of fall backs so far.
+    var count: Int { state.withLock { $0.count } }
 
     /// `tell` is called at each fall back, once.
     func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
@@ -79,15 +83,21 @@ public final class FallBackWatch: Sendable {
     }
 
     func fellBack() {
-        let tell = state.withLock { state in
-            defer { state.isOpen = false }
-            return state.isOpen ? state.tell : {}
+        let tell = state.withLock { state -> @Sendable () -> Void in
+            guard state.isOpen else { return {} }
+            state.isOpen = false
+            state.count += 1
+            return state.tell
         }
         tell()
     }
 
-    /// Decisions go on: the losses are known.
-    func reopen() { state.withLock { ($0.last, $0.life, $0.isOpen) = (nil, nil, true) } }
+    /// Decisions go on: the losses of the fall backs up to this one are known.
+    func reopen(after count: Int) {
+        state.withLock { state in
+            if state.count == count { (state.last, state.life, state.isOpen) = (nil, nil, true) }
+        }
+    }
 
     static let error = PostgresError(
         sqlState: nil,

@@ -46,7 +46,7 @@ struct Isolation<Entry> {
     private var othersSincePart = 0
 
     init(_ entries: [Entry]) {
-        groups = [Group(entries)]
+        groups = entries.isEmpty ? [] : [Group(entries)]
     }
 
     var isEmpty: Bool { groups.isEmpty }
@@ -67,6 +67,15 @@ struct Isolation<Entry> {
 
     /// The time from which the next may be tried.
     var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
+
+    /// Removes the entries for which that is true, and returns them.
+    mutating func takeOut(where isOut: (Entry) -> Bool) -> [Entry] {
+        guard groups.contains(where: { $0.entries.contains(where: isOut) }) else { return [] }
+        let out = all.filter(isOut)
+        for index in groups.indices { groups[index].entries.removeAll(where: isOut) }
+        groups.removeAll { $0.entries.isEmpty }
+        return out
+    }
 
     /// Before all others.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }

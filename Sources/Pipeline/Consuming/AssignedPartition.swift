@@ -5,6 +5,8 @@ import NamesAndTimes
 /// The consumer thread's state of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
+    /// The ledger's fall backs when it was assigned.
+    let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
     /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
@@ -16,8 +18,9 @@ final class AssignedPartition: ProgressOwner {
     /// Sweeps the outbox.
     var preparing: Task<Void, Never>?
 
-    init(assignment: UInt64, progress: PartitionProgress) {
+    init(assignment: UInt64, progress: PartitionProgress, fallBackCount: Int = 0) {
         self.assignment = assignment
+        self.fallBackCount = fallBackCount
         self.progress = progress
     }
 

@@ -34,9 +34,11 @@ final class PartitionAssignment {
     }
 
     /// Replaces what is known of the partition from before.
-    func add(_ partition: TopicPartition, progress: PartitionProgress) -> AssignedPartition {
+    func add(
+        _ partition: TopicPartition, progress: PartitionProgress, fallBackCount: Int = 0
+    ) -> AssignedPartition {
         count += 1
-        let state = AssignedPartition(assignment: count, progress: progress)
+        let state = AssignedPartition(assignment: count, progress: progress, fallBackCount: fallBackCount)
         partitions[partition] = state
         // Nothing is committed while nobody knows where it starts.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])

@@ -47,6 +47,7 @@ extension PartitionHandover {
         metrics.rebalances.increment()
         health.set(.joinedGroup, unmet: nil)
         assignment.begin(assigned)
+        losses.prepare()
         logger.info("partitions assigned", [.count: .stringConvertible(assigned.count)])
         let committed: [TopicPartition: CommitMark]
         do throws(KafkaError) {
@@ -86,7 +87,8 @@ extension PartitionHandover {
             _ = assignment.add(
                 partition,
                 progress: PartitionProgress(
-                    start: start ?? marks?.low, committed: mark, row: row, writer: .random(in: 1...(.max))))
+                    start: start ?? marks?.low, committed: mark, row: row, writer: .random(in: 1...(.max))),
+                fallBackCount: losses.fallBackCount)
             assignment.isolation.assigned(
                 partition, metadata: mark?.metadata ?? "",
                 departures: stored.map { $0.departures[partition.partition] ?? 0 })

@@ -83,7 +83,7 @@ struct RecordIntake {
             record: record, decoded: decoded, ticket: ticket, assignment: partition.assignment,
             epoch: partition.progress.epoch, mayBeRedelivered: partition.mayBeRedelivered(record.offset),
             isDecidedAgain: partition.isDecidedAgain(record.offset, sentAt: position.timestamp),
-            isIsolated: suspect != nil, isSetAside: suspect?.isPoison ?? false)
+            fallBackCount: partition.fallBackCount, isIsolated: suspect != nil, isSetAside: suspect?.isPoison ?? false)
         let inHand = RecordInHand(admitted, at: position)
         partition.admit(inHand)
         if let unread { partition.stepOver(to: unread.last) }

@@ -18,6 +18,8 @@ final class AdmittedRecord: Sendable {
     let mayBeRedelivered: Bool
     /// The database was restored to an earlier state, and may have lost a decision on it that was told.
     let isDecidedAgain: Bool
+    /// The ledger's fall backs when the partition was assigned.
+    let fallBackCount: Int
     /// Nothing else is in flight, and a death of the process counts against it.
     let isIsolated: Bool
     /// Three workers died of it in isolation: it is read, and parked untried.
@@ -27,8 +29,8 @@ final class AdmittedRecord: Sendable {
     init(
         record: ConsumerRecord, decoded: SubmissionDecoder.Decoded, ticket: PlayerLanes.Ticket? = nil,
         assignment: UInt64,
-        epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, isIsolated: Bool = false,
-        isSetAside: Bool = false
+        epoch: Int = 0, mayBeRedelivered: Bool, isDecidedAgain: Bool = false, fallBackCount: Int = 0,
+        isIsolated: Bool = false, isSetAside: Bool = false
     ) {
         byteCount = record.byteCount
         self.record = decoded.submission != nil ? record.withoutValue : record
@@ -38,6 +40,7 @@ final class AdmittedRecord: Sendable {
         self.epoch = epoch
         self.mayBeRedelivered = mayBeRedelivered
         self.isDecidedAgain = isDecidedAgain
+        self.fallBackCount = fallBackCount
         self.isIsolated = isIsolated
         self.isSetAside = isSetAside
     }

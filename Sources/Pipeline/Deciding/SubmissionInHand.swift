@@ -11,6 +11,8 @@ final class SubmissionInHand: Sendable {
     /// The time since which it is in memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
+    /// The ledger's fall backs when it was taken, or before: where there was another since, its decision is void.
+    let fallBackCount: Int
 
     private struct State {
         var secondsBehindOthers = 0.0
@@ -22,12 +24,14 @@ final class SubmissionInHand: Sendable {
     /// A record that was just admitted.
     init(_ admitted: AdmittedRecord, at position: RecordPosition) {
         origin = .record(admitted)
+        fallBackCount = admitted.fallBackCount
         work = WorkInHand(at: position)
     }
 
     /// A parked submission that is due.
     /// - Parameter answer: shared with others of the same app and proof.
-    init(parked: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer()) {
+    init(parked: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
+        self.fallBackCount = fallBackCount
         origin = .parked(parked)
         work = WorkInHand(at: parked.position, sharing: answer)
     }

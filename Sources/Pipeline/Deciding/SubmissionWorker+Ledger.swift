@@ -70,8 +70,8 @@ extension SubmissionWorker {
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app), trace: trace,
-            isDecidedAgain: item.isDecidedAgain, shown: answer.revocations(besides: verdict),
-            cause: answer.foreignness, repair: screened.proof.repair)
+            isDecidedAgain: item.isDecidedAgain, fallBackCount: item.fallBackCount,
+            shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair)
     }
 
     /// Returns the ledger's answer, after recording which history of the database gave it.

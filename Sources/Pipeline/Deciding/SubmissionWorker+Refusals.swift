@@ -67,6 +67,6 @@ extension SubmissionWorker {
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app),
             trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
-            isSecond: true)
+            isSecond: true, fallBackCount: item.fallBackCount)
     }
 }

@@ -8,9 +8,9 @@ struct ParkedInHand: Sendable {
     let item: SubmissionInHand
 
     /// - Parameter answer: shared with others of the same app and proof.
-    init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer()) {
+    init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.leased = leased
-        item = SubmissionInHand(parked: leased, sharing: answer)
+        item = SubmissionInHand(parked: leased, sharing: answer, fallBackCount: fallBackCount)
     }
 }
 
@@ -38,18 +38,20 @@ struct ParkedSource: DueWork {
     func nextTurn() async -> DueTurn<ParkedInHand> {
         guard parking.leases.isOpen else { return .nothing }
         worker.noteNewCredentials()
+        let fallBackCount = worker.ledger.fallBackCount
         return await suspects.next(
             ifAny: { try await parking.store.hasSuspect() }, lease: { try await parking.store.leaseSuspect() },
-            inHand: { ParkedInHand($0) }, setAside: countSetAside)
+            inHand: { ParkedInHand($0, fallBackCount: fallBackCount) }, setAside: countSetAside)
     }
 
     func leaseDue(limit: Int) async throws -> DueBatch<ParkedInHand> {
+        let fallBackCount = worker.ledger.fallBackCount
         try await wakeTroubled()
         let leased = try await parking.store.leaseDue(limit: limit)
         return DueBatch(
             leased, by: { SharedAnswers.Key(proof: $0.proof, bundleID: $0.submission.bundleID) },
             isFull: leased.count { $0.isDue } == PipelineLimits.parkedBatch,
-            inHand: ParkedInHand.init(_:sharing:))
+            inHand: { ParkedInHand($0, sharing: $1, fallBackCount: fallBackCount) })
     }
 
     /// Makes submissions that wait for the end of Apple's trouble due once others that had met it were answered.

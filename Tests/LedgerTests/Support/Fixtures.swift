@@ -41,11 +41,11 @@ enum Sample {
     static func decision(
         _ purchases: [JudgedPurchase], player: String = "player-1", offset: Int64, submission: String? = nil,
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
-        shown: [NotifiedTransaction] = []
+        shown: [NotifiedTransaction] = [], fallBackCount: Int = 0
     ) -> PendingDecision {
         decision(
             .each(purchases), player: player, offset: offset, submission: submission, proof: proof,
-            partition: partition, remembers: remembers, at: time, shown: shown)
+            partition: partition, remembers: remembers, at: time, shown: shown, fallBackCount: fallBackCount)
     }
 
     static func decision(
@@ -53,7 +53,7 @@ enum Sample {
         proof: String? = nil, partition: Int32 = 0, remembers: Bool = false, at time: Timestamp = noon,
         sentAt: Timestamp? = nil, trace: DecisionTrace? = nil, order: String? = nil, isDecidedAgain: Bool = false,
         shown: [NotifiedTransaction] = [], token: String? = nil, tokenUse: AccountTokenUse = .none,
-        risk: RiskThresholds? = nil
+        risk: RiskThresholds? = nil, fallBackCount: Int = 0
     ) -> PendingDecision {
         PendingDecision(
             submission: self.submission(
@@ -63,7 +63,7 @@ enum Sample {
             environment: .production,
             evidence: remembers ? receipt(verdict.purchases) : nil, decidedAt: time, catalogVersion: 1,
             traceparent: nil, risk: risk, tokenUse: tokenUse, trace: trace, isDecidedAgain: isDecidedAgain,
-            shown: shown)
+            fallBackCount: fallBackCount, shown: shown)
     }
 
     static let appleTry = AppleTry(
