@@ -63,6 +63,22 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
+    @Test("a signed transaction that Apple does not know is held at once, and asked again where its grant may be lost")
+    func unknownToApple() {
+        func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
+            Judge(
+                submission: Sample.submission(proof: .signedTransaction("a.b.c")),
+                under: Self.app(withAPI: true).terms, recordTimestamp: Sample.recordTime, now: Sample.recordTime,
+                signature: .proven, signed: Self.proof(Self.purchase("1000", "quantity")).content,
+                isDecidedAgain: isDecidedAgain
+            ).judge(.refused(.unknownTransaction)) { _ in doubts }
+        }
+        let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
+        #expect(Self.verdicts(judge(isDecidedAgain: false, doubts: 0)) == held)
+        #expect(judge(isDecidedAgain: true, doubts: 0) == .doubtful(.transactionNotFound))
+        #expect(Self.verdicts(judge(isDecidedAgain: true, doubts: Judge.triesForUnknownTransaction - 1)) == held)
+    }
+
     @Test("no release ends such a hold: only another answer of Apple's does")
     func release() {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity")])

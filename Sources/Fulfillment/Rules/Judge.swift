@@ -76,6 +76,10 @@ public struct Judge: Sendable {
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
             // Apple signed the very id. Where its facts cannot be read, and nobody tells them, an operator decides.
             guard let unreadable = unreadableSigned else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
+            // Its grant may have been published, after Apple told the facts: Apple is asked again before it is held.
+            if isDecidedAgain, doubts(.transactionNotFound) + 1 < Self.triesForUnknownTransaction {
+                return .doubtful(.transactionNotFound)
+            }
             return judge(.genuine(unreadable), besides: further, doubts: doubts)
         case .refused(.unknownTransaction): return doubtful(.transactionNotFound)
         case .refused(.invalidTransaction): return .decided(.whole(.transactionNotFound, []))
