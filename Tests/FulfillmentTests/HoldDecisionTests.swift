@@ -44,6 +44,23 @@ struct HoldDecisionTests {
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
+    @Test("a period whose fact still cannot be read stays held: that the hold claims it is no grant")
+    func heldPeriod() throws {
+        var purchase = Sample.purchase()
+        purchase.webOrderLineItemID = "777"
+        let judged = Sample.judged(purchase, .autoRenewableSubscription, .hold(.unreadableTransaction))
+        let hold = hold(waived: [.unreadableTransaction])
+        let decision = HoldDecision(
+            hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.recordTime, catalogVersion: 1)
+        let period = try #require(decision.decision.period(of: judged))
+        var view = LedgerView(
+            claims: [
+                "1000": LedgerView.Claim(player: "player-1"),
+                period: LedgerView.Claim(player: "player-1", grantedTransaction: "1000"),
+            ], holds: ["1000": ["player-1": LedgerView.Hold(reason: .unreadableTransaction)]])
+        #expect(decision.settle(in: &view) == .held(.unreadableTransaction))
+    }
+
     @Test("a rule that fails rejects it, with its submission or by itself, under an id that only this hold has")
     func rejected() {
         let table: [(Verdict, Reason)] = [

@@ -287,6 +287,7 @@ extension InMemoryLedger.State {
         let settlement = decision.settle(in: &view)
         for grant in settlement.grants { enter(grant, of: decision) }
         for hold in settlement.holds { enter(hold, of: decision) }
+        endHolds(of: decision, settlement)
         announced.claim(by: settlement)
         var outcome = leased.outcome(of: settlement, for: decision)
         outcome.subscriptions = hear(decision, settlement.outcomes)

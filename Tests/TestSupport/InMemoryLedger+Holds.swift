@@ -224,6 +224,12 @@ extension InMemoryLedger.State {
         for period in periods.keys { view.claims[period] = LedgerView.Claim(player: nil) }
     }
 
+    mutating func endHolds(of decision: PendingDecision, _ settlement: Settlement) {
+        for transaction in settlement.endedHolds {
+            holds[HoldKey(transaction: transaction, player: decision.submission.playerID)] = nil
+        }
+    }
+
     fileprivate mutating func settle(_ decision: HoldDecision) -> OutcomeEvent? {
         let hold = decision.hold
         guard let row = holds[hold.key], row.lease == hold.lease else { return nil }

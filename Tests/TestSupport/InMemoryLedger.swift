@@ -111,6 +111,7 @@ extension InMemoryLedger.State {
         announced.claim(by: settlement)
         for finish in settlement.finishes { enter(finish, of: decision) }
         for hold in settlement.holds { enter(hold, of: decision) }
+        endHolds(of: decision, settlement)
         events += hear(decision, settlement.outcomes)
         if let evidence = decision.evidence, !evidence.purchases.isEmpty, view.holdsAll(evidence.purchases) {
             proofs[decision.proof] = evidence

@@ -83,13 +83,17 @@ extension PendingDecision {
             let byOperator = grant.operatorRevokedAt != nil
             return grant.isRevoked ? .reject(judged.reasonOfRevoked(byOperator: byOperator)) : .repeatedPeriod
         }
+        let lost = view.lostGrant(of: judged, in: self)
         for transaction in [purchase.transactionID, other].compactMap(\.self) {
-            if let own = view.holds[transaction]?[player] { return .stillHeld(own.reason) }
+            if let own = view.holds[transaction]?[player] {
+                if isGrantedAgain(judged, lost, in: view) { break }
+                return .stillHeld(own.reason)
+            }
             if let claiming = view.claimingHold(of: transaction) {
                 return dispute(of: purchase, isOtherBound: claiming.hold.isBound, in: view, waived)
             }
         }
-        if let lost = view.lostGrant(of: judged, in: self) {
+        if let lost {
             if lost.player != player { return .reject(.ownedByOtherPlayer) }
             if lost.transaction != purchase.transactionID { return .repeatedPeriod }
         }
@@ -105,6 +109,15 @@ extension PendingDecision {
         if claim.player == player { return .reject(.alreadyGranted) }
         // The purchase is granted once: a release leaves it with its owner.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
+    }
+
+    /// Its grant was published to the player, and the database lost it: a hold that was made since, or before, ends with it.
+    private func isGrantedAgain(
+        _ judged: JudgedPurchase, _ lost: (player: PlayerID, transaction: StoreTransactionID)?, in view: LedgerView
+    ) -> Bool {
+        guard let lost, lost == (submission.playerID, judged.purchase.transactionID) else { return false }
+        if case .grant = judged.verdict { return !view.isRefunded(judged, of: self) }
+        return false
     }
 
     private func dispute(

@@ -37,6 +37,8 @@ public struct Settlement: Sendable, Equatable {
     /// The finishes of transactions that were granted before. `grants` have their own.
     public var finishes: [Finish] = []
     public var holds: [NewHold] = []
+    /// The player's holds of transactions that are granted here.
+    public var endedHolds: [StoreTransactionID] = []
     /// Grants that this submission won earlier: their events come out again as they were.
     public var reissued: [OutcomeEvent] = []
     public var outcomes: [TransactionOutcome] = []
@@ -116,11 +118,7 @@ extension PendingDecision {
         var toGrant: [(index: Int, payload: String?)] = []
         for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
-            var settled = self.settlement(of: judged[index], in: view)
-            if isOfAnother, settled.claims, leavesToOwner(judged[index], in: view) {
-                settled = .reject(.ownedByOtherPlayer)
-            }
-            switch settled {
+            switch submitted(judged[index], inReceiptOfAnother: isOfAnother, in: view) {
             case .won(let event):
                 view.enterPeriod(ofGranted: judged[index])
                 if let event { settlement.reissued.append(event) }
@@ -128,13 +126,13 @@ extension PendingDecision {
                 outcome = (event == nil ? .alreadyGranted : .granted, event == nil ? .alreadyGranted : nil)
             case .grant(let payload):
                 toGrant.append((index, payload))
+                endHold(of: judged[index].purchase.transactionID, in: &settlement, &view)
                 view.enterGrant(of: judged[index], decision: self)
                 outcome = (.granted, nil)
             case .hold(let reason):
                 hold(judged[index], for: reason, in: &settlement, &view)
                 outcome = (.held, reason)
-            case .stillHeld(let reason):
-                outcome = (.held, reason)
+            case .stillHeld(let reason): outcome = (.held, reason)
             case .reject(let reason):
                 if reason == .alreadyGranted {
                     view.enterPeriod(ofGranted: judged[index])
@@ -173,6 +171,28 @@ extension PendingDecision {
         }
         settlement.answer = answer(for: settlement, risk: held.map { signals(on: $0.purchase, in: view) } ?? [])
         return settlement
+    }
+
+    /// - Parameter isOfAnother: another purchase of its receipt is another player's.
+    private func submitted(
+        _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView
+    ) -> PurchaseSettlement {
+        let settled = settlement(of: judged, in: view)
+        if isOfAnother, settled.claims, leavesToOwner(judged, in: view) { return .reject(.ownedByOtherPlayer) }
+        // Published as granted to this player: what granted it comes again, and a hold would keep it from the grant.
+        if case .hold = settled, !isDecidedAgain, view.lostGrant(of: judged, in: self) != nil {
+            return .reject(.alreadyGranted)
+        }
+        return settled
+    }
+
+    /// Nothing happens where the player has no hold of it.
+    private func endHold(
+        of transaction: StoreTransactionID, in settlement: inout Settlement, _ view: inout LedgerView
+    ) {
+        guard view.holds[transaction]?[submission.playerID] != nil else { return }
+        settlement.endedHolds.append(transaction)
+        view.endHold(of: transaction, submission.playerID)
     }
 
     private func hold(

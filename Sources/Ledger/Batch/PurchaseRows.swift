@@ -7,6 +7,8 @@ struct PurchaseRows {
     /// The finishes of transactions that were granted before.
     let finishes: [FinishRow]
     let holds: [HoldRow]
+    /// The holds that end with a grant.
+    let endedHolds: [(transaction: StoreTransactionID, player: PlayerID)]
 
     /// - Parameters:
     ///   - settlements: by decision.
@@ -16,9 +18,13 @@ struct PurchaseRows {
         var grants: [(decision: Int, grant: Int)] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []
+        var ended: [(transaction: StoreTransactionID, player: PlayerID)] = []
         for (index, decision) in decisions.enumerated() {
             grants += settlements[index].grants.indices.lazy.map { (index, $0) }
             for finish in settlements[index].finishes { finishes.append(FinishRow(finish, of: decision)) }
+            for transaction in settlements[index].endedHolds {
+                ended.append((transaction, decision.submission.playerID))
+            }
             for hold in settlements[index].holds { holds.append(HoldRow(hold: hold, decision: decision)) }
         }
         grants.sort {
@@ -37,11 +43,12 @@ struct PurchaseRows {
         }
         self.finishes = finishes
         self.holds = holds
+        endedHolds = ended.sorted { $0 < $1 }
     }
 
     /// Grants of which nothing is revoked at once.
     var areWholeGrants: Bool {
-        !grants.isEmpty && holds.isEmpty && grants.allSatisfy { $0.grant.revocation == nil }
+        !grants.isEmpty && holds.isEmpty && endedHolds.isEmpty && grants.allSatisfy { $0.grant.revocation == nil }
     }
 
     /// The claims of all of them are inserted or locked.
@@ -49,6 +56,7 @@ struct PurchaseRows {
         guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
             try InsertHolds.run(holds, in: session) == holds.count
         else { throw DecisionBatchWrite.Undone.unknownGrant }
+        for hold in endedHolds { try EndHold.run(hold.transaction, of: hold.player, in: session) }
         try RevokeGrants.run(grants.compactMap(\.grant.revocation?.grant), in: session)
     }
 }

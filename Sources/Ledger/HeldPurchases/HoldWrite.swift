@@ -16,9 +16,6 @@ package struct HoldWrite: Sendable {
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
-    private static let deletingHold = LedgerSQL.statement(PackageResources.delete_hold_sql)
-    private static let lockingSubmission = LedgerSQL.statement(PackageResources.lock_held_submission_sql)
-    private static let deletingSubmission = LedgerSQL.statement(PackageResources.delete_held_submission_sql)
     private static let freeingClaim = LedgerSQL.statement(PackageResources.free_claim_sql)
     private static let refusing = LedgerSQL.statement(PackageResources.insert_refusal_sql)
     private static let reopening = LedgerSQL.statement(PackageResources.reopen_announced_purchase_sql)
@@ -52,7 +49,7 @@ package struct HoldWrite: Sendable {
             let tokens = view.tokens
             switch decision.settle(in: &view) {
             case .granted(let grant):
-                try delete(in: session)
+                try EndHold.run(hold.transactionID, of: player, in: session)
                 let row = GrantRow(grant: grant, decision: decision.decision)
                 guard try InsertGrants.run([row], in: session) == 1 else { throw Undone() }
                 try change(claims, to: view, in: session)
@@ -74,7 +71,7 @@ package struct HoldWrite: Sendable {
                         Self.refusing,
                         key + [.text(operatorName), .uuid(event.eventID.stored)])
                 }
-                try delete(in: session)
+                try EndHold.run(hold.transactionID, of: player, in: session)
                 try freeClaim(in: session)
                 try freePeriod(of: claims, in: view, session)
                 let ending = decision.reasonAgainstAnybody(after: event.reason)
@@ -214,12 +211,6 @@ package struct HoldWrite: Sendable {
         }
         // The tokens come behind the days, as in a batch: both lock.
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
-    }
-
-    private func delete(in session: PostgresSession) throws {
-        try session.execute(Self.deletingHold, key)
-        try session.execute(Self.lockingSubmission, [.uuid(hold.identity.stored)])
-        try session.execute(Self.deletingSubmission, [.uuid(hold.identity.stored)])
     }
 
     /// - Parameter claims: as they were before the settlement.

@@ -84,6 +84,43 @@ struct PublishedClaimsConformance {
         }
     }
 
+    private func checkHeld(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
+        func decide(
+            _ verdict: JudgedPurchase.Verdict, _ offset: Int64, isDecidedAgain: Bool = true
+        ) async throws -> RecordedOutcome {
+            try await ledger.record(
+                Sample.decision(
+                    .each([Sample.judged(Sample.purchase("1000"), .consumable, verdict)]), player: "player-1",
+                    offset: offset, isDecidedAgain: isDecidedAgain))
+        }
+        try await claims.enter([claim("1000", "player-1")])
+        let sentAfter = try await decide(.hold(.unreadableTransaction), 0, isDecidedAgain: false)
+        #expect(sentAfter.reason == .alreadyGranted)
+        #expect(try await decide(.hold(.unreadableTransaction), 1).reason == .unreadableTransaction)
+        #expect(try await decide(.hold(.unreadableTransaction), 2).reason == .unreadableTransaction)
+        #expect(try await decide(.grant(payload: nil), 3).granted.map(\.subject) == ["1000"])
+        #expect(try await decide(.grant(payload: nil), 4).reason == .alreadyGranted)
+        #expect(try await decide(.hold(.unreadableTransaction), 5).reason == .alreadyGranted)
+    }
+
+    @Test(
+        "what was published as granted and is held since is granted again, and its hold ends",
+        arguments: Implementation.allCases)
+    func held(implementation: Implementation) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await checkHeld(ledger, ledger)
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await checkHeld(ledger, PostgresClaims(pool: database.pool))
+            #expect(
+                try await database.number("SELECT (SELECT count(*) FROM holds) + count(*) FROM held_submissions") == 0)
+            await ledger.close()
+        }
+    }
+
     @Test(
         "what Apple told of and was published as granted is granted again to its player, whatever the game says of its token by now",
         arguments: Implementation.allCases)

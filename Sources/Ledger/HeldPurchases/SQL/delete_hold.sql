@@ -1,2 +1,2 @@
 -- One player's wait has ended. $1 transaction; $2 player
-DELETE FROM holds WHERE transaction_id = $1 AND player_id = $2;
+DELETE FROM holds WHERE transaction_id = $1 AND player_id = $2 RETURNING submission_key;
