@@ -67,6 +67,7 @@ extension SubmissionWorker {
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app),
             trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
-            isSecond: true, fallBackCount: item.fallBackCount)
+            isSecond: true, isDecidedAgain: item.isDecidedAgain, fallBackCount: item.fallBackCount,
+            shown: answer.revocations(besides: verdict))
     }
 }
