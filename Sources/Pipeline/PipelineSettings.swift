@@ -48,6 +48,8 @@ enum PipelineLimits {
     static let replacementSeconds = 5.0
     /// The limit for asking the broker whether newly assigned partitions still have their committed offsets.
     static let offsetCheckMilliseconds: Int32 = 5_000
+    /// Partitions that are taken over within this time of a fall back may have lost decisions, whatever their offsets show.
+    static let fallBackSeconds = 60.0
     /// The limit for asking the database how far newly assigned partitions are durable, while the group waits.
     static let durableReadSeconds = 3.0
     /// After which a commit is sent although the outcome of the last one never came: longer than librdkafka tries.

@@ -1,4 +1,6 @@
 import Fulfillment
+import Kafka
+import NamesAndTimes
 
 /// Keeps leases and, after a fall back, the ledger's decisions waiting until the owners that the database lost are entered again.
 final class LossWait {
@@ -8,6 +10,8 @@ final class LossWait {
     private var takeovers = 0
     /// The ledger's fall backs when the last takeover began.
     private(set) var fallBackCount = 0
+    /// The takeover behind the last fall back, in monotonic seconds; nil: none was noticed.
+    private var fellBackAt: Double?
     private var entering: Task<Void, Never>?
 
     init(assignment: PartitionAssignment, preparation: PartitionPreparation) {
@@ -17,7 +21,26 @@ final class LossWait {
     /// Partitions are about to be taken over. Call it before the database is asked what it has.
     func prepare() {
         giveUp()
-        fallBackCount = preparation.worker.ledger.fallBackCount
+        let count = preparation.worker.ledger.fallBackCount
+        if count > fallBackCount { fellBackAt = WallClock.monotonicSeconds }
+        fallBackCount = count
+    }
+
+    /// Keeps that records of these partitions may have been decided in a state that is lost, after a fall back that a
+    /// connection showed. Kafka's offsets need not show it: what was decided since their last commit is lost all the same.
+    /// - Parameter ends: the ends of the logs; a partition without one is kept whole.
+    /// - Returns: false where the database does not answer.
+    func keepUnseen(in partitions: [TopicPartition], _ ends: [TopicPartition: (low: Int64, high: Int64)]?) -> Bool {
+        guard let fellBackAt, WallClock.monotonicSeconds - fellBackAt < PipelineLimits.fallBackSeconds else {
+            return true
+        }
+        let now = WallClock.now
+        let unseen = Dictionary(uniqueKeysWithValues: partitions.map { ($0, ends?[$0]?.high ?? .max) })
+        for (partition, offset) in unseen {
+            assignment[partition]?.mayHaveLost(LostDecisions(belowOffset: offset, noticedAt: now))
+        }
+        return preparation.checkpointer.keepDecidedAgain(
+            unseen, since: now, seconds: PipelineLimits.durableReadSeconds)
     }
 
     /// Partitions were taken over.

@@ -91,10 +91,12 @@ struct OffsetCheckpointer: Sendable {
     }
 
     /// Blocks for a bounded time; false where the database does not answer within it.
-    func keepDecidedAgain(_ ends: [TopicPartition: Int64], seconds: Double) -> Bool {
+    /// - Parameter since: as in `OffsetCheckpoints`.
+    func keepDecidedAgain(_ ends: [TopicPartition: Int64], since: Timestamp? = nil, seconds: Double) -> Bool {
+        guard !ends.isEmpty else { return true }
         let byNumber = Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value) })
         return wait(seconds: seconds) { [store, topic] in
-            try await store.keepDecidedAgain(byNumber, topic: topic)
+            try await store.keepDecidedAgain(byNumber, topic: topic, since: since)
         } != nil
     }
 

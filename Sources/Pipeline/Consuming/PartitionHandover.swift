@@ -94,7 +94,7 @@ extension PartitionHandover {
                 departures: stored.map { $0.departures[partition.partition] ?? 0 })
         }
         isolated.update()
-        guard keep(lost) else {
+        guard keep(lost), losses.keepUnseen(in: assigned.filter { lost[$0] == nil }, ends) else {
             assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
             return starts
         }
