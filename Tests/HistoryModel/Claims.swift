@@ -132,6 +132,7 @@ extension Model {
         }) || copies.contains(where: { facts.conditions.lostOrders.contains($0.id) }) {
             found.append(.maybe("revoked_by_operator"))
         }
+        if facts.conditions.lostOrders.contains(purchase.id) { found.append(.maybe("refused_by_operator")) }
         if purchase.isFamilyShared { found.append(.never("family_shared")) }
         if let expiresAt = purchase.expiresAt, purchase.kind == .autoRenewable {
             // A purchase that Apple reveals may have been made after the record: then the present counts.

@@ -195,11 +195,13 @@ public struct SubscriptionFact: Sendable, Equatable {
     public let state: String
     public let product: String
     public let willRenew: Bool?
+    public let renewalProduct: String?
 
-    public init(state: String, product: String, willRenew: Bool?) {
+    public init(state: String, product: String, willRenew: Bool?, renewalProduct: String? = nil) {
         self.state = state
         self.product = product
         self.willRenew = willRenew
+        self.renewalProduct = renewalProduct
     }
 }
 

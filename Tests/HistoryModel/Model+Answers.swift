@@ -115,6 +115,7 @@ extension Model {
             isRevealed(purchase, submission)
             && submission.holds.compactMap { facts.purchases[$0] }.contains { own in
                 owner(of: own).map { $0 != submission.player } ?? mayBeHeld(own, besides: submission.player)
+                    || transferred([own]).contains { $0 != submission.player }
             }
         let isOwnedByOther =
             owner(of: purchase).map { $0 != submission.player } ?? false

@@ -31,7 +31,7 @@ extension Model {
         let known = players.keys.compactMap { facts.purchases[$0] }
         var found: [Difference] = []
         for (goods, group) in Dictionary(grouping: known, by: \.goods).sorted(by: { $0.key < $1.key }) {
-            guard group.count > 1, group.allSatisfy({ refunds(of: $0).isEmpty }) || group[0].kind == .autoRenewable
+            guard group.count > 1, group[0].kind == .autoRenewable || !isRefunded(goods)
             else {
                 continue
             }
@@ -45,6 +45,11 @@ extension Model {
             if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
         }
         return found
+    }
+
+    /// The reason `already_granted`: what was revoked since may be granted again, and any copy's refund revokes it.
+    private func isRefunded(_ goods: String) -> Bool {
+        facts.purchases.values.contains { $0.goods == goods && !$0.refunds.isEmpty }
     }
 
     /// The players to whom an operator gave a subscription.

@@ -90,4 +90,22 @@ extension Model {
             return found
         }
     }
+
+    /// Subscriptions: a change of a fact is told, so that the newest event has the facts of the row.
+    func toldSubscriptions() -> [Difference] {
+        var newest: [String: Event] = [:]
+        for event in seen.events where event.type == "subscription.changed" {
+            let id = event.text("original_transaction_id") ?? ""
+            if (newest[id]?.number("revision") ?? 0) < event.number("revision") ?? 0 { newest[id] = event }
+        }
+        return newest.sorted { $0.key < $1.key }.flatMap { id, event -> [Difference] in
+            guard let row = seen.subscriptions[id], !isUnknown(id), !facts.conditions.erased.contains(event.player)
+            else { return [] }
+            let told = SubscriptionFact(
+                state: event.text("state") ?? "", product: event.text("product_id") ?? "",
+                willRenew: event.flag("will_renew"),
+                renewalProduct: event.text("renewal_product_id"))
+            return told == row ? [] : [.init(.subscriptions, "\(id) is \(row), and its newest event says \(told)")]
+        }
+    }
 }

@@ -111,6 +111,26 @@ extension Model {
         return found
     }
 
+    /// Events: one decision's grants come by purchase time, then id, and its answer behind them.
+    func orderOfGrants() -> [Difference] {
+        var known: Set<String> = []
+        var found: [Difference] = []
+        var last: [String: (time: String, id: String)] = [:]
+        for event in seen.events where known.insert(event.id).inserted {
+            guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type) else { continue }
+            let decision = "\(event.submission) \(event.text("occurred_at") ?? "")"
+            let isGrant = event.type == "receipt.granted"
+            let key = isGrant ? (event.text("purchased_at") ?? "", event.transaction ?? "") : ("~", "")
+            if let before = last[decision], before > key {
+                found.append(
+                    .init(
+                        .order, "\(before.id) of \(event.submission) came before \(event.transaction ?? "its answer")"))
+            }
+            last[decision] = key
+        }
+        return found
+    }
+
     /// Whether later submissions may overtake it: it is parked, held or doubtful.
     private func isLeftBehind(_ submission: Submission) -> Bool {
         submission.form == .transactionID || submission.quality != .proven || submission.oddity != nil

@@ -30,7 +30,7 @@ public struct Model: Sendable {
     /// Empty where everything is as the contract says. Everything must be quiet.
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger()
-            + subscriptions() + answers()
+            + subscriptions() + toldSubscriptions() + answers() + orderOfGrants()
             + (facts.conditions.isCalm ? order() : [])
     }
 

@@ -66,7 +66,13 @@ public struct Event: Sendable {
         if case .number(let text)? = json[name] { Int(text) } else { nil }
     }
 
-    func text(_ name: String) -> String? { json[name]?.string }
+    /// Nil where it has no such member, or no text in it.
+    public func text(_ name: String) -> String? { json[name]?.string }
+
+    /// Nil where it has no such member, or neither true nor false in it.
+    public func flag(_ name: String) -> Bool? {
+        if case .bool(let value)? = json[name] { value } else { nil }
+    }
 }
 
 public struct DeadLetter: Sendable {

@@ -197,6 +197,29 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (told == 7 ? [] : [.refunds]))
     }
 
+    @Test("a decision's grants out of their order are told, and a fact of a subscription that no event has")
+    func orderAndSubscriptions() throws {
+        let grants = [try event("receipt.granted", "2", id: "e2"), try event("receipt.granted", "1", id: "e1")]
+        #expect(rules(facts(), grants, ["1": row(), "2": row()]).contains(.order))
+        #expect(!rules(facts(), grants.reversed(), ["1": row(), "2": row()]).contains(.order))
+        for renewal in ["month", "year"] {
+            var seen = Seen()
+            seen.subscriptions = [
+                "7": SubscriptionFact(state: "active", product: "month", willRenew: true, renewalProduct: "year")
+            ]
+            let text = """
+                {"event_id":"e7","type":"subscription.changed","player_id":"anna","original_transaction_id":"7","revision":1,\
+                "state":"active","product_id":"month","will_renew":true,"renewal_product_id":"\(renewal)"}
+                """
+            seen.events = [
+                try #require(
+                    Event(place: Place(partition: 0, offset: 0), key: Array("anna".utf8), value: Array(text.utf8)))
+            ]
+            let isTold = Model(Facts(), seen).differences().map(\.rule).contains(.subscriptions)
+            #expect(isTold == (renewal == "month"))
+        }
+    }
+
     @Test("two events of one revision are told")
     func revisions() throws {
         var facts = facts()
