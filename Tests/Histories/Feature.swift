@@ -3,7 +3,7 @@
 enum Feature: String, CaseIterable, Sendable {
     // These features are about purchases.
     case quantities, nonConsumables, subscriptions, familySharing
-    case restores, renewals, upgrades, conversions, endings, trials, seats
+    case restores, renewals, upgrades, conversions, endings, trials, seats, preferences
     // These features are about Apple's refunds and announcements.
     case refunds, parts, reversals
     case lostNews, doubledNews, lateNews, askedHistory

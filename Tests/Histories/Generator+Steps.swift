@@ -10,6 +10,7 @@ extension Drawing {
     // MARK: At Apple
 
     mutating func buy() {
+        if !bought.isEmpty, bought.count >= most { return trade() }
         var products = [0, 0, 1]
         if has(.nonConsumables) { products += [2, 2] }
         if has(.subscriptions) { products += [3, 3, 3, 4] }
@@ -71,6 +72,14 @@ extension Drawing {
                 bought.append(
                     entry(
                         add(.upgrade, ["of": subject.number, "product": product, "told": told]), product == 1 ? 3 : 4))
+                return
+            }
+            if may(.preferences, 40) {
+                if chance.one(in: 2) {
+                    _ = add(.prefer, ["of": subject.number, "product": chance.below(2), "told": told])
+                } else {
+                    _ = add(.turn, ["of": subject.number, "on": chance.below(2), "told": told])
+                }
                 return
             }
             if may(.endings, 30) {
@@ -198,7 +207,7 @@ extension Drawing {
         _ = add(
             .kill,
             [
-                "when": chance.below(3), "milliseconds": chance.pick([0, 20, 100, 500]),
+                "when": chance.below(4), "milliseconds": chance.pick([0, 20, 100, 500]),
                 "times": chance.pick([1, 1, 2, 4, 6]), "victim": chance.below(2),
             ])
     }

@@ -48,6 +48,8 @@ struct Drawing {
     var submitted: [Int] = []
     var hasKept = false
     var hopeless: Int?
+    /// The purchases that are bought; more steps are about each where these are few.
+    var most = Int.max
     /// A history is about few apps: what meets in one app matters.
     var apps: [Int] = []
 
@@ -86,6 +88,7 @@ struct Drawing {
             history.world["startDays"] = 0
             used.insert(.askedHistory)
         }
+        most = chance.pick([2, 4, .max])
         add(.worker)
         let length = chance.pick([12, 20, 30, 45])
         while steps.count < length { step() }

@@ -3,7 +3,7 @@
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         // These steps happen at Apple.
-        case buy, restore, renew, fail, upgrade, convert, extend, expire, refund, reverse
+        case buy, restore, renew, fail, upgrade, prefer, turn, convert, extend, expire, refund, reverse
         // These steps happen on a device, and at the game server.
         case take, submit, again, bind, crowd
         // This step happens at Apple's and the broker's post.

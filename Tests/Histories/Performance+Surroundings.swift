@@ -97,7 +97,7 @@ extension Performance {
         for pid in pids { Foundation.kill(pid, SIGCONT) }
     }
 
-    /// Kills the worker. When 1: while Apple is asked. When 2: behind an event.
+    /// Kills the worker. When 1: while Apple is asked. When 2: behind an event. When 3: while it has leased a row.
     private func kill(_ step: Step) async throws {
         for _ in 0..<max(1, step["times"]) {
             let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
@@ -105,12 +105,13 @@ extension Performance {
             while Date.now < end, step["when"] != 0 {
                 if step["when"] == 1, world.apple.counters.requests > requests { break }
                 if step["when"] == 2, world.outcomes.count > events { break }
+                if step["when"] == 3, await world.isAnyLeased() { break }
                 try await Task.sleep(for: .milliseconds(20))
             }
             try await Task.sleep(for: .milliseconds(step["milliseconds"]))
             try await world.kill(step["victim"])
         }
-        let when = ["at any time", "while Apple is asked", "behind an event"][min(2, step["when"])]
+        let when = ["at any time", "while Apple is asked", "behind an event", "with a row leased"][min(3, step["when"])]
         say(step, "a worker is killed \(when), \(max(1, step["times"])) times")
     }
 

@@ -48,6 +48,13 @@ extension Performance {
                 guard self.newest(of: id, in: store).map({ $0.purchasedAt <= now }) ?? true else { return nil }
                 let bundle = self.facts.purchases[id]?.bundleID ?? ""
                 return try store.upgrade(id, to: "\(bundle).\(step["product"] == 1 ? "month" : "year")").id
+            case .prefer:
+                let bundle = self.facts.purchases[id]?.bundleID ?? ""
+                try store.downgrade(id, to: "\(bundle).\(step["product"] == 1 ? "month" : "year")")
+                return id
+            case .turn:
+                try store.setRenewal(of: id, isOn: step["on"] == 1)
+                return id
             case .convert:
                 // Nothing goes on from a period that was refunded.
                 guard self.newest(of: id, in: store)?.revocation == nil else { return nil }
@@ -186,6 +193,14 @@ extension Performance {
         }
     }
 
+    /// One of its periods is told under another original too: a refund there is this one's.
+    private func isToldElsewhere(_ subscription: StoreSubscription) -> Bool {
+        let lines = Set(subscription.periods.compactMap { facts.purchases[$0]?.line })
+        return facts.purchases.values.contains {
+            $0.originalID != subscription.originalID && $0.line.map(lines.contains) ?? false
+        }
+    }
+
     /// Notes Apple's final words about subscriptions, if all of them were delivered.
     func noteSubscriptions() {
         let present = Self.clock
@@ -194,7 +209,7 @@ extension Performance {
             // Time itself tells nothing: what has changed by it may be asked for or not.
             let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
-                !conversions.contains(one.originalID)
+                !conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
             // Billing failed, or all ended, before the period's end: a notification says so, and verifyReceipt's answer, by its expiry
             // ahead, says active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.

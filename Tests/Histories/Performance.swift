@@ -131,7 +131,7 @@ final class Performance {
 
     private func perform(_ step: Step) async throws {
         switch step.kind {
-        case .buy, .restore, .renew, .fail, .upgrade, .convert, .extend, .expire, .refund, .reverse:
+        case .buy, .restore, .renew, .fail, .upgrade, .prefer, .turn, .convert, .extend, .expire, .refund, .reverse:
             try await trade(step)
         case .take: take(step)
         case .submit: try await submit(step)

@@ -103,12 +103,16 @@ extension History {
 extension Event {
     /// The step as a line of the story, if a difference is about its purchase or its submission.
     fileprivate func line(in differences: [Difference]) -> String? {
+        let subject = transaction ?? text("original_transaction_id")
         let isTold = differences.contains { difference in
-            transaction.map { difference.text.contains($0) } ?? false
+            subject.map { difference.text.contains($0) } ?? false
                 || !submission.isEmpty && difference.text.split(separator: " ").contains { $0 == submission }
         }
         guard isTold else { return nil }
         let revision = number("revision").map { ", revision \($0)" } ?? ""
-        return "→ \(type) \(transaction ?? "") to \(Scenery.name(player)) for \(submission) \(reason ?? "")\(revision)"
+        let facts = [text("state"), text("renewal_product_id"), flag("will_renew").map { "renews: \($0)" }].compactMap(
+            \.self)
+        let rest = ([submission, reason ?? ""] + facts).filter { !$0.isEmpty }.joined(separator: " ")
+        return "→ \(type) \(subject ?? "") to \(Scenery.name(player)) for \(rest)\(revision)"
     }
 }

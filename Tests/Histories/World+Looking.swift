@@ -30,20 +30,22 @@ extension World {
         try await looking.run { session in
             let rows = try session.execute(
                 PostgresStatement(
-                    "SELECT original_transaction_id, state, product_id, will_renew FROM subscriptions"))
+                    "SELECT original_transaction_id, state, product_id, will_renew, renewal_product_id FROM subscriptions"
+                ))
             var found: [String: SubscriptionFact] = [:]
             for row in 0..<rows.count {
                 found[rows.text(row, 0) ?? ""] = SubscriptionFact(
-                    state: rows.text(row, 1) ?? "", product: rows.text(row, 2) ?? "", willRenew: rows.bool(row, 3))
+                    state: rows.text(row, 1) ?? "", product: rows.text(row, 2) ?? "", willRenew: rows.bool(row, 3),
+                    renewalProduct: rows.text(row, 4))
             }
             return found
         }
     }
 
-    /// Makes waiting rows due, and ends the leases of killed workers.
+    /// Makes waiting rows due. The leases of killed workers are over, as they would be in a while.
     func hurry() async {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions", "outbox"].map {
-            "UPDATE \($0) SET leased_until = NULL WHERE leased_until > now()"
+            "UPDATE \($0) SET leased_until = now() - interval '1 s' WHERE leased_until > now()"
         }
         let script =
             leased + [
@@ -51,6 +53,18 @@ extension World {
                 "UPDATE parked SET due_at = now() WHERE due_at > now()",
             ]
         for statement in script { try? await looking.run { try $0.run(script: statement) } }
+    }
+
+    /// Whether a worker has leased a row that is due.
+    func isAnyLeased() async -> Bool {
+        let leased = ["parked", "holds", "announced_purchases", "subscriptions"].map {
+            "EXISTS (SELECT FROM \($0) WHERE leased_until > now())"
+        }
+        return
+            (try? await looking.run { session in
+                let rows = try session.execute(PostgresStatement("SELECT \(leased.joined(separator: " OR "))"))
+                return rows.bool(0, 0) ?? false
+            }) ?? false
     }
 
     func grants() async throws -> [String: GrantRow] {
