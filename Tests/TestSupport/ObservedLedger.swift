@@ -7,6 +7,8 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
         var recorded: [PendingDecision] = []
         var published: Set<NameBasedUUID> = []
         var failures = 0
+        var fallBacks = 0
+        var tell: @Sendable () -> Void = {}
     }
 
     public let database: InMemoryLedger
@@ -30,6 +32,18 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     public func published(_ eventIDs: [NameBasedUUID]) {
         state.update { $0.published.formUnion(eventIDs) }
         database.published(eventIDs)
+    }
+
+    public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { state.update { $0.tell = tell } }
+    public var fallBackCount: Int { state.read { $0.fallBacks } }
+
+    /// A connection shows that the database fell back.
+    public func fallBack() {
+        let tell = state.update { state in
+            state.fallBacks += 1
+            return state.tell
+        }
+        tell()
     }
 
     /// The submissions of a player in the order of their decisions.

@@ -118,6 +118,26 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("what is in flight when a connection shows a fall back is decided again, though no offset shows the fall")
+    func shownByConnection() async throws {
+        let bench = try PipelineBench()
+        let running = try bench.start()
+        try await bench.submit("s", player: "a", partition: 0)
+        try await bench.untilAnswered("a", count: 1)
+        try await bench.untilCommitted(1, of: 0)
+        bench.verifier.hold("u")
+        try await bench.submit("u", player: "b", partition: 0)
+        try await bench.untilAsked("u")
+        bench.ledger.fallBack()
+        try await bench.changes.until("it is asked again") { bench.verifier.count("u") == 2 }
+        bench.verifier.release("u")
+        try await bench.untilAnswered("b", count: 1)
+        #expect(bench.ledger.decidedAgain("b") == [true])
+        #expect(bench.ledger.decidedAgain("a") == [false])
+        try await running.stop()
+        try await bench.close()
+    }
+
     @Test("however many partitions are taken over, the database is asked once whether it lost owners")
     func onceForAll() async throws {
         let bench = try PipelineBench()
