@@ -44,8 +44,9 @@ struct ConsolePickTests {
             #expect(try await bed.rows("SELECT transaction_id FROM holds") == ["9911"])
             let parked = "/confirm?change=reject-parked&picked=1&pick-0=p-parked"
             #expect(try await ann.confirm(parked, note: "T-8").body.contains("1 rejected"))
+            let entries = try await bed.rows(Self.entries)
             #expect(
-                try await bed.rows(Self.entries) == [
+                entries == [
                     "reject-held|9910|1|T-7|1 rejected", "reject-held|9912|1|T-7|1 rejected",
                     "reject-parked|p-parked|1|T-8|1 rejected",
                 ])
