@@ -97,6 +97,8 @@ public struct ParkedRejection: Sendable {
         var ending = Ending()
         var refused: [NameBasedUUID] = []
         while true {
+            // One that a worker had at the last look may be rejected by now.
+            ending.leased = 0
             let left = limit - ending.rejected - ending.answeredBefore - refused.count
             if left <= 0 { return ending }
             let leased = try await store.lease(filter, excluding: refused, limit: min(left, Self.batch))

@@ -1,0 +1,29 @@
+import Fulfillment
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import BackOffice
+@testable import Ledger
+
+@Suite("An operator rejects parked submissions")
+struct ParkedRejectionTests {
+    @Test("one that a worker had at first is told as rejected, and not as still tried")
+    func leasedAtFirst() async throws {
+        let database = try await LedgerDatabase()
+        let parking = PostgresParking(pool: database.pool)
+        try await parking.park(
+            ParkingSubmission(
+                submission: Sample.submission("waits", player: "ann"), position: Sample.position(1),
+                proof: Sample.digest("waits"), traceparent: nil, reason: .appleTrouble, history: WaitingHistory(),
+                dueAfterSeconds: 0))
+        let leased = try #require(try await parking.leaseDue(limit: 1).first)
+        let looks = Atomic<Int>(0)
+        async let ending = ParkedRejection(pool: database.pool, by: "ann").run(
+            ParkedFilter(id: "waits"), limit: 1, progress: { _ in looks.add(1, ordering: .relaxed) })
+        // Before its second look it has seen that a worker has the row.
+        try await eventually("it has looked twice") { looks.load(ordering: .relaxed) >= 2 }
+        try await parking.endLease(of: leased)
+        #expect(try await ending.description == "1 rejected")
+    }
+}
