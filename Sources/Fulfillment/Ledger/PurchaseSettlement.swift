@@ -111,7 +111,7 @@ extension PendingDecision {
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
-    /// Its grant was published to the player, and the database lost it: a hold that was made since, or before, ends with it.
+    /// Returns whether a lost grant of the purchase was published to this player. The new grant then ends the player's hold of it.
     private func isGrantedAgain(
         _ judged: JudgedPurchase, _ lost: (player: PlayerID, transaction: StoreTransactionID)?, in view: LedgerView
     ) -> Bool {

@@ -76,7 +76,7 @@ public struct Judge: Sendable {
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
             // Apple signed the very id. Where its facts cannot be read, and nobody tells them, an operator decides.
             guard let unreadable = unreadableSigned else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
-            // Its grant may have been published, after Apple told the facts: Apple is asked again before it is held.
+            // A grant of it may have been published when Apple told the facts: the worker asks Apple again before it holds it.
             if isDecidedAgain, doubts(.transactionNotFound) + 1 < Self.triesForUnknownTransaction {
                 return .doubtful(.transactionNotFound)
             }
