@@ -131,6 +131,24 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
+    @Test("what goes on from a player's subscription by two changes of the original is that player's")
+    func chain() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(
+            Sample.decision([Self.judged("1000", original: "1000", charged: "1")], offset: 1))
+        // The second period is nobody's yet: only the first leads from its originals to the player.
+        let chain = [
+            Self.judged("5000", original: "3000", charged: "3"), Self.judged("4000", original: "3000", charged: "2"),
+            Self.judged("3000", original: "2000", charged: "2"), Self.judged("2000", original: "2000", charged: "1"),
+            Self.judged("1000", original: "1000", charged: "1"),
+        ]
+        let other = try await ledger.record(Sample.decision(chain, player: "player-2", offset: 2))
+        #expect(other.granted.isEmpty && other.reason == .ownedByOtherPlayer)
+        #expect(try await ledger.record(Sample.decision(chain, offset: 3)).granted.count == 2)
+        await ledger.close()
+    }
+
     @Test("an erased player's claims of periods bear the pseudonym, and stay claims")
     func erased() async throws {
         let database = try await LedgerDatabase()

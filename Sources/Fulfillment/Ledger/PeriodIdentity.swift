@@ -84,22 +84,31 @@ extension PendingDecision {
     }
 
     /// A subscription that shares a period with another one, of which something is delivered, goes on from that: it is the same
-    /// player's. One answer of Apple's shows that before the period itself is delivered.
+    /// player's, and so is each one that goes on from it in turn. One answer of Apple's shows that before the periods themselves are
+    /// delivered.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
-        let told = judged.compactMap { one in
-            period(of: one).map { (period: $0, original: one.purchase.originalTransactionID) }
+        var periods: [StoreTransactionID: [StoreTransactionID]] = [:]
+        var originals: [StoreTransactionID: [StoreTransactionID]] = [:]
+        for one in judged {
+            guard let period = period(of: one) else { continue }
+            periods[one.purchase.originalTransactionID, default: []].append(period)
+            originals[period, default: []].append(one.purchase.originalTransactionID)
         }
-        guard Set(told.map(\.original)).count > 1 else { return }
+        guard periods.count > 1 else { return }
         // A hold frees its claim when it is refused: nothing is passed on from it.
-        let delivered = Set(
-            judged.filter { view.grants[$0.purchase.transactionID] != nil }.map(\.purchase.originalTransactionID))
-        var owners: [StoreTransactionID: PlayerID] = [:]
-        for one in told where delivered.contains(one.original) && owners[one.period] == nil {
-            owners[one.period] = view.claims[one.original]?.player
-        }
-        for one in told where view.claims[one.original]?.player == nil {
-            guard let owner = owners[one.period], !owner.isPseudonym else { continue }
-            view.claims[one.original, default: LedgerView.Claim(player: owner)].player = owner
+        var owned = judged.filter { view.grants[$0.purchase.transactionID] != nil }.map(
+            \.purchase.originalTransactionID)
+        var next = 0
+        while next < owned.count {
+            let original = owned[next]
+            next += 1
+            guard let owner = view.claims[original]?.player, !owner.isPseudonym else { continue }
+            for period in periods[original] ?? [] {
+                for other in originals.removeValue(forKey: period) ?? [] where view.claims[other]?.player == nil {
+                    view.claims[other, default: LedgerView.Claim(player: owner)].player = owner
+                    owned.append(other)
+                }
+            }
         }
     }
 
