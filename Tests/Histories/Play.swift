@@ -105,7 +105,7 @@ extension Event {
     fileprivate func line(in differences: [Difference]) -> String? {
         let subject = transaction ?? text("original_transaction_id")
         let isTold = differences.contains { difference in
-            subject.map { difference.text.contains($0) } ?? false
+            ([subject].compactMap(\.self) + entries.map(\.transaction)).contains { difference.text.contains($0) }
                 || !submission.isEmpty && difference.text.split(separator: " ").contains { $0 == submission }
         }
         guard isTold else { return nil }
@@ -113,6 +113,10 @@ extension Event {
         let facts = [text("state"), text("renewal_product_id"), flag("will_renew").map { "renews: \($0)" }].compactMap(
             \.self)
         let rest = ([submission, reason ?? ""] + facts).filter { !$0.isEmpty }.joined(separator: " ")
-        return "→ \(type) \(subject ?? "") to \(Scenery.name(player)) for \(rest)\(revision)"
+        let listed = entries.map {
+            [$0.transaction, $0.outcome, $0.reason ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+        }
+        let list = listed.isEmpty ? "" : " [\(listed.joined(separator: ", "))]"
+        return "→ \(type) \(subject ?? "") to \(Scenery.name(player)) for \(rest)\(revision)\(list)"
     }
 }

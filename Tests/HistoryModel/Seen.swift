@@ -55,7 +55,7 @@ public struct Event: Sendable {
     }
 
     /// The entries of its `transactions`.
-    var entries: [(transaction: String, outcome: String, reason: String?)] {
+    public var entries: [(transaction: String, outcome: String, reason: String?)] {
         (json["transactions"]?.array ?? []).map {
             ($0["transaction_id"]?.string ?? "", $0["outcome"]?.string ?? "", $0["reason"]?.string)
         }
