@@ -43,6 +43,40 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
+    @Test("a lost grant is revoked where the next answer shows its refund, and a lost copy of it is granted")
+    func shownNext() async throws {
+        let database = try await LedgerDatabase()
+        let claims = PostgresClaims(pool: database.pool)
+        for id in ["1000", "1001"] {
+            try await claims.enter(
+                PublishedClaim.claims(
+                    of: Identifier(id), under: "1000", period: nil, playerID: "player-1", bundleID: Sample.bundle))
+        }
+        let original = Sample.judged(Sample.purchase("1000"), .nonConsumable, .grant(payload: nil))
+        let copy = Sample.judged(Sample.purchase("1001", original: "1000"), .nonConsumable, .grant(payload: nil))
+        var taken = Sample.purchase("1002", original: "1000")
+        taken.cancelledAt = Sample.noon.adding(milliseconds: 60_000)
+        let refunded = Sample.judged(taken, .nonConsumable, .reject(.cancelled))
+        let batch = DecisionBatch([
+            Sample.decision(.each([original]), offset: 1, isDecidedAgain: true),
+            Sample.decision(.each([original, copy, refunded]), offset: 2, isDecidedAgain: true),
+        ])
+        try await database.pool.run { session in
+            try session.transaction { session in
+                _ = try DecisionBatchWrite(batch: batch, lookUp: .underOldClaims, acknowledged: [], writer: 0)
+                    .write(in: session)
+            }
+        }
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM grants WHERE transaction_id = '1000' AND revoked_at IS NOT NULL")
+                == 1)
+        #expect(
+            try await database.number(
+                "SELECT count(*) FROM grants WHERE transaction_id = '1001' AND revoked_at IS NULL") == 1)
+        #expect(try await database.number("SELECT count(*) FROM outbox") == 3)
+    }
+
     @Test("what was refunded and given back meanwhile is granted, and reinstated above what may have been told")
     func reversed() async throws {
         let database = try await LedgerDatabase()

@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// The owner of an original transaction or a paid period, read from a published `receipt.granted`.
 public struct PublishedClaim: Sendable, Equatable {
-    /// The original transaction, or the period's claim (`PeriodIdentity`).
+    /// The original transaction, the period's claim (`PeriodIdentity`), or a restored copy's transaction.
     public let id: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
@@ -19,15 +19,17 @@ public struct PublishedClaim: Sendable, Equatable {
         grantedTransactionID = granted
     }
 
-    /// Returns what one published grant claims: its original transaction, and its period if it pays for one.
+    /// Returns what one published grant claims: its original transaction, and its period if it pays for one. A grant of a restored
+    /// copy has a claim of its own: other copies may be granted under the original too.
     public static func claims(
         of transaction: StoreTransactionID, under original: StoreTransactionID, period: StoreTransactionID?,
         playerID: PlayerID, bundleID: BundleID
     ) -> [PublishedClaim] {
         let own = PublishedClaim(
             original, of: playerID, in: bundleID, granted: original == transaction ? transaction : nil)
-        guard let period, PeriodIdentity.isPeriod(period) else { return [own] }
-        return [own, PublishedClaim(period, of: playerID, in: bundleID, granted: transaction)]
+        let other = period.flatMap { PeriodIdentity.isPeriod($0) ? $0 : nil } ?? transaction
+        guard other != original else { return [own] }
+        return [own, PublishedClaim(other, of: playerID, in: bundleID, granted: transaction)]
     }
 }
 
@@ -38,10 +40,11 @@ extension LedgerView {
         of judged: JudgedPurchase, in decision: PendingDecision
     ) -> (player: PlayerID, transaction: StoreTransactionID)? {
         let purchase = judged.purchase
-        if let claim = claims[purchase.originalTransactionID], claim.lostTransaction == purchase.transactionID,
-            let player = claim.player
-        {
-            return (player, purchase.transactionID)
+        let copy = decision.isDecidedAgain && judged.isCopy ? claims[purchase.transactionID] : nil
+        for claim in [claims[purchase.originalTransactionID], copy].compactMap(\.self) {
+            if claim.lostTransaction == purchase.transactionID, let player = claim.player {
+                return (player, purchase.transactionID)
+            }
         }
         guard let claim = decision.period(of: judged).flatMap({ claims[$0] }), let player = claim.player,
             let granted = claim.grantedTransaction, grants[granted] == nil, holds[granted] == nil

@@ -105,7 +105,8 @@ extension PendingDecision {
         if let owner = claim.player, owner != player, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
-        guard judged.kind == .nonConsumable, claim.grantedTransaction != nil else { return nil }
+        // A lost copy is in the game: only its own grant can be revoked.
+        guard judged.kind == .nonConsumable, claim.grantedTransaction != nil, lost == nil else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
         // The purchase is granted once: a release leaves it with its owner.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
@@ -191,7 +192,11 @@ extension LedgerView {
         }
         decision.enterToken(of: purchase, isGranted: true, in: &self)
         guard !isRevoked else { return }
-        if judged.kind == .nonConsumable {
+        // A lost copy may be granted beside what is granted under the original: a refund of another copy is that one's.
+        let isBesideAnother =
+            lostGrant(of: judged, in: decision) != nil
+            && claims[purchase.originalTransactionID]?.grantedTransaction != nil
+        if judged.kind == .nonConsumable, !isBesideAnother {
             claims[purchase.originalTransactionID]?.grantedTransaction = purchase.transactionID
         }
         if decision.risk != nil { risk.purchasesOfDay[decision.playerDay(of: purchase), default: 0] += 1 }

@@ -76,4 +76,9 @@ public struct JudgedPurchase: Sendable, Equatable {
         kind?.isOwnedByOriginal
             ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)
     }
+
+    /// Whether it is a non-consumable that was restored from another transaction.
+    public var isCopy: Bool {
+        kind == .nonConsumable && purchase.transactionID != purchase.originalTransactionID
+    }
 }

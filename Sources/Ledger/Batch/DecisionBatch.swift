@@ -22,7 +22,8 @@ struct DecisionBatch: Sendable {
     let slots: [Int]
     /// Claims that the rules would make, one for each original transaction and period, by the first that would.
     let claims: [ClaimRow]
-    /// Original transactions of every purchase, and of the subscriptions that they go on from; and periods.
+    /// Original transactions of every purchase, and of the subscriptions that they go on from; periods; and restored copies that are
+    /// decided again.
     let originals: [StoreTransactionID]
     /// The subscriptions that purchases continue.
     let following: Set<FindClaimApps.Following>
@@ -82,6 +83,8 @@ struct DecisionBatch: Sendable {
                 // A purchase without a readable name is listed, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
+                // Where its grant was published and is lost, it has a claim of its own.
+                if decision.isDecidedAgain, judged[index].isCopy { originals.insert(purchase.transactionID) }
                 if let previous = judged[index].purchase.previousOriginalTransactionID {
                     originals.insert(previous)
                     following.insert(FindClaimApps.Following(previous: previous, app: decision.app))

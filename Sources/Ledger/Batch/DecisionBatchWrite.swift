@@ -102,8 +102,12 @@ struct DecisionBatchWrite: Sendable {
         view.tokens = try AccountTokens.find(for: batch.decisions, in: session)
         let tokensBefore = view.tokens
         let claimsBefore = view.claims
-        let shown = batch.decisions.map { $0.revocationsShown(in: view) }
-        let settlements = batch.decisions.map { $0.settle(in: &view) }
+        var (shown, settlements): ([[RefundNotice]], [Settlement]) = ([], [])
+        for decision in batch.decisions {
+            // An answer may show the refund of what the batch has just granted.
+            shown.append(decision.revocationsShown(in: view))
+            settlements.append(decision.settle(in: &view))
+        }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
         let purchases = PurchaseRows(batch.decisions, settlements, newClaims: fresh)
         let undelivered = UndeliveredRows(batch.decisions, settlements)

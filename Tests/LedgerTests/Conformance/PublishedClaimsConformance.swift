@@ -84,6 +84,41 @@ struct PublishedClaimsConformance {
         }
     }
 
+    private func checkCopies(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
+        func decide(_ id: String, _ offset: Int64) async throws -> RecordedOutcome {
+            let purchase = Sample.purchase(id, original: "1000")
+            return try await ledger.record(
+                Sample.decision(
+                    .each([Sample.judged(purchase, .nonConsumable, .grant(payload: nil))]), player: "player-1",
+                    offset: offset, isDecidedAgain: true))
+        }
+        for id in ["1000", "1001"] {
+            try await claims.enter(
+                PublishedClaim.claims(
+                    of: Identifier(id), under: "1000", period: nil, playerID: "player-1", bundleID: Sample.bundle))
+        }
+        #expect(try await decide("1000", 1).granted.map(\.subject) == ["1000"])
+        #expect(try await decide("1001", 2).granted.map(\.subject) == ["1001"])
+        #expect(try await decide("1001", 3).reason == .alreadyGranted)
+        #expect(try await decide("1002", 4).reason == .alreadyGranted)
+    }
+
+    @Test(
+        "a restored copy that was published as granted is granted again beside its original",
+        arguments: Implementation.allCases)
+    func copies(implementation: Implementation) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await checkCopies(ledger, ledger)
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await checkCopies(ledger, PostgresClaims(pool: database.pool))
+            await ledger.close()
+        }
+    }
+
     private func checkHeld(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
         func decide(
             _ verdict: JudgedPurchase.Verdict, _ offset: Int64, isDecidedAgain: Bool = true
