@@ -74,13 +74,14 @@ extension Console {
         guard let subject = ChangeSubject(request.query, lists: lists) else { return Self.noChange(session) }
         guard !subject.isNothing else {
             return Self.message(
-                "No row is picked: nothing was done. Go back and pick some.", .badRequest, title: subject.change.title,
+                "You selected no row, so nothing was done. Go back and tick some.", .badRequest,
+                title: subject.change.title,
                 session: session)
         }
         let found = try await found(subject)
         guard found.count > 0 else {
             return Self.message(
-                "There is nothing to change: it was decided meanwhile, or the filter shows nothing that waits.",
+                "There is nothing to change: somebody decided it meanwhile, or no waiting row matches the filter.",
                 .conflict, title: subject.change.title, session: session)
         }
         return ConsoleAnswer(
@@ -96,7 +97,8 @@ extension Console {
                 "a form was not sent by the console's own page: nothing was done",
                 [.operatorName: "\(session.user.name ?? "")"])
             return Self.message(
-                "This form was not sent by the console: nothing was done.", .forbidden, title: "Refused",
+                "This form was not sent by the console, so nothing was done. Open the page again and repeat it.",
+                .forbidden, title: "Refused",
                 session: session)
         }
         switch request.path {
@@ -113,13 +115,14 @@ extension Console {
         // New rows would be rejected or released unseen in the place of rows that are gone.
         if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
             return Self.message(
-                "What the filter shows has changed since: nothing was done. Look again.", .conflict, title: "Changed",
+                "The list has changed since you looked, so nothing was done. Look again.", .conflict, title: "Changed",
                 session: session)
         }
         let note = String((request.form["note"] ?? "").trimmed)
         guard note.unicodeScalars.count <= ConfirmPage.maximumNote, !note.utf8.contains(0) else {
             return Self.message(
-                "A note is at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note", session: session
+                "A note has at most \(ConfirmPage.maximumNote) characters.", .badRequest, title: "Note",
+                session: session
             )
         }
         let run = ChangeRun(
@@ -141,7 +144,7 @@ extension Console {
         guard session.user.mayChange else { return Self.mayNot(session) }
         guard let number = request.form["number"].flatMap({ Int($0) }), let ended = sessions.end(number: number) else {
             return Self.message(
-                "This session has ended before: nothing was done.", .conflict, title: "Sessions", session: session)
+                "This session has already ended.", .conflict, title: "Sessions", session: session)
         }
         logger.info(
             "an operator ended a session of the console",
@@ -150,12 +153,14 @@ extension Console {
     }
 
     static func mayNot(_ session: Sessions.Session) -> ConsoleAnswer {
-        message("Your role is to read: nothing was done.", .forbidden, title: "Refused", session: session)
+        message(
+            "Your role is read: you can look at everything, and change nothing.", .forbidden, title: "Refused",
+            session: session)
     }
 
     private static func noChange(_ session: Sessions.Session) -> ConsoleAnswer {
         message(
-            "This is no change that the console knows: nothing was done.", .badRequest, title: "Refused",
+            "The console does not know this change, so nothing was done.", .badRequest, title: "Refused",
             session: session)
     }
 }

@@ -77,25 +77,27 @@ extension Console {
     }
 
     private static func noPage(_ title: String, _ session: Sessions.Session) -> ConsoleAnswer {
-        message("Pages are 1 to \(ListLimits.maximumPages).", .badRequest, title: title, session: session)
+        message("The page must be from 1 to \(ListLimits.maximumPages).", .badRequest, title: title, session: session)
     }
 
     private func search(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         let id = String((request.query["q"] ?? "").trimmed)
         guard !id.isEmpty, id.count <= SearchLimits.maximumID else {
             return Self.message(
-                "An id is 1 to \(SearchLimits.maximumID) characters.", .badRequest, title: "Search", session: session)
+                "Search for an id of 1 to \(SearchLimits.maximumID) characters.", .badRequest, title: "Search",
+                session: session)
         }
         let days = request.query["days"].flatMap { Int($0) } ?? SearchLimits.days
         guard (0...SearchLimits.maximumDays).contains(days) else {
             return Self.message(
-                "Days are 0 to \(SearchLimits.maximumDays).", .badRequest, title: "Search", session: session)
+                "The days must be from 0 to \(SearchLimits.maximumDays).", .badRequest, title: "Search",
+                session: session)
         }
         guard let page = Self.page(request) else { return Self.noPage("Search", session) }
         let isFar = days > SearchLimits.days
         guard !isFar || farSearch.begin() else {
             return Self.message(
-                "Somebody searches many days already, and one such search runs at a time: try again in a while.",
+                "Somebody is searching many days already, and only one such search runs at a time. Try again in half a minute.",
                 .tooManyRequests, title: "Search", session: session)
         }
         defer { if isFar { farSearch.end() } }
@@ -106,8 +108,8 @@ extension Console {
                 within: SearchLimits.seconds, in: pool)
         } catch is Inspection.TooLong {
             return Self.message(
-                "The search was ended after \(Int(SearchLimits.seconds)) s, and nothing is known from it: search fewer days, or "
-                    + "let an operator run `receiptd inspect --days \(days)`.", .serviceUnavailable, title: "Search",
+                "The search stopped after \(Int(SearchLimits.seconds)) s without an answer. Search fewer days, or ask an operator to "
+                    + "run `receiptd inspect --days \(days)` with this id.", .serviceUnavailable, title: "Search",
                 session: session)
         }
         return ConsoleAnswer(
@@ -115,7 +117,8 @@ extension Console {
     }
 
     private static func unknownFilter(_ session: Sessions.Session) -> ConsoleAnswer {
-        message("The filter asks for what this list does not have.", .badRequest, title: "Filter", session: session)
+        message(
+            "This list has no such filter. Choose one from its form.", .badRequest, title: "Filter", session: session)
     }
 
     private func page(
@@ -140,7 +143,7 @@ extension Console {
         guard rows.count <= ListLimits.maximumExported else {
             // A file that is not whole would be taken for all.
             return Self.message(
-                "More than \(ListLimits.maximumExported) rows: filter them.",
+                "The file would have more than \(ListLimits.maximumExported) rows. Filter the list first.",
                 .contentTooLarge, title: list.title, session: session)
         }
         return Self.file(list.name, CSV.text(list.columns.map(\.name), rows.map(\.cells)))

@@ -11,14 +11,15 @@ extension Console {
         let next = Self.next(request.form["next"])
         guard let name = request.form["name"], let password = request.form["password"] else {
             return ConsoleAnswer(
-                status: .badRequest, body: SignInPage(next: next, message: "A name and a password are needed.").html)
+                status: .badRequest, body: SignInPage(next: next, message: "Type your name and your password.").html)
         }
         let origin = passwords.origin(name, mark: request.browserMark)
         guard limit.begin(origin, now: Self.now) else {
             metrics.consoleSignIns.with("refused").increment()
             return ConsoleAnswer(
                 status: .tooManyRequests,
-                body: SignInPage(next: next, message: "Too many try to sign in: wait a moment.").html, retryAfter: 5)
+                body: SignInPage(next: next, message: "Too many sign-ins are waiting. Try again in a minute.").html,
+                retryAfter: 5)
         }
         let begun = ContinuousClock.now
         guard let user = await passwords.user(name, password: password, from: origin) else {

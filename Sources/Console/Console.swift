@@ -37,7 +37,7 @@ struct Console: Sendable {
     func answer(_ request: ConsoleRequest) async throws -> ConsoleAnswer {
         guard hosts.contain(request.host) else {
             return Self.text(
-                "This console does not know the host of this address. CONSOLE_HOSTS names those that it has.\n",
+                "This console does not know the host of this address. An operator adds the host to CONSOLE_HOSTS.\n",
                 .misdirectedRequest)
         }
         switch (request.method, request.path) {
@@ -52,7 +52,9 @@ struct Console: Sendable {
             if request.method == .post {
                 return ConsoleAnswer(
                     status: .unauthorized,
-                    body: SignInPage(message: "You are not signed in any more: nothing was done.").html)
+                    body: SignInPage(
+                        message: "You are no longer signed in, so nothing was done. Sign in and repeat it."
+                    ).html)
             }
             let wanted = ConsolePage.address(request.path, request.query.sorted { $0.key < $1.key }.map { ($0, $1) })
             return .seeOther(ConsolePage.address("/sign-in", wanted == "/" ? [] : [("next", wanted)]))
@@ -61,7 +63,7 @@ struct Console: Sendable {
         case .get, .head: return try await show(request, session)
         case .post: return try await change(request, session)
         default:
-            return Self.text("The console has GET and POST.\n", .methodNotAllowed)
+            return Self.text("The console answers GET and POST only.\n", .methodNotAllowed)
         }
     }
 

@@ -91,15 +91,17 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
         } catch let error as PostgresError {
             failures.failed(.console, error)
             return Console.message(
-                "PostgreSQL does not answer as it should (\(error.sqlState ?? "no connection")). Nothing more is known; try again.",
+                "PostgreSQL does not answer as it should (\(error.sqlState ?? "no connection")). Try again; if you confirmed a change, look at Changes first.",
                 .serviceUnavailable, title: "PostgreSQL", session: nil
             ).response(isHead: isHead)
         } catch is CancellationError {
-            return Console.text("The console stops.\n", .serviceUnavailable).response(isHead: isHead)
+            return Console.text("The console is stopping. Try again in a moment.\n", .serviceUnavailable).response(
+                isHead: isHead)
         } catch {
             failures.failed(.console, error)
             return Console.message(
-                "This did not work; the console's log says why.", .internalServerError, title: "Error", session: nil
+                "The console failed to answer. Its log says why: tell an operator.", .internalServerError,
+                title: "Error", session: nil
             ).response(isHead: isHead)
         }
     }

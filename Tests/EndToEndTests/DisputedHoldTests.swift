@@ -76,7 +76,7 @@ struct DisputedHoldTests {
             try await hold("8702", in: bed)
             let ann = try await ConsoleClient.signedIn(
                 port: try await ConsoleTests.start(in: bed), "ann", "a right: password")
-            #expect(try await ann.get("/held").body.contains("Pick 8702 buyer-8702"))
+            #expect(try await ann.get("/held").body.contains("Select 8702 buyer-8702"))
             let page = try await ann.get("/confirm?change=reject-held&id=8702%20thief-8702").body
             #expect(page.contains("thief-8702") && !page.contains("buyer-8702"))
             let made = try await ann.confirm("/confirm?change=reject-held&picked=1&pick-0=8702%20thief-8702").body

@@ -153,7 +153,7 @@ struct ParkingTests {
 
             bed.apple.register(receiptData: receipts[0], behaviour: nil)
             let retried = try await bed.parked("retry", "p-retried", "--operator", "ann")
-            #expect(retried.code == 0 && retried.output.hasPrefix("1 are due"), "\(retried)")
+            #expect(retried.code == 0 && retried.output.hasPrefix("1 due"), "\(retried)")
             try await bed.until("the retried one is granted") { bed.answers("p-retried") == ["receipt.granted"] }
 
             let unasked = try await bed.parked("reject", "--all")
@@ -177,7 +177,7 @@ struct ParkingTests {
                 "SELECT concat_ws('|', operator, change, subject, shown, result) FROM console_changes ORDER BY id"
             #expect(
                 try await bed.rows(told) == [
-                    "ann|retry|p-retried|1|1 are due now", "ann|reject-parked|app none|0|0 rejected",
+                    "ann|retry|p-retried|1|1 due now", "ann|reject-parked|app none|0|0 rejected",
                     "\(NSUserName())|reject-parked|all|1|1 rejected",
                 ])
 

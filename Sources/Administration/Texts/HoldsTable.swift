@@ -23,7 +23,7 @@ package enum HoldsTable: RowTable {
         if row.releasedAt != nil { return row.tries == 0 ? "released" : "released, \(row.tries) tries" }
         let note = row.note.map { ", " + ShownText.plain($0) } ?? ""
         if row.waived.isEmpty { return "waits" + note }
-        return "waits, \(row.waived.map { ShownText.plain($0) }.joined(separator: " and ")) let pass" + note
+        return "waits, \(row.waived.map { ShownText.plain($0) }.joined(separator: " and ")) waived" + note
     }
 
     package static func write(_ row: HoldSummary, to json: inout JSONWriter) {

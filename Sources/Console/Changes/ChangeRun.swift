@@ -30,14 +30,14 @@ struct ChangeRun: Sendable {
         ) { try await perform(target, shown: shown) }.entry
     }
 
-    private static let nothing = "nothing changed: it was decided meanwhile, or somebody works on it now"
+    private static let nothing = "nothing changed: it was decided meanwhile, or a worker is trying it now"
 
     private func perform(_ target: ListFilter, shown: Int) async throws -> String {
         switch change {
         case .release:
             let released = try await HoldAdministration(pool: pool).release(
                 target.waiting(), by: operatorName, limit: shown)
-            return released == 0 ? Self.nothing : "\(released) released; a worker judges them within seconds"
+            return released == 0 ? Self.nothing : "\(released) released; a worker decides within seconds"
         case .rejectHeld:
             let refused = try await HoldAdministration(pool: pool).reject(
                 target.waiting(), by: operatorName, at: WallClock.now, limit: shown)
@@ -45,14 +45,14 @@ struct ChangeRun: Sendable {
         case .retry:
             let due = try await ParkedAdministration(pool: pool).retry(
                 target.waiting(), limit: shown)
-            return due == 0 ? Self.nothing : "\(due) are due now"
+            return due == 0 ? Self.nothing : "\(due) due now; a worker tries within seconds"
         case .rejectParked:
             let ending = try await ParkedRejection(pool: pool, by: operatorName).run(target.waiting(), limit: shown)
             return ending == ParkedRejection.Ending() ? Self.nothing : ending.description
         case .retryUnclaimed:
             let due = try await UnclaimedAdministration(pool: pool).retry(
                 target.waiting(), limit: shown)
-            return due == 0 ? Self.nothing : "\(due) are due now"
+            return due == 0 ? Self.nothing : "\(due) due now; a worker tries within seconds"
         case .revoke, .reinstate:
             return try await decide(StoreTransactionID(target.id ?? ""))
         }
@@ -66,11 +66,13 @@ struct ChangeRun: Sendable {
         case .published:
             return change == .revoke
                 ? "revoked; a worker publishes it within seconds" : "reinstated; a worker publishes it within seconds"
-        case .remembered: return "stored; Apple has refunded the purchase, so nothing changes for the player"
-        case .unchanged: return "nothing was done: an operator had said so before, or never revoked it"
+        case .remembered: return "stored; Apple has refunded the purchase, so the player still does not have it"
+        case .unchanged:
+            return change == .revoke
+                ? "nothing was done: an operator had revoked it before" : "nothing was done: no operator has revoked it"
         case .inForce(let other):
-            return "nothing was done: the player has the same purchase as \(other.text)"
-        case .notGranted: return "nothing was done: it is not granted"
+            return "nothing was done: the player already has this purchase as transaction \(other.text)"
+        case .notGranted: return "nothing was done: this transaction was not granted"
         }
     }
 }

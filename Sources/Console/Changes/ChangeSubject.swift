@@ -53,9 +53,9 @@ struct ChangeSubject: Sendable {
     /// The subject in words for people.
     var text: String {
         switch ids.count {
-        case 0: "Those that the filter shows: \(filter.text)."
-        case 1: "Of \(ids[0])."
-        default: "Of these \(ids.count), which were picked."
+        case 0: filter.fields.isEmpty ? "All rows of the list." : "Rows that match the filter: \(filter.text)."
+        case 1: "\(ids[0])"
+        default: "The \(ids.count) selected rows:"
         }
     }
 }

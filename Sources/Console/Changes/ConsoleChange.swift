@@ -13,7 +13,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         switch self {
         case .release: "Release"
         case .rejectHeld, .rejectParked: "Reject"
-        case .retry, .retryUnclaimed: "Retry now"
+        case .retry, .retryUnclaimed: "Retry"
         case .revoke: "Revoke"
         case .reinstate: "Reinstate"
         }
@@ -28,25 +28,27 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         return switch self {
         case .release: "Release \(held)?"
         case .rejectHeld: "Reject \(held) for good?"
-        case .retry: "Try \(parked) now?"
+        case .retry: "Retry \(parked) now?"
         case .rejectParked: "Reject \(parked) for good?"
-        case .retryUnclaimed: "Look at \(unclaimed) again?"
-        case .revoke: "Take this grant back from its player?"
-        case .reinstate: "Take back the revocation of this grant?"
+        case .retryUnclaimed: "Retry \(unclaimed) now?"
+        case .revoke: "Take this purchase back from its player?"
+        case .reinstate: "Give this purchase back to its player?"
         }
     }
 
     /// The consequence of the change.
     var consequence: String {
         switch self {
-        case .release: "The reason is let pass. A worker asks Apple again, judges the rest anew, and grants."
+        case .release:
+            "A worker waives this reason, asks Apple again and applies all other rules. If they allow it, the player gets the purchase."
         case .rejectHeld, .rejectParked:
-            "Each is answered with receipt.rejected, refused_by_operator."
-        case .retry: "A worker tries them within seconds."
+            "The player gets nothing. The game gets receipt.rejected with the reason refused_by_operator for each."
+        case .retry: "A worker tries each within seconds."
         case .retryUnclaimed:
-            "A worker looks at each within seconds, also at what killed some: it is delivered, or unclaimed again."
-        case .revoke: "A worker publishes receipt.revoked with revoked_by_operator."
-        case .reinstate: "A worker publishes receipt.reinstated, unless Apple has refunded it too."
+            "A worker tries each within seconds, even one that crashed a worker. Each is then delivered, or unclaimed again."
+        case .revoke:
+            "The game gets receipt.revoked with the reason revoked_by_operator, and takes the purchase from the player."
+        case .reinstate: "The game gets receipt.reinstated and gives the purchase back, unless Apple has refunded it."
         }
     }
 
@@ -76,10 +78,10 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     /// The way to undo the change, or the reason why there is none.
     var undoing: String {
         switch self {
-        case .release: "Until a worker has judged it, it can still be rejected; afterwards Revoke takes the grant back."
-        case .rejectHeld, .rejectParked: "This cannot be undone: the game is told that it is final."
-        case .retry: "There is nothing to undo: it is tried as it would be later."
-        case .retryUnclaimed: "What is delivered then can be taken back by Revoke."
+        case .release: "You can still reject it until a worker has decided. After that, Revoke takes the purchase back."
+        case .rejectHeld, .rejectParked: "You cannot undo this: the game is told that it is final."
+        case .retry: "There is nothing to undo: a retry alone changes nothing."
+        case .retryUnclaimed: "Revoke takes back what is delivered."
         case .revoke: "Reinstate undoes it."
         case .reinstate: "Revoke undoes it."
         }

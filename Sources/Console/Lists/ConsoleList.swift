@@ -19,6 +19,8 @@ struct ListRow: Sendable {
     var id: String?
     /// Nil: all of the list's.
     var changes: [ConsoleChange]?
+    /// A sentence about the first cell's code; empty: the cell says it all. Files do not have it.
+    var meaning = ""
 }
 
 /// The filters that only some lists have.
@@ -33,6 +35,8 @@ protocol ConsoleList: Sendable {
     var title: String { get }
     /// Explains the list's rows, in a sentence.
     var explanation: String { get }
+    /// The sentence that the page shows if the whole list is empty.
+    var emptiness: String { get }
     /// The label of the second filter.
     var reasonLabel: String { get }
     var reasons: [String] { get }

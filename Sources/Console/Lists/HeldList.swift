@@ -8,7 +8,9 @@ struct HeldList: ConsoleList {
 
     let name = "held"
     let title = "Held"
-    let explanation = "Paid purchases that wait for a person's decision."
+    let emptiness = "No purchase is held."
+    let explanation =
+        "These purchases are paid, but a rule stopped them. Each waits until an operator releases or rejects it."
     let reasonLabel = "Reason"
     let reasons = Reason.allCases.map(\.rawValue).sorted()
     let parts: Set<ListPart> = [.player, .product]
@@ -37,7 +39,8 @@ struct HeldList: ConsoleList {
                     ShownPrice.text(hold.priceMilliunits, hold.currency), "\(hold.quantity)", hold.bundleID,
                     hold.transactionID, hold.playerID,
                 ], id: HeldRow(transactionID: hold.transactionID, playerID: hold.playerID).id,
-                changes: hold.releasedAt == nil ? nil : [.rejectHeld])
+                changes: hold.releasedAt == nil ? nil : [.rejectHeld],
+                meaning: Reason(rawValue: hold.reason)?.detail ?? "")
         }
     }
 
@@ -47,8 +50,9 @@ struct HeldList: ConsoleList {
 
     private static func state(_ hold: HoldSummary) -> String {
         let state =
-            hold.releasedAt == nil ? "waits" : hold.tries == 0 ? "released" : "released, \(hold.tries) tries"
-        let passed = hold.waived.isEmpty ? [] : [hold.waived.joined(separator: " and ") + " let pass"]
+            hold.releasedAt == nil
+            ? "waits for a decision" : hold.tries == 0 ? "released" : "released, tried \(hold.tries) times"
+        let passed = hold.waived.isEmpty ? [] : [hold.waived.joined(separator: " and ") + " waived"]
         return ([state] + passed + [hold.note].compactMap(\.self)).joined(separator: ", ")
     }
 }

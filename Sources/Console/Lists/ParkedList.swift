@@ -8,7 +8,9 @@ struct ParkedList: ConsoleList {
 
     let name = "parked"
     let title = "Parked"
-    let explanation = "Submissions that wait in PostgreSQL until Apple or the app's settings can answer them."
+    let emptiness = "No submission is parked."
+    let explanation =
+        "These submissions wait in PostgreSQL. A worker tries each again at its next try; without one, an operator has to retry it."
     let reasonLabel = "Reason"
     let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
     let parts: Set<ListPart> = [.player]
@@ -17,25 +19,26 @@ struct ParkedList: ConsoleList {
     let columns = [
         ListColumn(name: "Reason"), ListColumn(name: "Detail", isUnder: true),
         ListColumn(name: "Parked", isSince: true), ListColumn(name: "Next try", isUnder: true),
-        ListColumn(name: "App"), ListColumn(name: "Failures", isNumber: true, isUnder: true),
+        ListColumn(name: "App"), ListColumn(name: "Failed tries", isNumber: true, isUnder: true),
         ListColumn(name: "Submission", isLink: true), ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
     let changes: [ConsoleChange] = [.retry, .rejectParked]
 
     func count(_ filter: ListFilter) async throws -> ListCount {
         let count = try await store.count(filter.waiting())
-        return ListCount(rows: count.all, note: count.leased > 0 ? "\(count.leased) are tried now" : "")
+        return ListCount(rows: count.all, note: count.leased > 0 ? "\(count.leased) being tried now" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
         try await store.list(filter.waiting(), limit: limit, skipping: skipping).map { parked in
             let detail = [parked.detail, parked.sqlState].compactMap(\.self).joined(separator: ", ")
-            let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "by an operator"
+            let next = parked.isLeased ? "now" : parked.dueAt?.rfc3339 ?? "none: an operator has to retry it"
             return ListRow(
                 cells: [
                     parked.reason, detail, parked.parkedAt.rfc3339, next, parked.bundleID, "\(parked.failures)",
                     parked.submissionID, parked.playerID,
-                ], id: parked.submissionID, changes: parked.isLeased ? [.rejectParked] : nil)
+                ], id: parked.submissionID, changes: parked.isLeased ? [.rejectParked] : nil,
+                meaning: ParkingReason(rawValue: parked.reason)?.sentence(detail: parked.detail) ?? "")
         }
     }
 

@@ -10,15 +10,17 @@ struct RefundList: ConsoleList {
 
     let name = "refunds"
     let title = "Refunds"
-    let explanation = "What Apple took back, or gave again, the newest first."
+    let emptiness = "No refund is known."
+    let explanation = "Purchases that Apple refunded, and refunds that Apple reversed, the latest first."
     let reasonLabel = "State"
     let reasons = RefundFilter.State.allCases.map(\.rawValue)
     let parts: Set<ListPart> = [.player, .product]
     let ages = ListAge.recent
     let table = ListedKinds.Table.refunds
     let columns = [
-        ListColumn(name: "State"), ListColumn(name: "Part", isUnder: true), ListColumn(name: "Units", isUnder: true),
-        ListColumn(name: "Told", isSince: true), ListColumn(name: "Taken back", isUnder: true),
+        ListColumn(name: "State"), ListColumn(name: "Share refunded", isUnder: true),
+        ListColumn(name: "Units taken back", isUnder: true),
+        ListColumn(name: "Reported", isSince: true), ListColumn(name: "Refunded", isUnder: true),
         ListColumn(name: "Product"), ListColumn(name: "App", isUnder: true),
         ListColumn(name: "Transaction", isLink: true), ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
@@ -39,7 +41,7 @@ struct RefundList: ConsoleList {
             let changes = Self.changes(of: refund)
             return ListRow(
                 cells: [
-                    state, refund.percent.map { "\($0) %" } ?? "whole", units, refund.toldAt.rfc3339,
+                    state, refund.percent.map { "\($0) %" } ?? "all", units, refund.toldAt.rfc3339,
                     refund.revokedAt?.rfc3339 ?? "", refund.productID, refund.bundleID, refund.transactionID,
                     refund.playerID ?? "",
                 ], id: changes.isEmpty ? nil : refund.transactionID, changes: changes)

@@ -8,7 +8,8 @@ struct SubscriptionList: ConsoleList {
 
     let name = "subscriptions"
     let title = "Subscriptions"
-    let explanation = "What each subscription was last known to be, the newest change first."
+    let emptiness = "No subscription is known."
+    let explanation = "The last known state of each subscription, the latest change first."
     let reasonLabel = "State"
     let reasons = SubscriptionState.allCases.map(\.rawValue)
     let parts: Set<ListPart> = []
@@ -16,8 +17,8 @@ struct SubscriptionList: ConsoleList {
     let table = ListedKinds.Table.subscriptions
     let columns = [
         ListColumn(name: "State"), ListColumn(name: "Renews", isUnder: true), ListColumn(name: "Expires"),
-        ListColumn(name: "Grace until", isUnder: true), ListColumn(name: "Changed"),
-        ListColumn(name: "Asked again", isUnder: true), ListColumn(name: "Product"),
+        ListColumn(name: "Grace until", isUnder: true), ListColumn(name: "Last change"),
+        ListColumn(name: "Next check", isUnder: true), ListColumn(name: "Product"),
         ListColumn(name: "App", isUnder: true), ListColumn(name: "Original transaction", isLink: true),
         ListColumn(name: "Player", isUnder: true, isLink: true),
     ]
@@ -29,12 +30,13 @@ struct SubscriptionList: ConsoleList {
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {
         try await store.list(Self.filter(filter), limit: limit, skipping: skipping).map { subscription in
-            let renews = subscription.willRenew.map { $0 ? subscription.renewalProductID ?? "yes" : "no" } ?? "not told"
+            let renews = subscription.willRenew.map { $0 ? subscription.renewalProductID ?? "yes" : "no" } ?? "unknown"
             return ListRow(
                 cells: [
                     subscription.state, renews, subscription.expiresAt?.rfc3339 ?? "",
                     subscription.graceExpiresAt?.rfc3339 ?? "", subscription.updatedAt.rfc3339,
-                    subscription.dueAt?.rfc3339 ?? "when Apple tells", subscription.productID, subscription.bundleID,
+                    subscription.dueAt?.rfc3339 ?? "only when Apple reports a change", subscription.productID,
+                    subscription.bundleID,
                     subscription.originalTransactionID, subscription.playerID,
                 ])
         }

@@ -15,28 +15,28 @@ struct ChangesPage {
     var html: String {
         let lines = changes.filter { made.contains($0.id) }.map { change in
             "\(HTMLText.shown(Self.title(change.change)))\(made.count > 1 ? " of \(HTMLText.shown(change.subject))" : ""): "
-                + HTMLText.shown(change.result ?? "it has not come to its end")
+                + HTMLText.shown(change.result ?? "not finished yet")
         }
         let told =
             lines.isEmpty ? "" : "<p class=\"message\" role=\"status\">\(lines.joined(separator: "<br>"))</p>"
         let rows = changes.map { change in
             [
                 change.beganAt.rfc3339, change.operatorName, Self.title(change.change), change.subject,
-                "\(change.shown)", change.note ?? "", change.result ?? "not known to have ended",
+                "\(change.shown)", change.note ?? "", change.result ?? "no result: not finished, or interrupted",
             ].map { ConsolePage.cell($0) }
         }
         let heads = [
-            ("At", false), ("By", false), ("Change", false), ("Of", false), ("Shown", true), ("Note", false),
+            ("When", false), ("Who", false), ("Change", false), ("Rows", false), ("Confirmed", true), ("Note", false),
             ("Result", false),
         ]
         return ConsolePage(
             title: "Changes", place: "/changes", session: session,
             main: """
-                \(told)<p>What was changed with the console, and by commands about what is parked, unclaimed or a dead \
-                letter, the newest first.</p>
-                \(ConsolePage.table("Changes", heads, rows, none: "Nothing was changed yet."))
-                <p class="pages">\(page > 1 ? link("Before", page - 1) : "") <span>Page \(page)</span> \
-                \(hasMore && page < ListLimits.maximumPages ? link("After", page + 1) : "")</p>
+                \(told)<p>Every change that was made in this console, or by <code>receiptd parked</code>, <code>unclaimed</code> \
+                and <code>dead-letters</code>, the latest first.</p>
+                \(ConsolePage.table("Changes", heads, rows, none: page > 1 ? "This page has no rows." : "Nobody has changed anything yet."))
+                <p class="pages">\(page > 1 ? link("Previous page", page - 1) : "") <span>Page \(page)</span> \
+                \(hasMore && page < ListLimits.maximumPages ? link("Next page", page + 1) : "")</p>
                 """
         ).html
     }

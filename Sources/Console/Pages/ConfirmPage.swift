@@ -19,13 +19,13 @@ struct ConfirmPage {
     var html: String {
         let limit =
             count > changed
-            ? "<p class=\"message\">Only \(changed) of \(count) at a time; the rest by the same again.</p>"
+            ? "<p class=\"message\">This changes the first \(changed) of \(count). Repeat it for the rest.</p>"
             : ""
         let fields =
             [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", mark)]
             + subject.fields
         let note = """
-            <label for="note">Why, for whoever asks later: the ticket's number</label>
+            <label for="note">Reason, kept with the change: a ticket's number</label>
             <input id="note" name="note" maxlength="\(Self.maximumNote)">
             """
         return ConsolePage(
@@ -36,7 +36,7 @@ struct ConfirmPage {
                 <form class="column" action="/change" method="post">\
                 \(fields.map { ConsolePage.hidden($0.0, $0.1) }.joined())\(note)
                 <button\(change.isFinal ? " class=\"danger\"" : "")>\(change.title) \(changed)</button></form>
-                <p>\(ConsolePage.link("Leave everything as it is", to: back))</p>
+                <p>\(ConsolePage.link("Cancel and change nothing", to: back))</p>
                 """
         ).html
     }

@@ -33,14 +33,14 @@ struct ConsolePage {
         <title>\(HTMLText.shown(title)) – receiptd</title>
         </head>
         <body>
-        <a class="skip" href="#main">To the content</a>
+        <a class="skip" href="#main">Skip to the content</a>
         <header><p class="name">receiptd <small>console</small></p>\(account)</header>
         \(navigation)
         <main id="main">
         <h1>\(HTMLText.shown(title))</h1>
         \(main)
         </main>
-        <footer>Times are UTC.</footer>
+        <footer>All times are UTC.</footer>
         </body>
         </html>
 
@@ -54,7 +54,7 @@ struct ConsolePage {
         }
         return """
             <form class="search" role="search" action="/search" method="get">
-            <label for="q">Submission, order, transaction, event or player</label>
+            <label for="q">Id of a submission, order, transaction, event or player</label>
             <input id="q" name="q" type="search" required maxlength="\(SearchLimits.maximumID)" autocomplete="off" \
             spellcheck="false" value="\(HTMLText.escaped(searched))">
             <button>Search</button></form>
@@ -64,8 +64,8 @@ struct ConsolePage {
 
     private var account: String {
         guard let session else { return "" }
-        guard let name = session.user.name else { return "<p>No users are set: nothing can be changed</p>" }
-        let role = session.user.mayChange ? "may change" : "reads only"
+        guard let name = session.user.name else { return "<p>No users are set up: this console changes nothing</p>" }
+        let role = session.user.mayChange ? "can make changes" : "read only"
         return """
             <form class="account" action="/sign-out" method="post">\(Self.hidden("token", session.token))\
             <span>\(HTMLText.shown(name)), \(role)</span> <button>Sign out</button></form>

@@ -23,7 +23,7 @@ enum ConsoleStyle {
             .actions { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; margin: .75rem 0; }
             .wide { overflow-x: auto; margin: .75rem 0; } caption { text-align: left; color: var(--soft); padding-bottom: .25rem; }
             body { max-width: 100rem; } .wide td { max-width: 26rem; overflow-wrap: anywhere; } .tables td { overflow-wrap: normal; }
-            .wide .word, .decide { white-space: nowrap; } td small { display: block; } .decide input { min-height: 1.2rem; width: 1.2rem; margin: .4rem .6rem 0 0; vertical-align: top; }
+            .wide .word, .decide { white-space: nowrap; } td small { display: block; color: var(--text); } td small i { color: var(--soft); font-style: normal; } td p { margin: .15rem 0; } .decide input { min-height: 1.2rem; width: 1.2rem; margin: .4rem .6rem 0 0; vertical-align: top; }
             time { white-space: nowrap; } td { vertical-align: top; padding-right: 1rem; } td.n, th.n { white-space: nowrap; } td .button, td button { min-height: 2rem; padding: .15rem .5rem; }
             .message { border-left: 4px solid var(--warn); padding: .5rem .75rem; background: var(--tile); margin: .75rem 0; }
             .answer { font-size: 1.15rem; margin: .75rem 0; overflow-wrap: anywhere; }
@@ -34,10 +34,10 @@ enum ConsoleStyle {
             .timeline li { margin: .3rem 0; overflow-wrap: anywhere; } .timeline li > time { color: var(--soft); margin-right: .5rem; }
             .facts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr)); gap: .4rem 1.5rem; margin: .5rem 0; }
             .facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; }
-            .looks { color: var(--soft); margin-top: 1.5rem; } details { margin-top: 1rem; } summary { cursor: pointer; padding: .35rem 0; }
+            .tell { border-left: 4px solid var(--line); padding-left: .75rem; } details { margin-top: 1rem; } summary { cursor: pointer; padding: .35rem 0; }
             h2 { margin-top: 1.5rem; } .pages { display: flex; gap: 1rem; align-items: center; }
-            .wide table { font-size: .9rem; } td small { font-size: .78rem; }
-            @media (min-width: 44rem) and (max-width: 76rem) { .wide table { font-size: .8rem; } td small { font-size: .7rem; }
+            .wide table { font-size: .9rem; } td small { font-size: .85rem; }
+            @media (min-width: 44rem) and (max-width: 76rem) { .wide table { font-size: .8rem; } td small { font-size: .75rem; }
               .wide td, .wide th { padding-right: .6rem; } .wide td .button { padding: .15rem .4rem; } }
             @media (max-width: 44rem) { .filter { display: grid; grid-template-columns: 1fr 1fr; } .filter > button { grid-column: 1 / -1; }
               .filter select, .filter input { width: 100%; }  .wide table, .wide caption, .wide tbody, .wide tr, .wide td { display: block; }

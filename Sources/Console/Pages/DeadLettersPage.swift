@@ -54,7 +54,7 @@ struct DeadLettersPage {
         let rows = rows.map { $0.map { HTMLText.shown($0) } }
         return """
             <div class="actions">\(ConsolePage.link("Export as CSV", to: file))</div>
-            \(ConsolePage.table("Dead letters by reason", heads, rows, none: "There were none."))
+            \(ConsolePage.table("Dead letters by reason", heads, rows, none: "No dead letters were counted."))
             """
     }
 
@@ -63,15 +63,15 @@ struct DeadLettersPage {
             [
                 ConsolePage.cell(letter.reason), ConsolePage.cell(letter.occurredAt), HTMLText.shown(letter.detail),
                 InspectionRow.link(letter.submissionID),
-                letter.playerID.isEmpty ? "none" : InspectionRow.link(letter.playerID),
+                letter.playerID.isEmpty ? "no key" : InspectionRow.link(letter.playerID),
             ]
         }
-        let heads = ["Reason", "At", "What", "Submission or record", "Player or key"].map { ($0, false) }
+        let heads = ["Reason", "When", "What is wrong", "Submission or record", "Player or key"].map { ($0, false) }
         return """
-            <h2>The newest records</h2><p>Of the sample that is kept for three days. <code>\(Self.answered)</code>: the record names its \
-            submission and player, and an event answered it. The others are known by their place and key; the key is the player's id, \
-            where the game keeps to the contract.</p>
-            \(ConsolePage.table("Dead letters, the newest first", heads, rows, none: "The sample has none."))
+            <h2>The newest records</h2><p>This is a sample, kept for three days. A record with the reason <code>\(Self.answered)</code> names its submission \
+            and player, and the game got an event about it. The others show their place in Kafka and their key, which should be the \
+            player's id.</p>
+            \(ConsolePage.table("Dead letters, the newest first", heads, rows, none: "The sample has no such record."))
             """
     }
 
@@ -81,8 +81,8 @@ struct DeadLettersPage {
         ConsolePage(
             title: "Dead letters", place: "/dead-letters", session: session,
             main: """
-                <p>Records that no worker could read, and that are on the dead-letter topic with all that they hold:
-                <code>receiptd dead-letters list</code> shows them, <code>receiptd dead-letters redrive</code> puts them back.</p>
+                <p>Workers could not read these records. Each is kept whole on the dead-letter topic of Kafka. An operator lists them with
+                <code>receiptd dead-letters list</code> and submits them again with <code>receiptd dead-letters redrive</code>.</p>
                 \(form)\(counts)\(records)
                 """
         ).html

@@ -11,7 +11,7 @@ struct FilterForm {
 
     var html: String {
         """
-        <form class="filter" action="\(path)" method="get">\(fields.joined())<button>Show</button></form>
+        <form class="filter" action="\(path)" method="get">\(fields.joined())<button>Filter</button></form>
         """
     }
 

@@ -39,7 +39,7 @@ struct InspectionPage {
                 <section id="verdict" aria-label="The answer">\(isPlayer ? player(standings) : answer(all))</section>
                 \(isPlayer ? "" : Timeline(inspection).html)\(isPlayer ? "" : facts(all))
                 \(purchases(standings, isPlayer))\(isPlayer ? of(standings) : "")\(pages)\(looks)
-                <details><summary>All rows of the database</summary>\
+                <details><summary>All rows in PostgreSQL</summary>\
                 \(inspection.sections.filter { !$0.rows.isEmpty }.map(RawSection.html).joined())</details>
                 """
         ).html
@@ -51,29 +51,29 @@ struct InspectionPage {
         let others =
             inspection.names.isEmpty
             ? ""
-            : "<p>This is the id of an order or of an event, of \(inspection.names.map(InspectionRow.link).joined(separator: ", ")).</p>"
+            : "<p>This id of an order or an event belongs to \(inspection.names.map(InspectionRow.link).joined(separator: ", ")).</p>"
         guard let first = all.first(where: { $0.row.isNamed(id) }) ?? all.first else {
             let rest =
                 inspection.sections.allSatisfy(\.rows.isEmpty)
-                ? "nothing is known of it here" : "it is named in the rows below only"
+                ? "PostgreSQL has nothing about this id." : "Only the rows below name this id."
             guard id.wholeMatch(of: /M[A-Z0-9]{7,15}/) == nil else {
                 return """
-                    \(others)<p class="answer"><b class="badge soft">Apple's order number</b> \(rest): Apple tells such \
-                    numbers to customers only. An operator looks it up:</p><p><code>receiptd inspect --apple-order \(HTMLText.shown(id))</code></p>
-                    <p>The command asks Apple for the order's transactions. Search for these here.</p>
+                    \(others)<p class="answer"><b class="badge soft">Apple's order number</b> \(rest) It looks like a number \
+                    from Apple's mail to the customer. An operator can ask Apple for it:</p><p><code>receiptd inspect --apple-order \(HTMLText.shown(id))</code></p>
+                    <p>The answer names the order's transactions. Search for these here.</p>
                     """
             }
             return """
-                \(others)<p class="answer"><b class="badge soft">not found</b> \(rest): check the id, search more days, or the \
-                submission has not been read yet.</p>
+                \(others)<p class="answer"><b class="badge soft">not found</b> \(rest) Check the id, then search more \
+                days: the link is below. A submission that no worker has read yet is not here either.</p>\(Standing.told(PlayerWords.notFound))
                 """
         }
         // Several purchases have a table of their own.
         let isListed = inspection.rows("grants").count > 1
         let further = all.filter { $0.sentence != first.sentence && !(isListed && $0.row.section == "grants") }
         return
-            "\(others)<p class=\"answer\">\(first.badge) \(first.sentence)</p>\(first.buttons(session.user.mayChange))"
-            + (further.isEmpty ? "" : "<h2>Also</h2>" + list(further, rest: "more below"))
+            "\(others)<p class=\"answer\">\(first.badge) \(first.sentence)</p>\(Standing.told(first.answer))\(first.buttons(session.user.mayChange))"
+            + (further.isEmpty ? "" : "<h2>Also found</h2>" + list(further, rest: "more below"))
     }
 
     /// Some of them, and how many more there are.
@@ -123,7 +123,7 @@ struct InspectionPage {
         }
         let total = ShownNumber.whole(Double(inspection.total("grants")))
         let heads = ["Transaction", "State", "Purchase", "Player", "Bought", "Granted"].map { ($0, false) }
-        return "<h2>Purchases</h2>" + ConsolePage.table("Purchases, the newest first (\(total))", heads, rows, none: "")
+        return "<h2>Purchases</h2>" + ConsolePage.table("Purchases, the latest first (\(total))", heads, rows, none: "")
     }
 
     /// A player's subscriptions and submissions.
@@ -134,7 +134,7 @@ struct InspectionPage {
                 [one.row.link(id), one.badge, one.row.time(time).map(ShownTime.html) ?? "", one.sentence]
             }
             let heads = ["Id", "State", "Time", "What"].map { ($0, false) }
-            return "<h2>\(title)</h2>" + ConsolePage.table("\(title), the newest first", heads, rows, none: "")
+            return "<h2>\(title)</h2>" + ConsolePage.table("\(title), the latest first", heads, rows, none: "")
         }
         let refused = standings.refused
         return table("Subscriptions", "original_transaction_id", "updated_at", standings.subscriptions)
@@ -167,9 +167,9 @@ struct InspectionPage {
                     "search \(farther) days back",
                     to: ConsolePage.address("/search", [("q", id), ("days", "\(farther)")])) : ""
         return """
-            <p class="looks">Decided submissions were searched \(days) days back\(more). Of those refused without asking Apple a \
-            sample of the last three days is kept. What no worker has read yet, and the rest, is known to \
-            <code>receiptd inspect</code>.</p>
+            <h2>Where this search looked</h2><p>It read the decided submissions of the last \(days) days\(more). Of the \
+            submissions that receiptd refused without asking Apple, PostgreSQL keeps only a sample, for three days. \
+            <code>receiptd inspect</code> also searches Kafka, which has the submissions that no worker has read yet.</p>
             """
     }
 }

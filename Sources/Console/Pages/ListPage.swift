@@ -36,13 +36,14 @@ struct ListPage {
         let note = count.note.isEmpty ? "" : ", \(count.note)"
         let told = "<span id=\"count\">\(shownCount)\(HTMLText.shown(note))</span>"
         let file = ConsolePage.link("Export as CSV", to: ConsolePage.address("/\(list.name).csv", filter.fields))
+        let all = filter.fields.isEmpty ? "all" : "all that match the filter"
         let changes =
             session.user.mayChange && count.rows > 0
             ? list.changes.filter(\.takesFilter).map { change in
                 let address = ConsolePage.address("/confirm", [("change", change.rawValue)] + filter.fields)
                 let kind = change.isFinal ? "button danger" : "button"
                 return
-                    "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\">\(change.title) all shown by the filter</a>"
+                    "<a class=\"\(kind)\" href=\"\(HTMLText.escaped(address))\">\(change.title) \(all)</a>"
             }.joined(separator: " ") : ""
         return "<div class=\"actions\">\(told) \(file) \(changes)</div>"
     }
@@ -56,12 +57,15 @@ struct ListPage {
 
     private var table: String {
         var shown = ListTable(list: list, rows: rows)
+        shown.none =
+            page > 1
+            ? "This page has no rows." : filter.fields.isEmpty ? list.emptiness : "No row matches the filter."
         if session.user.mayChange, !list.changes.isEmpty { shown.decisions = decision }
         let table = shown.html
         guard !picked.isEmpty, rows.contains(where: { $0.id != nil }) else { return table }
         let buttons = picked.map { change in
             "<button name=\"change\" value=\"\(change.rawValue)\"\(change.isFinal ? " class=\"danger\"" : "")>"
-                + "\(change.title) the picked</button>"
+                + "\(change.title) selected</button>"
         }
         return """
             <form id="pick" action="/confirm" method="get">\(ConsolePage.hidden(PickedRows.marker, "1"))\(table)\
@@ -75,7 +79,7 @@ struct ListPage {
             picked.isEmpty
             ? ""
             : "<input type=\"checkbox\" name=\"\(PickedRows.field(place))\" value=\"\(HTMLText.escaped(id))\" "
-                + "aria-label=\"Pick \(HTMLText.shown(id))\">"
+                + "aria-label=\"Select \(HTMLText.shown(id))\">"
         return box + (row.changes ?? list.changes).map { ConsolePage.button($0, id: id) }.joined(separator: " ")
     }
 
@@ -85,11 +89,11 @@ struct ListPage {
             ConsolePage.link(
                 title, to: ConsolePage.address("/\(list.name)", filter.fields + [("page", "\(number)")]))
         }
-        let before = page > 1 ? link("Before", page - 1) : ""
-        let after = page < last && page < ListLimits.maximumPages ? link("After", page + 1) : ""
+        let before = page > 1 ? link("Previous page", page - 1) : ""
+        let after = page < last && page < ListLimits.maximumPages ? link("Next page", page + 1) : ""
         let end =
             page == ListLimits.maximumPages && page < last
-            ? "<span>Further pages are not shown: a filter shows less, the CSV more.</span>" : ""
+            ? "<span>The console shows no further pages. Narrow the filter, or export the list.</span>" : ""
         return "<p class=\"pages\">\(before) <span>Page \(page) of \(last)</span> \(after) \(end)</p>"
     }
 }

@@ -5,6 +5,7 @@ import OperationsHTTP
 struct ListTable {
     let list: any ConsoleList
     let rows: [ListRow]
+    var none = "No row matches."
     /// HTML in front of each row, by its place; nil: nothing.
     var decisions: ((Int, ListRow) -> String)?
 
@@ -17,17 +18,18 @@ struct ListTable {
             return (leading ?? []) + starts.map { cell(row, $0) }
         }
         let heads = decisions == nil ? facts : [("Decide", false)] + facts
-        return ConsolePage.table(list.title, heads, cells, none: "There is nothing here.")
+        return ConsolePage.table(list.title, heads, cells, none: none)
     }
 
     /// Renders a cell with the lines below it.
     private func cell(_ row: ListRow, _ start: Int) -> String {
         let under = list.columns.indices.dropFirst(start + 1).prefix { list.columns[$0].isUnder }
-        return shown(row, start) + under.compactMap { below(row, $0) }.joined()
+        let meaning = start == 0 && !row.meaning.isEmpty ? "<p>\(HTMLText.shown(row.meaning))</p>" : ""
+        return shown(row, start) + meaning + under.compactMap { below(row, $0) }.joined()
     }
 
     private func below(_ row: ListRow, _ index: Int) -> String? {
-        row.cells[index].isEmpty ? nil : "<small>\(list.columns[index].name): \(shown(row, index))</small>"
+        row.cells[index].isEmpty ? nil : "<small><i>\(list.columns[index].name):</i> \(shown(row, index))</small>"
     }
 
     private func shown(_ row: ListRow, _ index: Int) -> String {

@@ -15,7 +15,7 @@ struct SessionsPage {
                 <button aria-label="End session \(one.number) of \(name)">End</button></form>
                 """
             return [
-                isOwn ? "this one" : form, name, one.user.mayChange ? "may change" : "reads only",
+                isOwn ? "this one" : form, name, one.user.mayChange ? "can make changes" : "read only",
                 ShownTime.html(one.beganAt),
             ]
         }
@@ -23,8 +23,8 @@ struct SessionsPage {
         return ConsolePage(
             title: "Sessions", place: "/sessions", session: session,
             main: """
-                <p>Who is signed in to this console. A session ends by itself after \(Int(Sessions.seconds / 3600)) hours. Whoever \
-                knows the password can sign in again: to keep a user out, change their line and restart the console.</p>
+                <p>These users are signed in. A session ends by itself after \(Int(Sessions.seconds / 3600)) hours. A user \
+                whose session you end can sign in again. To keep a user out, change their line in the users' file and restart the console.</p>
                 \(ConsolePage.table("Sessions", heads, rows, none: "Nobody is signed in."))
                 """
         ).html

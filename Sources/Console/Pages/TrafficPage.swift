@@ -76,11 +76,11 @@ struct TrafficPage {
                 sum == 0 ? "–" : ShownNumber.short(100 * Double(total) / Double(sum)) + " %", kind.meaning,
             ].map { HTMLText.shown($0) }
         }
-        let heads = [("Class", false), ("Submissions", true), ("Share", true), ("What it is", false)]
+        let heads = [("Class", false), ("Submissions", true), ("Share", true), ("Meaning", false)]
         return "<div>\(ConsolePage.table("Submissions by class", heads, sum == 0 ? [] : rows, none: Self.none))</div>"
     }
 
-    private static let none = "Nothing was counted in this time. Workers tell after each minute."
+    private static let none = "Nothing was counted in this time. Workers report once a minute."
 
     private var outcomes: String {
         "<div>\(totals("Events by type and reason", .outcome, "Event"))\(totals("Dead letters by reason", .deadLetter, "Reason"))</div>"

@@ -1,18 +1,17 @@
 import NamesAndTimes
 import Operations
 
-/// Times as people read them, `27 Nov 04:52:16 UTC`, with the exact one beside.
+/// Times as people read them, `27 Nov 2026 04:52:16 UTC`, with the exact one beside.
 enum ShownTime {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The time without the year if it is the present one.
-    static func text(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
+    static func text(_ time: Timestamp) -> String {
         let civil = CivilTime(time)
-        let year = civil.date.year == CivilTime(now).date.year ? "" : " \(civil.date.year)"
         let clock = [civil.hour, civil.minute, civil.second].map { $0 < 10 ? "0\($0)" : "\($0)" }
-        return "\(civil.date.day) \(months[civil.date.month - 1])\(year) \(clock.joined(separator: ":")) UTC"
+        return
+            "\(civil.date.day) \(months[civil.date.month - 1]) \(civil.date.year) \(clock.joined(separator: ":")) UTC"
     }
 
     static func html(_ time: Timestamp) -> String {

@@ -21,10 +21,17 @@ struct Standing {
     /// HTML.
     let sentence: String
     var changes: [Change] = []
+    /// What support tells the player who asks; empty where nothing can be said.
+    var answer = ""
 
     var badge: String { "<b class=\"badge \(tone.rawValue)\">\(HTMLText.shown(state))</b>" }
 
-    /// - Parameter mayChange: who looks may.
+    /// The words for the player, as HTML.
+    static func told(_ answer: String) -> String {
+        answer.isEmpty ? "" : "<p class=\"tell\"><b>Tell the player:</b> \(HTMLText.shown(answer))</p>"
+    }
+
+    /// - Parameter mayChange: whether the user may change anything.
     func buttons(_ mayChange: Bool) -> String {
         guard mayChange, !changes.isEmpty else { return "" }
         let links = changes.map { ConsolePage.button($0.change, id: $0.id) }

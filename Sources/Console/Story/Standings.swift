@@ -37,24 +37,25 @@ struct Standings {
         return Standing(
             row: row, state: "held: \(reason)", tone: refund == nil ? .warn : .bad,
             sentence: (isReleased
-                ? "\(what) was held and is released since \(row.shownTime("released_at")): a worker judges it anew."
-                : "\(what) was paid and waits for a person's decision since \(row.shownTime("held_at")).\(Self.meaning(reason))")
+                ? "\(what) was held. An operator released it at \(row.shownTime("released_at")), and a worker decides it again."
+                : "\(what) is paid and waits for an operator's decision since \(row.shownTime("held_at")).\(Self.meaning(reason))")
                 + (refunded ?? ""),
-            changes: [isReleased ? nil : release, reject].compactMap(\.self))
+            changes: [isReleased ? nil : release, reject].compactMap(\.self),
+            answer: refund == nil ? PlayerWords.held : PlayerWords.refunded)
     }
 
     private func parked(_ row: InspectionRow) -> Standing {
         let reason = row.text("reason").flatMap(ParkingReason.init)
-        let meaning = reason.map { " " + HTMLText.shown($0.sentence) } ?? ""
+        let meaning = reason.map { " " + HTMLText.shown($0.sentence(detail: row.text("detail"))) } ?? ""
         let why = [row.text("reason"), row.text("detail")].compactMap(\.self).joined(separator: ", ")
         let next =
             row.isTrue("is_leased")
-            ? "A worker tries it now."
+            ? "A worker is trying it now."
             : row.time("due_at").map {
                 $0 <= WallClock.now
-                    ? "It is due since \(ShownTime.html($0)): the next free worker tries it."
-                    : "It is tried next at \(ShownTime.html($0))."
-            } ?? "An operator has to retry it."
+                    ? "The next free worker tries it: it is due since \(ShownTime.html($0))."
+                    : "The next try is at \(ShownTime.html($0))."
+            } ?? "No try is planned: an operator has to retry it."
         let changes = row.text("submission_id").map { id in
             (row.isTrue("is_leased") ? [] : [Standing.Change(change: .retry, id: id)])
                 + [Standing.Change(change: .rejectParked, id: id)]
@@ -62,25 +63,27 @@ struct Standings {
         return Standing(
             row: row, state: reason?.state ?? "waits", tone: .warn,
             sentence: "The submission \(row.link("submission_id")) of player \(row.link("player_id")) waits since "
-                + "\(row.shownTime("parked_at")) (\(HTMLText.shown(why))).\(meaning) \(next)",
-            changes: changes ?? [])
+                + "\(row.shownTime("parked_at")).\(meaning) \(next) Code: \(HTMLText.shown(why)).",
+            changes: changes ?? [], answer: reason?.answer ?? "")
     }
 
     private var announced: [Standing] {
         rows("announced").compactMap { row in
-            let told = "Apple told of \(row.purchase) at \(row.shownTime("stored_at"))"
+            let told = "Apple reported \(row.purchase) at \(row.shownTime("stored_at"))"
             switch row.text("state") {
             case "unclaimed":
                 let id = row.text("transaction_id")
                 return Standing(
                     row: row, state: "unclaimed: \(row.text("reason") ?? "?")", tone: .warn,
-                    sentence: "\(told), and nobody has it."
+                    sentence: "\(told), and no player has got it."
                         + (row.text("reason").flatMap(UnclaimedReason.init).map { " " + HTMLText.shown($0.sentence) }
                             ?? ""),
-                    changes: [id.map { Standing.Change(change: .retryUnclaimed, id: $0) }].compactMap(\.self))
+                    changes: [id.map { Standing.Change(change: .retryUnclaimed, id: $0) }].compactMap(\.self),
+                    answer: PlayerWords.unclaimed)
             case "waiting":
                 return Standing(
-                    row: row, state: "waits", tone: .warn, sentence: "\(told); its submission has not come yet.")
+                    row: row, state: "waits", tone: .warn,
+                    sentence: "\(told). The game has not submitted it yet.", answer: PlayerWords.unclaimed)
             default: return nil
             }
         }
@@ -100,16 +103,19 @@ struct Standings {
             case .gracePeriod:
                 Standing(
                     row: row, state: "subscribed: in grace", tone: .warn,
-                    sentence: "\(what) was not paid at \(until), and Apple grants it until "
-                        + "\(row.shownTime("grace_expires_at")): the player keeps it, and should update the payment method."
-                )
+                    sentence: "\(what): the payment of \(until) failed. Apple keeps it alive until "
+                        + "\(row.shownTime("grace_expires_at")), so the player still has it.",
+                    answer: PlayerWords.paymentFailed)
             case .billingRetry:
                 Standing(
                     row: row, state: "not paid", tone: .bad,
-                    sentence: "\(what) ended at \(until): the payment failed, and Apple goes on trying.")
+                    sentence: "\(what) ended at \(until). The payment failed, and Apple keeps trying.",
+                    answer: PlayerWords.paymentFailed)
             case .revoked:
                 Standing(
-                    row: row, state: "taken back", tone: .bad, sentence: "\(what) was refunded or taken back by Apple.")
+                    row: row, state: "taken back", tone: .bad,
+                    sentence: "Apple refunded or took back this subscription: \(what).",
+                    answer: PlayerWords.refunded)
             case .expired, nil:
                 Standing(
                     row: row, state: row.text("state") ?? "?", tone: .plain, sentence: "\(what) ended at \(until).")
@@ -137,14 +143,17 @@ struct Standings {
                 row: row, state: isPart ? "granted, \(units) of \(quantity) taken back" : "taken back",
                 tone: isPart ? .warn : .bad,
                 sentence: "\(given). \(part) at \(row.shownTime("revoked_at")) \(revoker(id, isByOperator)).",
-                changes: isByOperator ? [reinstate] : isPart ? [revoke] : [])
+                changes: isByOperator ? [reinstate] : isPart ? [revoke] : [],
+                answer: isByOperator ? "" : PlayerWords.refunded)
         }
         let isPending = rows("outbox").contains { $0.text("subject") == id }
         let event =
             row.isTrue("imported")
-            ? "It was entered by an import, without an event."
-            : isPending ? "Its event is not published yet." : "The game's servers were told."
-        return Standing(row: row, state: "granted", tone: .good, sentence: "\(given). \(event)", changes: [revoke])
+            ? "An import entered it, without an event to the game."
+            : isPending ? "Its event is not published yet." : "The game's servers got the event."
+        return Standing(
+            row: row, state: "granted", tone: .good, sentence: "\(given). \(event)", changes: [revoke],
+            answer: PlayerWords.granted)
     }
 
     private func revoker(_ transaction: String, _ isByOperator: Bool) -> String {
@@ -157,7 +166,7 @@ struct Standings {
 
     // MARK: - Refused
 
-    /// Dead letters that name no sender are among them.
+    /// All refusals, dead letters without a sender included.
     var refused: [Standing] { rejectedByOperators + answers + refusedUnasked + locallyRefused }
 
     private var rejectedByOperators: [Standing] {
@@ -169,11 +178,12 @@ struct Standings {
                 row: row, state: "refused: refused_by_operator", tone: .bad,
                 sentence:
                     "\(row.purchase) of player \(row.link("player_id")), transaction \(row.link("transaction_id")), "
-                    + "was refused by operator \(row.shown("operator")) at \(row.shownTime("decided_at")).")
+                    + "was refused by operator \(row.shown("operator")) at \(row.shownTime("decided_at")).",
+                answer: PlayerWords.refused(Reason.refusedByOperator.rawValue))
         }
     }
 
-    /// Announced ones, whose refusal no event tells.
+    /// The refusals of purchases that only Apple reported: no event tells them.
     private var refusedUnasked: [Standing] {
         let granted = Set(rows("grants").compactMap { $0.text("transaction_id") })
         return rows("announced").filter {
@@ -182,9 +192,9 @@ struct Standings {
             let reason = row.text("reason")
             return Standing(
                 row: row, state: "refused: \(reason ?? "?")", tone: .bad,
-                sentence: "Apple told of \(row.purchase), transaction \(row.link("transaction_id")), at "
-                    + "\(row.shownTime("stored_at")). Nobody had submitted it, and it is refused.\(Self.meaning(reason))"
-            )
+                sentence: "Apple reported \(row.purchase), transaction \(row.link("transaction_id")), at "
+                    + "\(row.shownTime("stored_at")). Nobody had submitted it, and receiptd refused it.\(Self.meaning(reason))",
+                answer: PlayerWords.refused(reason))
         }
     }
 
@@ -195,12 +205,12 @@ struct Standings {
             let listed = (row.value["transactions"]?.array ?? []).compactMap { $0["transaction_id"]?.string }
             let of =
                 listed.isEmpty
-                ? "" : " It is about transaction \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
+                ? "" : " It holds transaction \(listed.prefix(10).map(InspectionRow.link).joined(separator: ", "))."
             return Standing(
                 row: row, state: "refused: \(reason)", tone: reason == Reason.alreadyGranted.rawValue ? .plain : .bad,
                 sentence:
                     "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "
-                    + "\(row.shownTime("decided_at")).\(why)\(of)")
+                    + "\(row.shownTime("decided_at")).\(why)\(of)", answer: PlayerWords.refused(reason))
         }
     }
 
@@ -211,14 +221,15 @@ struct Standings {
                     row: row, state: "dead letter: \(reason.rawValue)", tone: .bad,
                     sentence:
                         "The record \(row.link("submission_id")), with the key \(row.link("player_id")), came at "
-                        + "\(row.shownTime("occurred_at")) and names no sender whom an event could tell. \(row.shown("detail"))"
-                )
+                        + "\(row.shownTime("occurred_at")) and names no player, so no event answered it. \(row.shown("detail"))",
+                    answer: PlayerWords.refused(nil))
             }
             return Standing(
                 row: row, state: "refused: \(row.text("reason") ?? "?")", tone: .bad,
                 sentence:
                     "The submission \(row.link("submission_id")) of player \(row.link("player_id")) was refused at "
-                    + "\(row.shownTime("occurred_at")) without asking Apple. \(row.shown("detail"))")
+                    + "\(row.shownTime("occurred_at")) without asking Apple. \(row.shown("detail"))",
+                answer: PlayerWords.refused(row.text("reason")))
         }
     }
 }

@@ -40,7 +40,7 @@ struct Timeline {
                 return "Bought from Apple: \(row.purchase), transaction \(row.link("transaction_id"))"
             }
         }
-        add("announced", "stored_at") { "Apple told of \($0.link("transaction_id")) by itself" }
+        add("announced", "stored_at") { "Apple reported \($0.link("transaction_id")) by itself" }
         add("story", "at") { row in
             switch row.text("step") {
             case "apple": "Apple was asked: \(row.shown("detail"))"
@@ -48,10 +48,10 @@ struct Timeline {
             default: nil
             }
         }
-        add("parked", "parked_at") { "Set aside to wait: \($0.shown("reason"))" }
-        add("holds", "held_at") { "Held for a person's decision: \($0.shown("reason"))" }
+        add("parked", "parked_at") { "Parked: \($0.shown("reason"))" }
+        add("holds", "held_at") { "Held for an operator's decision: \($0.shown("reason"))" }
         add("hold_decisions", "decided_at") {
-            "Operator \($0.shown("operator")) decided the hold (\($0.shown("reason"))): \($0.shown("decision"))"
+            "Operator \($0.shown("operator")) chose \($0.shown("decision")) for the hold (\($0.shown("reason")))"
         }
         add("outcomes", "decided_at") { row in
             guard row.text("answer") == "receipt.rejected" else { return nil }
@@ -64,12 +64,12 @@ struct Timeline {
             return "Apple refunded \(row.link("transaction_id"))\(part): \(row.shown("reason"))"
         }
         add("refunds", "signed_at") { row in
-            row.text("revoked_at") == nil ? "Apple gave \(row.link("transaction_id")) again" : nil
+            row.text("revoked_at") == nil ? "Apple reversed the refund of \(row.link("transaction_id"))" : nil
         }
         add("refund_requests", "taken_at") { "The player asked Apple for a refund of \($0.link("transaction_id"))" }
         add("grant_decisions", "decided_at") { row in
             let note = row.text("note").map { ": " + HTMLText.shown($0) } ?? ""
-            return "Operator \(row.shown("operator")) said \(row.shown("decision"))\(note)"
+            return "Operator \(row.shown("operator")) chose \(row.shown("decision"))\(note)"
         }
         add("grants", "revoked_at") { row in
             let (units, quantity) = (row.number("revoked_units") ?? 0, row.number("quantity") ?? 1)
@@ -80,7 +80,7 @@ struct Timeline {
             "The subscription \($0.link("original_transaction_id")) became \($0.shown("state"))"
         }
         add("subscription_transfers", "transferred_at") {
-            "Operator \($0.shown("operator")) gave the subscription to \($0.link("to_player_id"))"
+            "Operator \($0.shown("operator")) moved the subscription to player \($0.link("to_player_id"))"
         }
         // An event tells of what was decided at the same instant.
         add("story", "at", Self.event)
@@ -126,7 +126,7 @@ struct Timeline {
         let shown = entries.suffix(Self.maximum)
         let earlier =
             entries.count > shown.count
-            ? "<p>\(entries.count - shown.count) earlier ones are in the rows below.</p>" : ""
+            ? "<p>\(entries.count - shown.count) earlier entries are in the rows below.</p>" : ""
         let items = shown.map { "<li>\(ShownTime.html($0.at)) <span>\($0.words)</span></li>" }
         return "<h2>What happened</h2>\(earlier)<ol class=\"timeline\">\(items.joined(separator: "\n"))</ol>"
     }

@@ -12,34 +12,56 @@ extension ParkingReason {
         }
     }
 
-    var sentence: String {
+    /// - Parameter detail: the row's own: a kind of Apple's trouble, or a reason.
+    func sentence(detail: String?) -> String {
         switch self {
-        case .appleTrouble: "Apple has not answered it so that it can be decided, and is asked again."
-        case .doubt: "Apple may change its answer, and is asked again."
+        case .appleTrouble:
+            (detail.flatMap(AppleAnswer.TroubleKind.init)?.sentence ?? "Apple gave no usable answer.")
+                + " receiptd keeps asking."
+        case .doubt: "Apple refused it, but may change its answer. receiptd asks again."
         case .blockedSharedSecret:
-            "The app's shared secret is missing, or Apple refuses it: an operator has to mend the setting."
-        case .blockedRequest: "Apple does not take the app's requests: an operator has to mend its settings."
+            "The app's shared secret is missing, or Apple refuses it. An operator has to correct the setting."
+        case .blockedRequest: "Apple refuses the app's requests. An operator has to correct the app's settings."
         case .blockedNoServerAPI:
-            "Only the App Store Server API can answer it, and the app has no credentials for it: an operator has to set them."
+            "Only the App Store Server API can answer it, and the app has no key for it. An operator has to set one."
         case .blockedServerAPI:
-            "The app's key for the App Store Server API is missing, or Apple refuses it: an operator has to mend the setting."
-        case .playerShare: "The player sent many at once: they are taken in order."
-        case .databaseRefused: "The database does not take its data, which is a fault: tell an operator."
-        case .crashed: "Workers died of it, which is a fault: tell an operator."
+            "The app's key for the App Store Server API is missing, or Apple refuses it. An operator has to correct it."
+        case .playerShare: "The player sent many submissions at once. receiptd takes them one after the other."
+        case .databaseRefused: "PostgreSQL refuses its data, which is a defect of receiptd. Tell an operator."
+        case .crashed: "It crashed the worker several times, which is a defect of receiptd. Tell an operator."
         }
     }
 }
 
-/// Why an announced purchase is nobody's, in words for support.
+extension AppleAnswer.TroubleKind {
+    fileprivate var sentence: String {
+        switch self {
+        case .timeout: "Apple did not answer in time."
+        case .connection: "No connection to Apple was possible."
+        case .rateLimited: "Apple asked for fewer requests."
+        case .serverError: "Apple's server had an error."
+        case .notJSON, .incomplete: "Apple's answer could not be read."
+        case .status: "Apple answered with a status that decides nothing."
+        case .environmentLoop: "Apple's production and sandbox servers each named the other one."
+        case .credentials: "Apple refused the request with the app's credentials."
+        case .unproven: "Apple's answer has no valid signature for this purchase."
+        case .emptyAnswer: "Apple answered, but said nothing about the purchase."
+        case .longHistory: "The account has more purchases than receiptd reads for one submission."
+        }
+    }
+}
+
+/// Why receiptd delivered an announced purchase to nobody, in words for support.
 extension UnclaimedReason {
     var sentence: String {
         switch self {
         case .unknownApp: "The catalog does not have its app."
-        case .unknownPlayer: "It belongs to no known player: a submission of it does, or a record about its token."
-        case .notDelivered: "The catalog says to deliver none that nobody submitted: it needs a submission."
-        case .boughtBefore: "It is older than what is delivered without a submission: it needs one."
-        case .unreadable: "Its data cannot be read, which is a fault: tell an operator."
-        case .crashed: "Workers died of it, which is a fault: tell an operator."
+        case .unknownPlayer:
+            "receiptd does not know its player until the game submits it, or names the player of its token."
+        case .notDelivered: "The catalog says that this product needs a submission from the game."
+        case .boughtBefore: "It is too old to be delivered without a submission from the game."
+        case .unreadable: "Its stored data cannot be read, which is a defect of receiptd. Tell an operator."
+        case .crashed: "It crashed the worker several times, which is a defect of receiptd. Tell an operator."
         }
     }
 }

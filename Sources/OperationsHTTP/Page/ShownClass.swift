@@ -22,11 +22,11 @@ package enum ShownClass: String, CaseIterable, Sendable {
     package var meaning: String {
         switch self {
         case .genuine: "granted or held"
-        case .repeated: "granted before, or another player's"
-        case .unverifiable: "Apple was asked and did not confirm it"
-        case .other: "genuine without anything to grant, or refused by policy"
+        case .repeated: "the purchase was granted before, or belongs to another player"
+        case .unverifiable: "Apple did not confirm it"
+        case .other: "genuine, but it holds nothing to grant, or a rule refused it"
         case .junk: "no receipt, a false signature, an unknown app, dead letters"
-        case .foreign: "another app's receipt"
+        case .foreign: "a receipt of another app"
         }
     }
 

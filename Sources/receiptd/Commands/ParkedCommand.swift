@@ -41,14 +41,14 @@ struct ParkedCommand: CommandGroup {
             var progress = ProgressBar("retrying")
             let due = try await ConsoleChanges(pool: pool).record(
                 .retry, of: choice.filter.subject, shown: count, by: choice.operation.name,
-                telling: { "\($0) are due now" },
+                telling: { "\($0) due now" },
                 making: {
                     try await store.retry(choice.filter, limit: choice.rows.limit) { done in
                         progress.show(min(done, found.all), of: found.all)
                     }
                 })
             progress.end()
-            print("\(due) are due now" + (found.leased > 0 ? ", a worker is trying \(found.leased) already" : ""))
+            print("\(due) due now" + (found.leased > 0 ? ", a worker is trying \(found.leased) already" : ""))
         }
     }
 

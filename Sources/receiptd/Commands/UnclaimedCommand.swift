@@ -41,8 +41,8 @@ struct UnclaimedCommand: CommandGroup {
             if choice.operation.dryRun { return print("\(count) would be due now; nothing was done") }
             let due = try await ConsoleChanges(pool: pool).record(
                 .retryUnclaimed, of: filter.subject, shown: count, by: choice.operation.name,
-                telling: { "\($0) are due now" }, making: { try await store.retry(filter, limit: count) })
-            print("\(due) are due now")
+                telling: { "\($0) due now" }, making: { try await store.retry(filter, limit: count) })
+            print("\(due) due now")
         }
     }
 }

@@ -144,7 +144,7 @@ struct ConsoleBrowserTests {
                 #expect(try await browser.text("[role=status]").contains("1 released"))
                 try await bed.until("it is granted") { bed.answers("p-held-1").contains("receipt.granted") }
                 try await browser.open(console + "/held")
-                try await browser.click("input[aria-label^='Pick 9911 ']")
+                try await browser.click("input[aria-label^='Select 9911 ']")
                 try await browser.click("button[value='reject-held']")
                 #expect(try await browser.text("h1") == "Reject 1 held transaction for good?")
                 #expect(try await browser.text("table").contains("p-held-2"))
@@ -159,10 +159,10 @@ struct ConsoleBrowserTests {
                 try await ConsoleListTests.fillUnclaimed(bed)
                 try await browser.open(console + "/unclaimed?reason=crashed")
                 try await browser.click(".actions .button")
-                #expect(try await browser.text("h1") == "Look at 2 unclaimed purchases again?")
+                #expect(try await browser.text("h1") == "Retry 2 unclaimed purchases now?")
                 try await browser.click("main form button")
                 try await eventually("they are due") { try await browser.address.contains("/changes?made=") }
-                #expect(try await browser.text("[role=status]").contains("2 are due now"))
+                #expect(try await browser.text("[role=status]").contains("2 due now"))
                 // There are none: only the reason that was asked for is offered.
                 try await browser.open(console + "/dead-letters?reason=bad_signature")
                 try await browser.click("#reason option:nth-child(1)")

@@ -19,7 +19,7 @@ struct ConsolePickTests {
             let ann = try await ConsoleClient.signedIn(port: port, "ann", "a right: password")
             #expect(try await !rob.get("/held").body.contains("pick"))
             let list = try await ann.get("/held").body
-            #expect(list.contains("Pick 9910") && list.contains("Release the picked"))
+            #expect(list.contains("Select 9910") && list.contains("Release selected"))
             let picked = "change=reject-held&picked=1"
             #expect(try await ann.get("/confirm?\(picked)").status == 400)
             #expect(try await ann.get("/confirm?\(picked)&pick-0=").status == 400, "an empty id is never all")

@@ -1,4 +1,5 @@
 import Encodings
+import Fulfillment
 import NamesAndTimes
 import Testing
 
@@ -58,6 +59,7 @@ struct StandingTests {
         let released = try first(section("holds", hold + #","released_at":"2026-11-27T05:00:00+00:00"}"#))
         #expect(released.changes.map(\.change) == [.rejectHeld])
         let parked = try first(section("parked", #"{"submission_id":"s","player_id":"p","reason":"apple_trouble"}"#))
+        #expect(parked.sentence.contains("Apple gave no usable answer.") && parked.answer.contains("waiting for Apple"))
         #expect(parked.state == "waits for Apple" && parked.changes.map(\.change) == [.retry, .rejectParked])
         let leased = try first(
             section("parked", #"{"submission_id":"s","player_id":"p","reason":"doubt","is_leased":true}"#))
@@ -65,12 +67,13 @@ struct StandingTests {
         let blocked = try first(
             section(
                 "parked", #"{"submission_id":"s","player_id":"p","reason":"blocked_shared_secret","detail":"21004"}"#))
-        #expect(blocked.state == "waits for the app's settings" && blocked.sentence.contains("an operator has to mend"))
-        #expect(blocked.sentence.contains("(blocked_shared_secret, 21004)"))
+        #expect(
+            blocked.state == "waits for the app's settings" && blocked.sentence.contains("An operator has to correct"))
+        #expect(blocked.sentence.contains("Code: blocked_shared_secret, 21004."))
         let unclaimed = try first(
             section("announced", #"{"transaction_id":"3","product_id":"gems","state":"unclaimed","reason":"crashed"}"#))
         #expect(unclaimed.state == "unclaimed: crashed" && unclaimed.changes.map(\.change) == [.retryUnclaimed])
-        #expect(unclaimed.sentence.contains("tell an operator"))
+        #expect(unclaimed.sentence.contains("Tell an operator"))
         let announced =
             #"{"transaction_id":"1","product_id":"gems","state":"refused","reason":"cancelled","purchased_at":"2026-11-27T04:50:00Z"}"#
         let refused = try first(section("announced", announced))
@@ -86,7 +89,7 @@ struct StandingTests {
             section(
                 "subscriptions",
                 #"{"original_transaction_id":"4","player_id":"p","product_id":"pass","state":"grace_period"}"#))
-        #expect(grace.state == "subscribed: in grace" && grace.sentence.contains("update the payment method"))
+        #expect(grace.state == "subscribed: in grace" && grace.answer.contains("Update the payment method"))
         let local = #"{"submission_id":"s","player_id":"p","reason":"foreign_app","detail":"Another <app>."}"#
         let refused = try first(section("local_refusals", local))
         #expect(refused.state == "refused: foreign_app" && refused.sentence.contains("Another &lt;app&gt;."))
@@ -149,12 +152,27 @@ struct StandingTests {
         #expect(html.contains("2 more wait: <a href=\"/held?player=p\">all that are held</a>"))
     }
 
+    @Test("a parked submission is explained in words, and its page says what to tell the player")
+    func words() throws {
+        let row = #"{"submission_id":"s","player_id":"p","reason":"apple_trouble","detail":"status"}"#
+        let inspection = Inspection(sections: [try section("parked", row)])
+        let html = InspectionPage(id: "s", days: 2, page: 1, inspection: inspection, session: Self.session).html
+        #expect(html.contains("Apple answered with a status that decides nothing. receiptd keeps asking."))
+        #expect(html.contains("<b>Tell the player:</b> We are waiting for Apple"))
+    }
+
+    @Test("every reason has words for the player", arguments: Reason.allCases)
+    func answers(reason: Reason) {
+        #expect(PlayerWords.refused(reason.rawValue).hasSuffix("."))
+        #expect(!PlayerWords.refused(reason.rawValue).contains("_"), "no code is for players")
+    }
+
     @Test("purchases that have a table are not told one by one above it")
     func periods() throws {
         let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
         let inspection = Inspection(sections: [try section("grants", grant(), other)])
         let html = InspectionPage(id: "1", days: 2, page: 1, inspection: inspection, session: Self.session).html
-        #expect(!html.contains("<h2>Also</h2>") && html.contains("Purchases, the newest first (2)"))
+        #expect(!html.contains("<h2>Also found</h2>") && html.contains("Purchases, the latest first (2)"))
         #expect(html.contains("Revoke 1") && !html.contains("Revoke 2"), "the other's button is on its own page")
     }
 
@@ -168,12 +186,11 @@ struct StandingTests {
         #expect(!last.contains(">Older</a>") && last.contains("page=29\">Newer</a>"))
     }
 
-    @Test("a time is told without its year where that is the present one")
+    @Test("a time has its year, and an age one unit")
     func times() {
         let time = Timestamp(milliseconds: 1_795_755_136_000)
         let now = Timestamp(milliseconds: 1_795_755_136_000 + 3 * 3_600_000)
-        #expect(ShownTime.text(time, now: now) == "27 Nov 04:52:16 UTC")
-        #expect(ShownTime.text(time, now: Timestamp(milliseconds: 0)) == "27 Nov 2026 04:52:16 UTC")
+        #expect(ShownTime.text(time) == "27 Nov 2026 04:52:16 UTC")
         #expect(ShownTime.age(time, now: now) == "3 hours" && ShownTime.age(now, now: time) == "0 seconds")
     }
 
