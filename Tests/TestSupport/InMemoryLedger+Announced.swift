@@ -201,7 +201,7 @@ extension ReceivedAccount {
 }
 
 extension InMemoryLedger: PlayerAccounts {
-    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]> {
+    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]> {
         state.update { state in
             for account in accounts {
                 let token = account.account.token
@@ -213,7 +213,7 @@ extension InMemoryLedger: PlayerAccounts {
                 }
             }
         }
-        return Durable(accounts.map { _ in .applied }, in: nil)
+        return Durable(accounts.map { _ in .entered }, in: nil)
     }
 }
 

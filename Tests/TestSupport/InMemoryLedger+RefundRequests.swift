@@ -53,7 +53,7 @@ extension InMemoryLedger: OpenRefundRequests {
         try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
-    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
+    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]> {
         state.update { state in
             for report in reports {
                 let key = ConsumptionReportKey(transactionID: report.transactionID, bundleID: report.bundleID)

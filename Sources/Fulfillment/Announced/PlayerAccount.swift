@@ -91,7 +91,7 @@ public protocol PlayerAccounts: Sendable {
     /// Makes them durable, the newest of each token, and what they make known due for delivery, in one SQL transaction.
     /// An older record than the one that is known changes nothing. Throws where the database is out of reach; any may be
     /// given again then.
-    func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]>
+    func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }
 
 public struct ReceivedAccount: Sendable, Equatable {
@@ -107,10 +107,4 @@ public struct ReceivedAccount: Sendable, Equatable {
         self.offset = offset
         self.timestamp = timestamp
     }
-}
-
-public enum AppliedAccount: Sendable, Equatable {
-    case applied
-    /// The database refuses its data, and always will.
-    case refused
 }

@@ -25,10 +25,11 @@ public protocol OpenRefundRequests: Sendable {
 
     /// Makes durable what the game said, in its order, and lets requests that wait for it be due. Throws where the
     /// database is out of reach; all may be given again then.
-    func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]>
+    func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]>
 }
 
-public enum EnteredReport: Sendable, Equatable {
+/// The result of entering a record of the game's.
+public enum EnteredRecord: Sendable, Equatable {
     case entered
     /// The database refuses its data, and always will.
     case refused

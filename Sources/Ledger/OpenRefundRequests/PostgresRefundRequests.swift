@@ -4,8 +4,8 @@ import Postgres
 
 /// Refund requests in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresRefundRequests: OpenRefundRequests {
-    /// The length of a lease, doubling from the first to the last, so that a row which kills its worker comes later
-    /// each time. Seconds.
+    /// The shortest lease in seconds. Each lease of a row is twice as long as the one before, so that a row that kills
+    /// its worker comes later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 1800.0
 
@@ -86,29 +86,11 @@ public struct PostgresRefundRequests: OpenRefundRequests {
     }
 
     /// Enters reports; if one is refused for its data, each gets a transaction of its own.
-    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredReport]> {
-        guard !reports.isEmpty else { return Durable([], in: nil) }
-        do {
+    public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]> {
+        try await BatchWriting.run(reports, refused: .refused) { reports in
             let history = try await pool.run { try Self.write(reports, in: $0) }
             return Durable(reports.map { _ in .entered }, in: history)
-        } catch {
-            let failure = PostgresError(caught: error)
-            guard failure.kind == .data else { throw failure }
         }
-        if reports.count == 1 { return Durable([.refused], in: nil) }
-        var entered: [EnteredReport] = []
-        var history: DatabaseHistory?
-        for report in reports {
-            let one = try await enter([report])
-            if let history, let other = one.history, history != other {
-                throw PostgresError(
-                    sqlState: nil, message: "the database became another one in the middle of a batch",
-                    kind: .retriable)
-            }
-            history = history ?? one.history
-            entered += one.value
-        }
-        return Durable(entered, in: history)
     }
 
     private static func write(

@@ -14,30 +14,12 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
         self.pool = pool
     }
 
-    /// Throws a `PostgresError`. Where one of them is refused for its data, each has a transaction of its own.
-    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[AppliedAccount]> {
-        guard !accounts.isEmpty else { return Durable([], in: nil) }
-        do {
+    /// Throws a `PostgresError`. If one account is refused for its data, each gets a transaction of its own.
+    public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]> {
+        try await BatchWriting.run(accounts, refused: .refused) { accounts in
             let history = try await pool.run { try Self.write(accounts, in: $0) }
-            return Durable(accounts.map { _ in .applied }, in: history)
-        } catch {
-            let failure = PostgresError(caught: error)
-            guard failure.kind == .data else { throw failure }
+            return Durable(accounts.map { _ in .entered }, in: history)
         }
-        if accounts.count == 1 { return Durable([.refused], in: nil) }
-        var applied: [AppliedAccount] = []
-        var history: DatabaseHistory?
-        for account in accounts {
-            let one = try await apply([account])
-            if let history, let other = one.history, history != other {
-                throw PostgresError(
-                    sqlState: nil, message: "the database became another one in the middle of a batch", kind: .retriable
-                )
-            }
-            history = history ?? one.history
-            applied += one.value
-        }
-        return Durable(applied, in: history)
     }
 
     private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The places up to which Apple's notification histories were taken, in PostgreSQL: all replicas share them.
+/// The time up to which each of Apple's notification histories was read, in PostgreSQL. All replicas share it.
 public struct PostgresHistoryPlaces: HistoryPlaces {
     private static let leasing = LedgerSQL.statement(PackageResources.lease_notification_history_sql)
     private static let moving = LedgerSQL.statement(PackageResources.update_notification_history_sql)
@@ -58,9 +58,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
                     }
                 let rows = try session.execute(
                     Self.moving,
-                    [
-                        .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
-                        .timestamptz(unixMicroseconds: place.lease),
+                    Self.leased(place) + [
                         .timestamptz(unixMicroseconds: end?.microseconds), .float8(seconds),
                         .timestamptz(unixMicroseconds: page?.window.from.microseconds),
                         .timestamptz(unixMicroseconds: page?.window.to.microseconds), .text(page?.token),
@@ -79,11 +77,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
     public func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace? {
         try await pool.run { session in
             let rows = try session.execute(
-                Self.suspecting,
-                [
-                    .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
-                    .timestamptz(unixMicroseconds: place.lease), .bytea(name?.bytes), .float8(seconds),
-                ])
+                Self.suspecting, Self.leased(place) + [.bytea(name?.bytes), .float8(seconds)])
             let lease = try rows.column("leased_until")
             guard rows.count == 1, let until = rows.timestampMicroseconds(0, lease) else { return nil }
             var moved = place
@@ -93,25 +87,19 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
     }
 
     public func setAside(_ name: Digest256, _ place: HistoryPlace) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                Self.settingAside,
-                [
-                    .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
-                    .timestamptz(unixMicroseconds: place.lease), .bytea(name.bytes),
-                ])
-        }
+        try await pool.run { _ = try $0.execute(Self.settingAside, Self.leased(place) + [.bytea(name.bytes)]) }
     }
 
     public func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws {
-        try await pool.run { session in
-            _ = try session.execute(
-                Self.releasing,
-                [
-                    .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
-                    .timestamptz(unixMicroseconds: place.lease), .float8(seconds),
-                ])
-        }
+        try await pool.run { _ = try $0.execute(Self.releasing, Self.leased(place) + [.float8(seconds)]) }
+    }
+
+    /// Returns the parameters that name a place under its lease, $1 to $3.
+    private static func leased(_ place: HistoryPlace) -> [PostgresParameter] {
+        [
+            .text(place.scope.bundleID.text), .text(place.scope.environment.rawValue),
+            .timestamptz(unixMicroseconds: place.lease),
+        ]
     }
 }
 

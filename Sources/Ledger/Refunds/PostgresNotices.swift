@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Apple's announcements in PostgreSQL. Any number of replicas at once: the claims' locks order them.
+/// Apple's notifications in PostgreSQL. Many replicas may enter them at once: the claims' locks put them in order.
 public struct PostgresNotices: NoticeLedger {
     private let pool: PostgresPool
     private let fallBacks: FallBackWatch?
@@ -12,33 +12,19 @@ public struct PostgresNotices: NoticeLedger {
         self.fallBacks = fallBacks
     }
 
-    /// Throws a `PostgresError`. Where one of the notices is refused for its data, each has a transaction of its own.
+    /// Throws a `PostgresError`. If one notice is refused for its data, each gets a transaction of its own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
-        guard !notices.isEmpty else { return Durable(AppliedNotices(), in: nil) }
-        let write = NoticeBatchWrite(received: notices, catalog: catalog)
-        do {
+        let refused = AppliedNotices(effects: [.refused])
+        let applied = try await BatchWriting.run(notices, refused: refused) { notices in
+            let write = NoticeBatchWrite(received: notices, catalog: catalog)
             let done = try await pool.run { try write.run(in: $0) }
             if let last = notices.last { fallBacks?.committed(.notice(last.notice.id), in: done.history) }
             return Durable(
-                AppliedNotices(effects: done.effects.map(AppliedNotice.applied), events: done.events), in: done.history)
-        } catch {
-            let failure = PostgresError(caught: error)
-            guard failure.kind == .data else { throw failure }
+                [AppliedNotices(effects: done.effects.map(AppliedNotice.applied), events: done.events)],
+                in: done.history)
         }
-        if notices.count == 1 { return Durable(AppliedNotices(effects: [.refused]), in: nil) }
-        var applied = AppliedNotices()
-        var history: DatabaseHistory?
-        for notice in notices {
-            let one = try await apply([notice], catalog: catalog)
-            if let history, let other = one.history, history != other {
-                throw PostgresError(
-                    sqlState: nil, message: "the database became another one in the middle of a batch", kind: .retriable
-                )
-            }
-            history = history ?? one.history
-            applied.effects += one.value.effects
-            applied.events += one.value.events
-        }
-        return Durable(applied, in: history)
+        return Durable(
+            AppliedNotices(effects: applied.value.flatMap(\.effects), events: applied.value.flatMap(\.events)),
+            in: applied.history)
     }
 }
