@@ -23,10 +23,7 @@ extension KafkaConsumer {
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [TopicPartition: Int64] {
-        let list = PartitionList(partitions)
-        try KafkaError.check(rd_kafka_committed(try handle().pointer, list.pointer, timeoutMilliseconds))
-        try list.check()
-        return list.offsets
+        try committedMarks(partitions, timeoutMilliseconds: timeoutMilliseconds).mapValues(\.offset)
     }
 
     /// The first offset in the log and the one the next record will get, asked of the broker. Blocks.

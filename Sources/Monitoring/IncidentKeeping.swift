@@ -7,8 +7,6 @@ package struct IncidentKeeping: Sendable {
     /// The seconds between two looks at this process's and others' incidents.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
-    /// The limit at the process's end.
-    private static let lastSeconds = 1.0
 
     let store: IncidentStore
     let incidents: Incidents
@@ -30,12 +28,7 @@ package struct IncidentKeeping: Sendable {
 
     /// Stores the remaining incidents at the process's end. It waits for nobody for long.
     package func keepLast() async {
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { _ = await keep() }
-            tasks.addTask { try? await Task.sleep(for: .seconds(Self.lastSeconds)) }
-            await tasks.next()
-            tasks.cancelAll()
-        }
+        await LastReport.run { _ = await keep() }
     }
 
     /// False where there was nothing to keep, or where PostgreSQL did not take it.

@@ -11,8 +11,6 @@ package struct TrafficCounting: Sendable {
     private static let minute = 60.0
     /// The delay behind the minute's end, so that the report belongs to it by the database's clock as well.
     private static let delay = 1.0
-    /// The limit at the process's end.
-    private static let lastSeconds = 1.0
 
     let store: TrafficStore
     let refusals: LocalRefusalStore
@@ -37,12 +35,7 @@ package struct TrafficCounting: Sendable {
     /// Stores the remaining counts. It waits for nobody for long, and not at all where something fails.
     package func tellLast() async {
         guard failures.unmet.isEmpty else { return }
-        await withTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await tell() }
-            tasks.addTask { try? await Task.sleep(for: .seconds(Self.lastSeconds)) }
-            await tasks.next()
-            tasks.cancelAll()
-        }
+        await LastReport.run { await tell() }
     }
 
     private func tell() async {

@@ -1,0 +1,14 @@
+/// A report at the process's end.
+enum LastReport {
+    private static let seconds = 1.0
+
+    /// Cancels the report after a second.
+    static func run(_ report: @escaping @Sendable () async -> Void) async {
+        await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask(operation: report)
+            tasks.addTask { try? await Task.sleep(for: .seconds(seconds)) }
+            await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+}
