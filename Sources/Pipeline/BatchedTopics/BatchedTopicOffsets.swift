@@ -111,7 +111,9 @@ extension BatchedTopicOffsets {
                 let found = PartitionProgress.start(committed: mark.offset, row: .some(row), earliest: nil)
                 if found < mark.offset {
                     starts[partition] = found
-                    warnOfFallback(partition, from: mark.offset, to: found)
+                    metrics.databaseFellBack(
+                        "the database lacks records that Kafka has committed: the worker reads a topic again",
+                        partition, from: mark.offset, to: found, logger)
                 }
                 start = found
             } else {
@@ -135,17 +137,6 @@ extension BatchedTopicOffsets {
         }
         guard !lost.isEmpty else { return true }
         return checkpointer.keepDecidedAgain(lost.mapValues(\.offset), seconds: PipelineLimits.durableReadSeconds)
-    }
-
-    private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
-        metrics.databaseFallbacks.increment()
-        metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
-        logger.warning(
-            "the database lacks records that Kafka has committed: the worker reads a topic again",
-            [
-                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
-                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
-            ])
     }
 
     func forget(_ revoked: [TopicPartition], lost: Bool) {

@@ -82,7 +82,9 @@ extension PartitionHandover {
             if let start, let mark, start < mark.offset {
                 starts[partition] = start
                 lost[partition] = mark.offset
-                warnOfFallback(partition, from: mark.offset, to: start)
+                metrics.databaseFellBack(
+                    "the database lacks decisions on records that Kafka has committed: the worker decides the records again",
+                    partition, from: mark.offset, to: start, logger)
             }
             _ = assignment.add(
                 partition,
@@ -164,17 +166,6 @@ extension PartitionHandover {
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .offset: .stringConvertible(marks.low),
                 .detail: "committed \(committed), the log ends at \(marks.high)",
-            ])
-    }
-
-    private func warnOfFallback(_ partition: TopicPartition, from committed: Int64, to start: Int64) {
-        metrics.databaseFallbacks.increment()
-        metrics.incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
-        logger.warning(
-            "the database lacks decisions on records that Kafka has committed: the worker decides the records again",
-            [
-                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
-                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
             ])
     }
 

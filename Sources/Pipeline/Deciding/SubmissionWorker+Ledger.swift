@@ -48,21 +48,25 @@ extension SubmissionWorker {
         }
     }
 
+    /// - Parameter isSecond: whether a refusal of receiptd's own was published before. The same bytes are refused here again
+    ///   before the ledger is asked: no evidence is stored for them.
     @inline(never)
-    private func decision(
-        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
+    func decision(
+        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer, isSecond: Bool = false
     ) -> PendingDecision {
         let (item, terms) = (screened.item, answer.terms)
         let tries = item.tries
         let trace = DecisionTrace(
             signature: screened.proof.signature,
-            source: answer.isRemembered ? .ledger : tries.isEmpty ? .proof : .apple,
+            source: answer.isRemembered ? .ledger : tries.isEmpty && !isSecond ? .proof : .apple,
             tries: tries)
         let now = WallClock.now
         return PendingDecision(
-            submission: screened.submission, position: item.position, proof: screened.proof.digest, verdict: verdict,
-            environment: answer.environment(of: screened.proof),
-            evidence: answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
+            submission: screened.submission, position: isSecond ? item.position.ofSecondDecision : item.position,
+            proof: screened.proof.digest, verdict: verdict, environment: answer.environment(of: screened.proof),
+            evidence: isSecond
+                ? nil
+                : answer.receipt.flatMap { screened.proof.rememberedEvidence($0, after: verdict, of: terms.app) },
             decidedAt: now, catalogVersion: terms.catalogVersion, traceparent: item.traceparent,
             parkedID: item.parked?.id, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
             finishesGrants: terms.app.announcements.finishesGrants,
@@ -70,7 +74,7 @@ extension SubmissionWorker {
                 answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
                 now: now),
             undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app), trace: trace,
-            isDecidedAgain: item.isDecidedAgain, fallBackCount: item.fallBackCount,
+            isSecond: isSecond, isDecidedAgain: item.isDecidedAgain, fallBackCount: item.fallBackCount,
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair)
     }
 

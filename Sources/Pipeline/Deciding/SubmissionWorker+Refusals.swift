@@ -38,7 +38,7 @@ extension SubmissionWorker {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }
         guard case .decided(let verdict) = try await judge(screened, by: answer, retries) else { return }
-        let decision = secondDecision(verdict, on: screened, by: answer.besides(retries.further))
+        let decision = decision(verdict, on: screened, by: answer.besides(retries.further), isSecond: true)
         let settled: Durable<RecordedOutcome>
         do { settled = try await ledger.settle(decision) } catch { throw Abandoned() }
         guard case .events(let all) = settled.value else { return }
@@ -48,26 +48,5 @@ extension SubmissionWorker {
         try await publisher.publish(events, traceparent: screened.item.traceparent)
         ledger.published(events.map(\.eventID))
         for event in events { metrics.published(event) }
-    }
-
-    private func secondDecision(
-        _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
-    ) -> PendingDecision {
-        let (item, terms) = (screened.item, answer.terms)
-        let now = WallClock.now
-        return PendingDecision(
-            submission: screened.submission, position: item.position.ofSecondDecision, proof: screened.proof.digest,
-            verdict: verdict, environment: answer.receipt?.environment ?? .production,
-            // The same bytes are refused here again before the ledger is asked.
-            evidence: nil, decidedAt: now, catalogVersion: terms.catalogVersion,
-            traceparent: item.traceparent, risk: terms.app.risk, tokenUse: terms.app.accountTokenUse,
-            finishesGrants: terms.app.announcements.finishesGrants,
-            subscriptions: ToldSubscriptions(
-                answer.receipt, besides: answer.subscriptions, submitted: screened.proof.receipt, under: terms.app,
-                now: now),
-            undeliveredTerms: UndeliveredTerms(of: screened, under: terms.app),
-            trace: DecisionTrace(signature: screened.proof.signature, source: .apple, tries: item.tries),
-            isSecond: true, isDecidedAgain: item.isDecidedAgain, fallBackCount: item.fallBackCount,
-            shown: answer.revocations(besides: verdict))
     }
 }

@@ -5,18 +5,15 @@ import Operations
 
 /// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog. Those
 /// whose leases ended unseen are suspects, as of parked submissions.
-struct HeldSource: DueWork {
+struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
     let worker: HeldPurchaseWorker
     private let suspects: SuspectTurns
     private let logger: Logger
 
-    /// A submission's own patience ends its try.
-    let trySeconds: Double? = nil
-
-    var places: DuePlaces { .shared(parking.slots, batch: PipelineLimits.holdBatch) }
-    private var parking: ParkingContext { worker.desk.parking }
+    let batch = PipelineLimits.holdBatch
+    var parking: ParkingContext { worker.desk.parking }
 
     init(worker: HeldPurchaseWorker, failures: Failures, logger: Logger) {
         self.worker = worker
@@ -86,17 +83,9 @@ struct HeldSource: DueWork {
         try await worker.work(on: item)
     }
 
-    func putOff(_ item: HeldInHand) async throws { try await release(item) }
-
     func release(_ item: HeldInHand) async throws { try await worker.holds.endLease(of: item.hold) }
-
-    func accuse(_ item: HeldInHand, isAtWork: Bool) async throws {
-        if isAtWork {
-            try await worker.holds.accuse(item.hold)
-        } else {
-            try await worker.holds.clearSuspicion(of: item.hold)
-        }
-    }
+    func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
+    func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
     /// The player gets no answer: a player who paid must not be rejected for a fault of ours.
     private func countSetAside(_ purchase: SetAsidePurchase) {

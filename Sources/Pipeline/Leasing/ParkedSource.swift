@@ -16,18 +16,15 @@ struct ParkedInHand: Sendable {
 
 /// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects: they
 /// are leased one at a time.
-struct ParkedSource: DueWork {
+struct ParkedSource: IsolatingWork {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
     let worker: SubmissionWorker
     private let suspects: SuspectTurns
     private let logger: Logger
 
-    /// A submission's own patience ends its try.
-    let trySeconds: Double? = nil
-
-    var places: DuePlaces { .shared(parking.slots, batch: PipelineLimits.parkedBatch) }
-    private var parking: ParkingContext { worker.parking }
+    let batch = PipelineLimits.parkedBatch
+    var parking: ParkingContext { worker.parking }
 
     init(worker: SubmissionWorker, failures: Failures, logger: Logger) {
         self.worker = worker
@@ -68,19 +65,9 @@ struct ParkedSource: DueWork {
         try await Suspected.waiting { try await parking.store.delete(parked.leased) }
     }
 
-    func putOff(_ parked: ParkedInHand) async throws { try await release(parked) }
-
-    func release(_ parked: ParkedInHand) async throws {
-        try await parking.store.endLease(of: parked.leased)
-    }
-
-    func accuse(_ parked: ParkedInHand, isAtWork: Bool) async throws {
-        if isAtWork {
-            try await parking.store.accuse(parked.leased)
-        } else {
-            try await parking.store.clearSuspicion(of: parked.leased)
-        }
-    }
+    func release(_ item: ParkedInHand) async throws { try await parking.store.endLease(of: item.leased) }
+    func accuse(_ item: ParkedInHand) async throws { try await parking.store.accuse(item.leased) }
+    func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
     /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
     private func countSetAside(_ submission: SetAsideSubmission) {

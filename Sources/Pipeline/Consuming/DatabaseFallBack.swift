@@ -1,0 +1,19 @@
+import Kafka
+import Logging
+import Operations
+
+extension ReceiptdMetrics {
+    /// Counts and logs that PostgreSQL lacks what was committed from `start` to `committed`.
+    func databaseFellBack(
+        _ message: StaticString, _ partition: TopicPartition, from committed: Int64, to start: Int64, _ logger: Logger
+    ) {
+        databaseFallbacks.increment()
+        incidents.note(.databaseFellBack, of: "\(partition.topic)/\(partition.partition)")
+        logger.warning(
+            message,
+            [
+                .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
+                .offset: .stringConvertible(start), .count: .stringConvertible(committed - start),
+            ])
+    }
+}
