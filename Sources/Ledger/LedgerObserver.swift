@@ -3,7 +3,7 @@ import Postgres
 
 /// Receives the ledger's news. Called from any thread; must not block.
 public struct LedgerObserver: Sendable {
-    /// A part that the ledger repeats, and retries after a failure.
+    /// A part of the ledger that runs again and again, and retries after a failure.
     public enum Part: Sendable {
         case decisions, recall, acknowledgements, parking
     }
@@ -11,16 +11,17 @@ public struct LedgerObserver: Sendable {
     public var succeeded: @Sendable (Part) -> Void
     /// Called after a failure that will be tried again.
     public var failed: @Sendable (Part, PostgresError) -> Void
-    /// Submissions of a batch, and seconds from BEGIN to COMMIT with the wait for a connection.
+    /// Called after each COMMIT with the submissions of its batch, and the seconds from BEGIN to COMMIT, with the wait
+    /// for a connection.
     public var batchCommitted: @Sendable (_ submissions: Int, _ seconds: Double) -> Void
     public var recalled: @Sendable (_ queries: Int, _ seconds: Double) -> Void
     public var trouble: @Sendable (LedgerTrouble) -> Void
-    /// The database refused a submission's data: it was parked.
+    /// Called after the database refused a submission's data, and the ledger parked the submission.
     public var parked: @Sendable (PostgresError) -> Void
-    /// Called once as a player's count comes to `Replays.suspicious`, whichever replica counts.
+    /// Called once when a player's count reaches `Replays.suspicious`, on the replica that counts it.
     public var replaying: @Sendable (ReplayingPlayer) -> Void
-    /// More players have sent one account token of this app than one account can have. Called once for each token,
-    /// whichever replica finds out.
+    /// Called once for each account token that more players sent than one account can have, on the replica that finds
+    /// out.
     public var constantToken: @Sendable (BundleID) -> Void
     /// Called once for each purchase that is held for its token, after COMMIT.
     public var disputedToken: @Sendable (DisputedToken) -> Void
@@ -54,7 +55,7 @@ public struct LedgerObserver: Sendable {
     }
 }
 
-/// The reason why a transaction is run again.
+/// The reason for running a transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
     /// A grant without its claim was there: an outside writer's. The batch looks at everything.

@@ -2,31 +2,31 @@ import Fulfillment
 import Postgres
 import Synchronization
 
-/// The ledger in PostgreSQL: group commit without a timer. A writer takes whatever is ready each time its last
-/// transaction returns, so that a batch is as large as the load makes it.
+/// The ledger in PostgreSQL: group commit without a timer. Each time its last transaction returns, a writer takes all
+/// decisions that are ready, so the load makes the batch.
 ///
-/// Close it before its pool: what waits is held until then.
+/// Close it before its pool: `close` ends the transactions under way.
 public final class PostgresLedger: PurchaseLedger {
     public struct Limits: Sendable {
-        /// Transactions at a time.
+        /// The number of transactions that may run at the same time.
         public var writers = 2
-        /// Submissions that wait before a second writer takes of them: two batches of half the size cost the database more
-        /// than one, and a backlog keeps both writers busy.
+        /// The number of waiting submissions from which a second writer helps. Two batches of half the size cost the
+        /// database more than one; with a backlog both writers are busy.
         public var backlog = 400
         /// Submissions in a batch.
         var maximumBatch = 400
         /// Bytes in a batch, roughly.
         var maximumBatchBytes = 4 << 20
-        /// The size of a group behind which a short wait comes, so that the next one is larger: a transaction costs the
-        /// database as much as dozens of its rows. The larger the group, the longer; a worker with little to do never
-        /// waits.
+        /// The size of a group after which the writer waits a moment, so that the next group is larger: a transaction
+        /// costs the database as much as dozens of its rows. It waits longer after a larger group. A worker with little
+        /// to do never waits.
         public var busyGroup = 8
         var gatheringDelay = Duration.milliseconds(4)
-        /// The longest wait behind any group; behind a smaller one if at least one more is likely to come meanwhile.
+        /// The longest wait after any group. After a small group it waits only if another decision is likely to come.
         public var longestGatheringDelay = Duration.milliseconds(10)
-        /// The present bound of that wait, if it is less.
+        /// Returns a shorter bound of that wait, if one applies now.
         public var gatheringBound: (@Sendable () -> Duration)?
-        /// The time that acknowledged events wait for a batch to ride on.
+        /// The longest time that acknowledged events wait for a batch that deletes them.
         public var acknowledgementDelay = Duration.seconds(1)
 
         public init() {}
@@ -42,8 +42,8 @@ public final class PostgresLedger: PurchaseLedger {
     ]
 
     let pool: PostgresPool
-    /// The pool's sessions, for all that decides: no job runs on a connection whose database lacks what this process committed,
-    /// until the losses are known.
+    /// The pool's sessions for decisions. If a connection's database lacks what this process committed, no job runs on
+    /// it until the losses are known.
     public let deciding: PostgresPool
     public let fallBacks: FallBackWatch
     let limits: Limits
@@ -68,8 +68,8 @@ public final class PostgresLedger: PurchaseLedger {
         var flush: Task<Void, Never>?
     }
 
-    /// Starts at once, and connects when there is work. `pool` needs a session for each writer, one to recall by
-    /// and one more.
+    /// Starts at once, and connects when there is work. `pool` needs one session for each writer, one for recalls and
+    /// one more.
     public init(pool: PostgresPool, limits: Limits = Limits(), observer: LedgerObserver = LedgerObserver()) {
         let fallBacks = FallBackWatch()
         self.pool = pool
@@ -109,8 +109,8 @@ public final class PostgresLedger: PurchaseLedger {
         loops.withLock { $0.flush = flush }
     }
 
-    /// Fails what waits, lets the transactions under way end, and deletes the outbox rows of acknowledged events. May be
-    /// called twice.
+    /// Fails waiting decisions, lets the transactions under way end, and deletes the outbox rows of acknowledged
+    /// events. You may call it twice.
     public func close() async {
         decisions.close()
         stuck.close()
@@ -124,8 +124,8 @@ public final class PostgresLedger: PurchaseLedger {
         _ = await deleteAcknowledged()
     }
 
-    /// The highest offset ever decided in each of `partitions`; none for those never seen. A record behind it may have
-    /// been answered. Throws a `PostgresError`.
+    /// Returns the highest offset ever decided in each of `partitions`; partitions without decisions are left out. A
+    /// record up to that offset may have been answered. Throws a `PostgresError`.
     public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
         try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
     }

@@ -2,10 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Announced purchases, in PostgreSQL. Any number of replicas at once: leases part the work, the claims' locks order
-/// what is decided.
+/// Announced purchases in PostgreSQL. Many replicas may use the tables at once: leases share the work out, and the
+/// claims' locks put decisions in order.
 public final class PostgresAnnouncements: AnnouncedPurchases {
-    /// The shortest lease. A worker that is slower has lost the lease, and its delivery with it.
+    /// The shortest lease in seconds. A slower worker loses the lease, and with it the delivery.
     public static let leaseSeconds = 20.0
     /// The part of a lease that is left for the database behind a question to Apple.
     private static let deliverySeconds = 10.0
@@ -13,8 +13,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
     private static let longestLeaseSeconds = 90.0
     /// The days that Apple's signed data is kept: as long as Apple's history has it, too.
     private static let evidenceDays: Int32 = 180
-    /// Unclaimed purchases of unknown apps that are kept: Apple signs those of every app alike, and whoever can post
-    /// notifications could fill the table with them.
+    /// The most unclaimed purchases of unknown apps that are kept. Apple signs notifications of every app alike, so
+    /// anybody who can post them could fill the table.
     public static let maximumOfUnknownApps = 100_000
     /// The deaths of workers in isolation after which the purchase is set aside.
     static let deathsOfPoison: Int32 = 3

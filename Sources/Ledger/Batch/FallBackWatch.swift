@@ -3,8 +3,9 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Notices that the database lost what this process had committed, or that another database answers, before anything is decided there.
-/// A database falls back to an earlier state only with the end of all its connections: each new one is looked at.
+/// Notices, before anything is decided there, that the database lost what this process had committed, or that another
+/// database answers. A database that falls back to an earlier state ends all its connections, so the watch looks at
+/// each new one.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {}
 

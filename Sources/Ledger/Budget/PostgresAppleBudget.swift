@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The budget that all replicas share, one row for each app, endpoint and environment, by PostgreSQL's clock.
+/// The budget that all replicas share: one row for each app, endpoint and environment, by PostgreSQL's clock.
 ///
-/// Give it a pool of its own: a lease must not wait behind a batch, nor a batch behind a lease.
+/// Give it a pool of its own, so that a lease of requests never waits behind a batch of decisions.
 public struct PostgresAppleBudget: AppleBudget {
     /// Seconds that leases may reach ahead. Beyond, a replica that just began would wait for those of all others.
     static let reachSeconds = 1.0

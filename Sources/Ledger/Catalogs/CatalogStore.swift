@@ -5,7 +5,7 @@ import Postgres
 /// The catalogs in the database. Every function throws a `PostgresError`.
 public struct CatalogStore: Sendable {
     public struct Stored: Sendable, Equatable {
-        /// Counts imports; gaps are possible.
+        /// The number of the import. Numbers rise, and some may be missing.
         public let version: Int64
         /// The catalog file as it was imported.
         public let document: String
@@ -23,7 +23,7 @@ public struct CatalogStore: Sendable {
         self.pool = pool
     }
 
-    /// Nil before the first import.
+    /// The newest import's number. Nil before the first import.
     public func latestVersion() async throws -> Int64? {
         try await pool.run { session in
             let rows = try session.execute(Self.newestVersion)
@@ -31,7 +31,7 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Nil where there is no such version.
+    /// Returns one version of the catalog. Nil if there is no such version.
     public func load(version: Int64) async throws -> Stored? {
         try await pool.run { session in
             let rows = try session.execute(Self.loading, [.int8(version)])
@@ -43,8 +43,8 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Makes it the catalog. A document that is the latest already keeps its version.
-    /// - Parameter apps: those of which it says that missed purchases are granted: from now on, unless an earlier one said so.
+    /// Makes the document the catalog, and returns its version. The latest document keeps its version.
+    /// - Parameter apps: the apps that grant missed purchases from now on, unless an earlier document said so.
     public func importDocument(_ document: String, granting apps: [BundleID]) async throws -> Int64 {
         let digest = Digest256(hashing: Array(document.utf8)).bytes
         return try await pool.run { session in

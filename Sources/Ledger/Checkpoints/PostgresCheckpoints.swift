@@ -3,8 +3,8 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// One consumer group's checkpoints in PostgreSQL. A replica has its primary's log from the beginning up to some place:
-/// with a checkpoint it also has every decision that was committed before it.
+/// One consumer group's checkpoints in PostgreSQL. A replica of PostgreSQL that has a checkpoint also has every
+/// decision that was committed before it.
 public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let reading = LedgerSQL.statement(PackageResources.find_offset_checkpoints_sql)
     private static let adopting = LedgerSQL.statement(PackageResources.adopt_durable_offsets_sql)

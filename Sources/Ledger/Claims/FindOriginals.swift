@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The claims that the grants and holds of transactions are under, of their originals and of their periods.
+/// Finds the claims that lock the grants and holds of transactions, of their originals and of their periods.
 package enum FindOriginals {
     private static let statement = LedgerSQL.statement(PackageResources.find_originals_sql)
 

@@ -5,7 +5,8 @@ import Postgres
 package enum LockClaims {
     private static let statement = LedgerSQL.statement(PackageResources.lock_claims_sql)
 
-    /// The claims there are, locked until COMMIT. `originals` are sorted: that is the order of locking.
+    /// Locks the claims that exist until COMMIT, and returns them. `originals` are sorted, because claims are locked in
+    /// that order.
     package static func run(
         _ originals: [StoreTransactionID], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {

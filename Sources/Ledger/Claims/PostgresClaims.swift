@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Claims in PostgreSQL, as published events tell of them.
+/// Enters claims that published events name, into PostgreSQL.
 public struct PostgresClaims: PublishedClaims {
     private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
 

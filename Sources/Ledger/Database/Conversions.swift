@@ -80,7 +80,7 @@ extension PostgresRow {
         timestampMicroseconds(name).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Nil where Apple's time cannot be read, too: 1970 is stored in its place.
+    /// Returns a purchase's time. Nil where it could not be read either: PostgreSQL then has 1970.
     package func purchaseTime(_ name: Name) -> Timestamp? {
         timestamp(name).flatMap { $0.milliseconds == 0 ? nil : $0 }
     }

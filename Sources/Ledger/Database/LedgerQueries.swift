@@ -11,7 +11,7 @@ extension PostgresPool {
         }
     }
 
-    /// The count that a statement's only row has under this name.
+    /// Returns the count in the only row of a statement.
     package func count(
         _ name: StaticString, of statement: PostgresStatement, _ parameters: [PostgresParameter] = []
     ) async throws -> Int {

@@ -1,7 +1,6 @@
 import Postgres
 
-/// The statements, one a file in the `SQL` folder beside their Swift, built into the program: a binary has nothing to look
-/// for at run time.
+/// The SQL statements. Each is a file in the `SQL` folder beside its Swift, and is built into the program.
 package enum LedgerSQL {
     package static func statement(_ file: [UInt8]) -> PostgresStatement {
         PostgresStatement(text(file))

@@ -3,10 +3,10 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Subscriptions in PostgreSQL, for whoever asks Apple about them. Every function throws a `PostgresError`.
+/// Subscriptions in PostgreSQL, for workers that ask Apple about them. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
-    /// The time that a worker has for one question, by PostgreSQL's clock: longer than Apple may take for a few pages.
-    /// It is doubled for each lease before it that did not end in order, eight times at most.
+    /// The seconds that a worker has for one question, by PostgreSQL's clock: longer than Apple may take for a few
+    /// pages. Each lease before it that did not end in order doubles it, up to eight times.
     public static let leaseSeconds = 120.0
     /// The time that Apple is not asked about one whose answer the database refuses: it would refuse the same again.
     static let refusedSeconds = 86_400.0
@@ -39,7 +39,7 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
         }
     }
 
-    /// Whether it is due or not, and whoever has it. Nil where there is none.
+    /// Leases one subscription, due or not, even if another worker has it. Nil if there is no such subscription.
     public func lease(_ original: StoreTransactionID) async throws -> LeasedSubscription? {
         try await pool.run { [leaseSeconds] session in
             let rows = try session.execute(Self.leasingChosen, [.text(original.text), .float8(leaseSeconds)])

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The columns of every statement that returns subscriptions.
+/// The columns that every statement about subscriptions returns.
 package struct SubscriptionColumns {
     package let original, player, bundle, product, group, state, expiresAt, graceExpiresAt: PostgresColumn
     package let willRenew, renewalProduct, environment, revision, dueAt: PostgresColumn

@@ -6,8 +6,8 @@ public struct SubscriptionCounts: Sendable, Equatable {
     /// The seconds after which a due question is late. Seconds.
     static let overdueSeconds = 3600.0
 
-    /// Every state, also one that no subscription is in, up to `LedgerCounts.maximum` each; empty where they were not
-    /// counted.
+    /// The count of each state, up to `LedgerCounts.maximum`; 0 for a state without subscriptions. Empty where states
+    /// were not counted.
     public let states: [SubscriptionState: Int]
     public let overdue: Int
 
@@ -15,8 +15,8 @@ public struct SubscriptionCounts: Sendable, Equatable {
 
     /// Throws a `PostgresError`.
     /// - Parameters:
-    ///   - followed: the apps whose subscriptions are asked about.
-    ///   - countsStates: costs more than what is overdue.
+    ///   - followed: the apps whose subscriptions Apple is asked about.
+    ///   - countsStates: whether to count states, which costs more than counting overdue subscriptions.
     public static func read(
         followed: [BundleID], countsStates: Bool, from pool: PostgresPool
     ) async throws -> SubscriptionCounts {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Locks grants until COMMIT. Their claims are locked before.
+/// Locks grants until COMMIT. Lock their claims first.
 package enum LockGrants {
     private static let statement = LedgerSQL.statement(PackageResources.lock_grants_sql)
 
@@ -13,7 +13,7 @@ package enum LockGrants {
         return (rows, try GrantColumns(rows))
     }
 
-    /// Nil where it was never granted.
+    /// Locks one grant, and returns it. Nil if the transaction was never granted.
     package static func one(
         _ transaction: StoreTransactionID, in session: PostgresSession
     ) throws -> GrantedPurchase? {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Writes the revoked or reinstated state of grants.
+/// Writes that grants are revoked or reinstated.
 package enum RevokeGrants {
     private static let statement = LedgerSQL.statement(PackageResources.revoke_grants_sql)
 

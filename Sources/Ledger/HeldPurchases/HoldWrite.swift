@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The end of one hold in one SQL transaction, in the order that batches keep too: its claim is locked, then its row,
-/// what is known is read by later statements, it is settled, and what INSERT returns decides.
+/// Ends one hold in one SQL transaction, in the order of batches: it locks the claim, then the hold's row, reads what
+/// is known, settles it, and lets the rows that INSERT returns decide.
 package struct HoldWrite: Sendable {
     package enum Ending: Sendable {
         case published(OutcomeEvent)

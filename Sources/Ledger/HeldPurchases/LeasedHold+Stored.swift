@@ -4,7 +4,7 @@ import Postgres
 
 /// Holds as `lease_due_holds`, `lease_suspect_hold` and `list_holds_page` return them.
 package struct LeasedHolds: Sendable {
-    /// A hold whose submission cannot be read, which nothing repairs.
+    /// A hold whose stored submission cannot be read. No retry repairs it.
     package struct Unreadable: Sendable {
         let transaction: StoreTransactionID
         let player: PlayerID

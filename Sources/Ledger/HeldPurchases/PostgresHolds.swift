@@ -2,10 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Held transactions in PostgreSQL, for the workers. Every function throws a `PostgresError`, `settle` also where a
-/// grant of another writer came between: then the lease ends, and it is tried again.
+/// Held transactions in PostgreSQL, for workers. Every function throws a `PostgresError`. So does `settle` if another
+/// writer granted the purchase meanwhile: the lease ends, and a worker tries again.
 public struct PostgresHolds: HeldPurchases {
-    /// The time that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two environments.
+    /// The seconds that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two
+    /// environments.
     public static let leaseSeconds = 60.0
     /// The deaths of workers in isolation after which the hold is set aside.
     static let deathsOfPoison: Int32 = 3
@@ -23,7 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: of the operator's settings, in seconds. A hold that is due later still is due now.
+    /// - Parameter longestDelay: the longest delay of the settings, in seconds. A hold that is due later than that is
+    ///   due now.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {

@@ -2,14 +2,14 @@ import Postgres
 
 /// The fleet's backlog, for metrics.
 public struct LedgerCounts: Sendable, Equatable {
-    /// Rows that are counted at most.
+    /// The highest number that is counted.
     public static let maximum: Int64 = 100_000
 
     public let parked: Int
-    /// Waiting for an operator; refused ones do not count.
+    /// The purchases that wait for an operator, without refused ones.
     public let held: Int
     public let outboxPending: Int
-    /// Announced purchases that are nobody's.
+    /// Announced purchases that no player has.
     public let unclaimed: Int
 
     public init(parked: Int, held: Int, outboxPending: Int, unclaimed: Int = 0) {
@@ -22,7 +22,7 @@ public struct LedgerCounts: Sendable, Equatable {
     private static let statement = LedgerSQL.statement(PackageResources.count_backlog_sql)
 
     /// Throws a `PostgresError`.
-    /// - Parameter floor: the outbox's, of who counts again and again.
+    /// - Parameter floor: the outbox's floor. Keep it between calls, so that deleted rows are not read again.
     public static func read(from pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) async throws -> LedgerCounts
     {
         try await pool.run { session in

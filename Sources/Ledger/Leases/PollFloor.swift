@@ -1,11 +1,12 @@
 import Postgres
 import Synchronization
 
-/// The floor from which a repeated look through a table by its times begins. A deleted row stays in the index for as
-/// long as any reader's old snapshot keeps it, and would be walked through each time. Now and then a look begins at the
-/// beginning all the same, for what a transaction wrote that took long to begin.
+/// The time from which a repeated search through a table starts. A deleted row stays in the index while any old
+/// snapshot can see it, and a search from the beginning would read it each time. A search from the beginning happens
+/// now and then all the same, for rows of a transaction that took long to commit.
 public final class PollFloor: Sendable {
-    /// Rows by the time at which each was written or is due. No row is given a time before its transaction began.
+    /// Rows in the order of the time at which each was written or is due. No row has a time before its transaction
+    /// began.
     public struct Rows: Sendable {
         public static let outbox = Rows("outbox", by: "created_at", wholeSeconds: 600)
         public static let parked = Rows("parked", by: "due_at")

@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Leaves an operator's events to the workers: the process that decided them publishes none, so that nobody need wait until
-/// they are old enough to be orphans. Without it they are published as orphans are.
+/// Hands an operator's events to the workers, because the process that decides them publishes none. Otherwise workers
+/// would publish them only once they count as orphans.
 package enum HandOverEvents {
     private static let statement = LedgerSQL.statement(PackageResources.hand_over_outbox_sql)
 

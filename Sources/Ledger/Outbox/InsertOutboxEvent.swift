@@ -2,7 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Leaves one event to the outbox, in the SQL transaction that decides it. A grant's event is in its grant, and not stored twice.
+/// Puts one event into the outbox, in the SQL transaction that decides it. A grant's row is its event, which is not
+/// stored twice.
 package enum InsertOutboxEvent {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
 

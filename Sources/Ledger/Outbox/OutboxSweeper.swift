@@ -11,8 +11,8 @@ public struct OrphanEvent: Sendable, Equatable {
     public let event: OutcomeEvent
 }
 
-/// Leases events whose worker died between COMMIT and the broker's acknowledgement. Leases last by PostgreSQL's clock.
-/// Every function throws a `PostgresError`; a failed one can be called again.
+/// Leases events whose worker died after COMMIT and before the broker acknowledged the event. Leases end by
+/// PostgreSQL's clock. Every function throws a `PostgresError`; call it again after a failure.
 public struct OutboxSweeper: Sendable {
     private static let orphans = LedgerSQL.statement(PackageResources.lease_orphaned_outbox_sql)
     private static let handedOver = LedgerSQL.statement(PackageResources.lease_handed_over_outbox_sql)
@@ -21,14 +21,14 @@ public struct OutboxSweeper: Sendable {
     private let pool: PostgresPool
     private let floor: PollFloor
 
-    /// - Parameter floor: may be shared with who counts.
+    /// - Parameter floor: may be shared with `LedgerCounts`.
     public init(pool: PostgresPool, floor: PollFloor = PollFloor(.outbox)) {
         self.pool = pool
         self.floor = floor
     }
 
-    /// Leases events of any partition, oldest first: nobody else takes them before the lease is over. Once published they
-    /// are deleted by `PurchaseLedger.published`.
+    /// Leases events of any partition, oldest first. No other replica takes them before the lease ends.
+    /// `PurchaseLedger.published` deletes them once they are published.
     public func leaseOrphans(olderThanSeconds: Double, limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         let floor = floor
         return try await pool.run { session in
@@ -45,13 +45,14 @@ public struct OutboxSweeper: Sendable {
         }
     }
 
-    /// Leases what operators decided, of any age, oldest first: nobody else takes them before the lease is over.
+    /// Leases events that operators decided, of any age, oldest first. No other replica takes them before the lease
+    /// ends.
     public func leaseHandedOver(limit: Int, leaseSeconds: Double) async throws -> [OrphanEvent] {
         try await take(Self.handedOver, [.int8(Int64(limit)), .float8(leaseSeconds)])
     }
 
-    /// A partition's events for its new owner, oldest first, of any age and whoever leased them. The same come again
-    /// until they are deleted: take, publish, delete, and again until none comes.
+    /// Leases a partition's events for its new owner, oldest first, of any age, even if another replica leased them.
+    /// Events come again until you delete them: lease, publish, delete, and repeat until none comes.
     public func leaseUnpublished(
         topic: String, partition: Int32, limit: Int, leaseSeconds: Double = 30
     ) async throws -> [OrphanEvent] {
@@ -59,7 +60,7 @@ public struct OutboxSweeper: Sendable {
             Self.ofPartition, [.text(topic), .int4(partition), .int8(Int64(limit)), .float8(leaseSeconds)])
     }
 
-    /// The broker acknowledged them.
+    /// Deletes events that the broker has acknowledged.
     public func deletePublished(_ eventIDs: [NameBasedUUID]) async throws {
         try await pool.run { try DeleteAcknowledged.run(eventIDs, in: $0) }
     }

@@ -1,11 +1,11 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A UTC day of records, and the partition of the outcomes that holds it.
+/// A UTC day of records, which has a partition of the outcomes.
 package struct OutcomeDay: Hashable, Comparable {
     package let sinceEpoch: Int32
 
-    /// The day for all days that have no partition of their own: 1 January of the year 1.
+    /// The partition for all days without one of their own, as 1 January of the year 1.
     package static let apart = OutcomeDay(sinceEpoch: -719_162)
     /// Days before and after today that have a partition of their own, as far as the outcomes are kept so long. A backup
     /// that reads for days must not keep tomorrow from having one, and a topic's old records need theirs.

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The outcomes' partitions, one for each UTC day. Nobody waits for them: records of a day that should have one and does not
-/// are in the default partition, and no step here holds up a writer for longer than the functions' `lock_timeout`.
+/// The outcomes' partitions, one for each UTC day. Writers never wait for them: records of a day whose partition is
+/// missing go to the default partition, and no step here blocks a writer for longer than the functions' `lock_timeout`.
 package enum OutcomePartitions {
     /// A transaction this old is no batch: what it holds is not waited for. Seconds.
     static let oldTransaction = 1.0

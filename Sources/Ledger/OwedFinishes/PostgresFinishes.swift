@@ -4,8 +4,8 @@ import Postgres
 
 /// The deliveries to report to Apple, in PostgreSQL, for the workers. Every function throws a `PostgresError`.
 public struct PostgresFinishes: OwedFinishes {
-    /// The length of a lease, doubling from the first to the last, so that a row which kills its worker comes later
-    /// each time. Seconds.
+    /// The shortest lease in seconds. Each lease of a row is twice as long as the one before, so that a row that kills
+    /// its worker comes later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
     /// Rows that one look puts off at most, whose events are not acknowledged.

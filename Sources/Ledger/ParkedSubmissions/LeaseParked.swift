@@ -11,7 +11,7 @@ package enum LeaseParked {
 
     package struct Leased: Sendable {
         package var leased: [LeasedSubmission] = []
-        /// Rows whose submission cannot be read: the database refused their data, and nothing mends it.
+        /// Rows whose stored submission cannot be read. No retry repairs them.
         package var unreadable: [NameBasedUUID] = []
     }
 

@@ -1,17 +1,17 @@
 import Fulfillment
 import Postgres
 
-/// Changes many parked rows, a page of ids at a time, each in a transaction of its own: half a million fit into no
-/// statement's time. Finished pages stay done; the same again does the rest.
+/// Changes many parked rows, one page of ids in each transaction, because no statement changes half a million in its
+/// time. Finished pages stay changed after a failure; call it again for the rest.
 package enum ParkedPages {
-    /// Rows that one statement looks at.
+    /// The rows that one statement reads.
     package static let size: Int64 = 2_000
 
     private static let start = PostgresUUID(high: 0, low: 0)
 
     /// - Parameters:
-    ///   - more: of the statement's parameters, from the third.
-    ///   - progress: told after each page how many were changed so far.
+    ///   - more: the statement's parameters from $3 on.
+    ///   - progress: called after each page with the number of rows changed so far.
     package static func run(
         _ statement: PostgresStatement, _ more: [PostgresParameter], in pool: PostgresPool, progress: (Int) -> Void
     ) async throws -> Int {

@@ -3,13 +3,13 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Submissions that wait in PostgreSQL, with group commit as the ledger's: an app whose credentials are wrong parks
-/// everything that comes.
+/// Submissions that wait in PostgreSQL. Many are parked in one transaction, because an app with wrong credentials parks
+/// everything.
 ///
-/// Close it before its pool: what is on its way is held until then.
+/// Close it before its pool: `close` ends the transactions under way.
 public final class PostgresParking: ParkedSubmissions {
-    /// The time that a worker has for one try, by PostgreSQL's clock; when it dies, another takes over after that.
-    /// Longer than Apple may take in two environments.
+    /// The seconds that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two
+    /// environments. If the worker dies, another takes the row after that.
     public static let leaseSeconds = 60.0
     /// The deaths of workers in isolation after which the submission is set aside. insert_parked has the number too.
     static let deathsOfPoison = 3
@@ -39,8 +39,9 @@ public final class PostgresParking: ParkedSubmissions {
 
     /// Starts at once, and connects when there is work.
     /// - Parameters:
-    ///   - longestDelay: of the operator's settings, in seconds. A submission that is due later still is due now.
-    ///   - mostUnprovenBytes: that are parked in the whole fleet of proofs that are not proven.
+    ///   - longestDelay: the longest delay of the settings, in seconds. A submission that is due later than that is due
+    /// now.
+    ///   - mostUnprovenBytes: the most bytes of unproven proofs that the whole fleet parks.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
         mostUnprovenBytes: Int64 = .max, observer: LedgerObserver = LedgerObserver()
@@ -146,7 +147,7 @@ public final class PostgresParking: ParkedSubmissions {
             in: pool, progress: { _ in })
     }
 
-    /// Fails what waits to be parked, and lets the transaction under way end. May be called twice.
+    /// Fails submissions that are still to be parked, and lets the transaction under way end. You may call it twice.
     public func close() async {
         queue.close()
         let tasks = loops.withLock { loops in

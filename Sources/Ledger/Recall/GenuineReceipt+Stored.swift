@@ -30,7 +30,7 @@ extension GenuineReceipt {
         return json.bytes
     }
 
-    /// Nil where the bytes are not of this form: then Apple is asked.
+    /// Reads a stored receipt. Nil if the bytes have another form; the worker then asks Apple.
     package init?(stored bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes).value, let bundle = json["bundle"]?.string,
             let environment = json["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),

@@ -54,11 +54,11 @@ enum CountReplays {
     }
 }
 
-/// A player whose replays of others' purchases have just come to be worth a look.
+/// A player who has just sent enough of other players' purchases to be suspicious.
 public struct ReplayingPlayer: Sendable, Equatable {
     public let playerID: PlayerID
     public let bundleID: BundleID
-    /// Within the days that count.
+    /// The submissions within the counted days.
     public let submissions: Int64
 
     public init(playerID: PlayerID, bundleID: BundleID, submissions: Int64) {

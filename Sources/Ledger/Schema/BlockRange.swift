@@ -5,7 +5,7 @@ package struct BlockRange: Sendable {
     private static let measuring = LedgerSQL.statement(PackageResources.find_table_blocks_sql)
 
     package let first: PostgresParameter
-    /// The first tuple id behind them.
+    /// The first tuple id after them.
     package let end: PostgresParameter
 
     private init(_ blocks: Range<Int64>) {
@@ -19,7 +19,7 @@ package struct BlockRange: Sendable {
         return rows.int8(0, try rows.column("blocks")) ?? 0
     }
 
-    /// Made one by one: a large table has millions.
+    /// Makes ranges one at a time, because a large table has millions of blocks.
     package static func each(of blocks: Range<Int64>, _ atATime: Int64) -> some Sequence<BlockRange> & Sendable {
         stride(from: blocks.lowerBound, to: blocks.upperBound, by: Int64.Stride(atATime)).lazy
             .map { BlockRange($0..<min($0 + atATime, blocks.upperBound)) }

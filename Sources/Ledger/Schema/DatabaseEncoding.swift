@@ -1,6 +1,6 @@
 import Postgres
 
-/// A database that receiptd cannot work in, whatever is in it. Exit code 78: somebody has to make another one.
+/// A database that receiptd cannot work in, whatever its content. Exit code 78: you need to create another one.
 public struct UnsuitableDatabase: Error, Sendable, Equatable, CustomStringConvertible {
     public let description: String
 }

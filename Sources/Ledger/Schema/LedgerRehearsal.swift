@@ -1,11 +1,12 @@
 import NamesAndTimes
 import Postgres
 
-/// Finds what a worker could not do in this database: a right that its role lacks, a table or column that is not there.
+/// Finds statements that a worker could not run in this database: its role lacks a right, or a table or column is
+/// missing.
 ///
-/// Each statement of a worker is prepared and planned, and run as far as the server's own check of rights. Then a grant, a hold,
-/// a revocation and a parked submission are written. All of it is in a transaction that is rolled back: nothing stays, and nobody
-/// waits.
+/// It prepares and plans each statement of a worker, up to the server's check of rights. Then it writes a grant, a
+/// hold, a revocation and a parked submission. All of it happens in one transaction that is rolled back, and blocks
+/// nobody.
 public enum LedgerRehearsal {
     public struct Fault: Sendable, Equatable {
         /// The purpose of the statement.

@@ -1,14 +1,15 @@
 import Postgres
 
-/// A session, or a prepared transaction, that has a table locked or reads as of an earlier time: who is in the way of changing it.
+/// A session or a prepared transaction that prevents a change of a table: it locks the table, or reads an earlier
+/// state.
 public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     /// Nil for a prepared transaction.
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// One of those it has locked. Nil where it is waited for because it reads.
+    /// A table that it locks. Nil where it prevents the change because it reads.
     public let table: String?
-    /// The seconds since its transaction began. Nil where this role may not be told.
+    /// The seconds since its transaction began. Nil where this role may not see that.
     public let seconds: Double?
 
     public var description: String {

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Whether this role may keep the outcomes' partitions: tried, and rolled back.
+/// Whether this role may make and drop the outcomes' partitions. The check tries it, and rolls it back.
 public enum MaintenanceCheck: Sendable, Equatable {
     case able
     /// Somebody holds the tables at the moment, so that it could not be tried.
@@ -21,7 +21,7 @@ public enum MaintenanceCheck: Sendable, Equatable {
             AS may_drop
         """)
 
-    /// Throws a `PostgresError` for what is no right's fault.
+    /// Throws a `PostgresError`, except for a missing right.
     public static func run(in session: PostgresSession) throws -> MaintenanceCheck {
         let holders = try LockHolder.find(
             ["outcomes_default"], olderThan: OutcomePartitions.oldTransaction, in: session)

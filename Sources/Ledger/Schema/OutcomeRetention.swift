@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Keeps the outcomes' partitions: makes those of the days to come, and forgets decided submissions after their time.
-/// Grants, holds and refunds are never forgotten. One replica at a time does it for all; nothing waits for it, and it
-/// waits for nobody: what was in the way is told, and left for the next time.
+/// Makes the outcomes' partitions of coming days, and drops decided submissions after their time. It never drops
+/// grants, holds or refunds. One replica at a time does it for all. It waits for no lock: the report names the
+/// obstacle, and the next turn tries again.
 public struct OutcomeRetention: Sendable {
     /// Rows that one statement deletes at most.
     static let prunedAtATime = 5_000
@@ -14,10 +14,10 @@ public struct OutcomeRetention: Sendable {
     static let droppedAtATime = 2
     /// The difference of the worker's clock and PostgreSQL's from which neither is believed. Seconds.
     static let clockTolerance = 86_400.0
-    /// The seconds between two turns, of whichever replica. Seconds.
+    /// The seconds between two turns, whichever replica takes them.
     public static let turnSeconds = 45.0
 
-    /// Rows that were forgotten.
+    /// The number of rows that were dropped, by table.
     public struct Pruned: Sendable, Equatable {
         public var outcomes = 0
         public var proofs = 0
@@ -28,24 +28,25 @@ public struct OutcomeRetention: Sendable {
         public var refundRequests = 0
         public var undelivered = 0
         public var consumptionReports = 0
-        /// Unclaimed purchases of apps that the catalog does not have, beyond as many as are kept.
+        /// The dropped unclaimed purchases of apps that the catalog lacks, beyond the number that is kept.
         public var unknownApps = 0
     }
 
     public struct Report: Sendable, Equatable {
-        /// Another replica took its turn a moment ago: nothing was looked at.
+        /// True if another replica took its turn a moment ago: this call did nothing.
         public var isAnothersTurn = false
         public var made: [String] = []
         /// Rows that left the default partition.
         public var moved = 0
-        /// More is left there for the next look.
+        /// True if rows are left there for the next turn.
         public var isMoreToMove = false
-        /// Days that cannot be made yet: rows of them lie in the default partition, or much else does.
+        /// Days without a partition, because their rows, or many others, are in the default partition.
         public var skipped: [String] = []
         public var dropped: [String] = []
-        /// The sessions in the way. A missing partition is made next time.
+        /// The sessions that prevented a partition. The next turn tries again.
         public var blockers: [LockHolder]?
-        /// PostgreSQL's clock less ours, where they disagree by more than `clockTolerance`: nothing was forgotten.
+        /// The seconds that PostgreSQL's clock is ahead of this process's. Set only beyond `clockTolerance`: nothing
+        /// was dropped then.
         public var clockDifference: Double?
         public var pruned = Pruned()
     }
@@ -58,15 +59,15 @@ public struct OutcomeRetention: Sendable {
 
     /// - Parameters:
     ///   - days: `OUTCOME_RETENTION_DAYS`, at least 1.
-    ///   - turnSeconds: between two turns of the replicas; 0 where each call is one.
+    ///   - turnSeconds: the time between two turns of the fleet; 0: each call is a turn.
     public init(pool: PostgresPool, days: Int, turnSeconds: Double = OutcomeRetention.turnSeconds) {
         self.pool = pool
         self.days = Int32(clamping: max(days, 1))
         self.turnSeconds = turnSeconds
     }
 
-    /// One look. Throws a `PostgresError`; a lock that was not to be had is none.
-    /// - Parameter now: by the worker's clock.
+    /// Takes a turn. Throws a `PostgresError`, but not for a lock that it did not get.
+    /// - Parameter now: the time by the worker's clock.
     public func run(now: Timestamp) async throws -> Report {
         var report = Report()
         guard try await takeTurn("outcomes", turnSeconds) else {

@@ -11,7 +11,7 @@ public enum Schema {
     /// The version that `schema.sql` writes: the last migration's number.
     public static let currentVersion = migrations.last?.version ?? 0
 
-    /// The time that `migrate` waits for sessions that hold the tables. Seconds.
+    /// The seconds that `migrate` waits for sessions that hold the tables.
     public static let patience = 600.0
 
     /// `schema.sql`.
@@ -43,17 +43,17 @@ public enum Schema {
         return versions.int4(0, try versions.column("version")).map(Int.init)
     }
 
-    /// The same for those who have nobody to tell.
+    /// Migrates without reporting progress.
     public static func migrate(_ session: PostgresSession) throws {
         _ = try migrate(session, tell: { _ in })
     }
 
-    /// Applies the schema where it is missing or old, and makes the outcomes' first partitions. Any number of times, also
-    /// by several replicas at once, and while workers decide. A current one is left as it is.
+    /// Applies the schema if it is missing or old, and makes the outcomes' first partitions. You may call it often,
+    /// from several replicas at once, and while workers decide. It leaves a current schema as it is.
     ///
-    /// Throws a `PostgresError` with the SQLSTATE 55P03 and who was in the way where that took longer than `patience`.
-    /// - Parameter tell: a line for the operator; called on the session's thread.
-    /// - Returns: what was found there.
+    /// Throws a `PostgresError` with SQLSTATE 55P03 and the sessions that held the tables, after `patience`.
+    /// - Parameter tell: called with each line for the operator, on the session's thread.
+    /// - Returns: the version that it found.
     public static func migrate(
         _ session: PostgresSession, patience: Double = Schema.patience, tell: (String) -> Void
     ) throws -> State {

@@ -1,7 +1,7 @@
 import Postgres
 
-/// The incidents that nobody must overlook, of all workers, also after those that saw them have ended. Every function
-/// throws a `PostgresError`.
+/// The incidents of all workers that an operator must see, even after those workers have ended. Every function throws a
+/// `PostgresError`.
 public struct IncidentStore: Sendable {
     /// Days for which what happened last is kept.
     static let days: Int32 = 90

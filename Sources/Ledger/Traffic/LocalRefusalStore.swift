@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Recent rejections that asked nobody, by submission and player, for `inspect` and the console. Every function throws a
-/// `PostgresError`.
+/// Recent rejections that receiptd decided without Apple and the ledger, by submission and player, for `inspect` and
+/// the console. Every function throws a `PostgresError`.
 public struct LocalRefusalStore: Sendable {
     /// Days for which they are kept, besides today.
     static let days: Int32 = 3
@@ -15,7 +15,8 @@ public struct LocalRefusalStore: Sendable {
         self.pool = pool
     }
 
-    /// Each is kept once, however often it is given. Text that holds a NUL cannot be stored, and its refusal is left out whole.
+    /// Stores each refusal once, however often it is given. A refusal whose text holds a NUL is left out, because
+    /// PostgreSQL cannot store it.
     public func add(_ refusals: [LocalRefusal]) async throws {
         let told = refusals.filter(\.isStorable)
         guard !told.isEmpty else { return }

@@ -17,7 +17,7 @@ public struct TrafficStore: Sendable {
         self.pool = pool
     }
 
-    /// Adds them to the minute and the hour that have just passed. Each kind and name is given once.
+    /// Adds counts to the minute and the hour that have just passed. Give each kind and name once.
     public func add(_ counts: [TrafficCount]) async throws {
         let told = counts.filter { $0.count > 0 }.prefix(Self.maximumNames)
         guard !told.isEmpty else { return }
