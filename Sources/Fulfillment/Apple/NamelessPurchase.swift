@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// An announced purchase whose id or product cannot be read. It is told to whoever submitted it, and never granted.
+/// A purchase whose id or product cannot be read. Its submitter gets an event; it is never granted.
 public struct NamelessPurchase: Sendable, Equatable {
     /// Stands for a name that cannot even be shown.
     public static let unreadable = "unreadable"

@@ -1,9 +1,8 @@
 import Encodings
 
-/// Apple's facts about a purchase that decide nothing: for events, the ledger's readers and reports. Nothing here
-/// decides anything.
+/// Apple's facts about a purchase that no rule reads: for events, reports and people.
 ///
-/// A class, so that the many purchases of which nothing is told take no room for it.
+/// A class, so that purchases without such facts take no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {
     /// The price of the whole quantity, in thousandths of the currency's unit. An indication: Apple says not to
     /// reconcile by it.

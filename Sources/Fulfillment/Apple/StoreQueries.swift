@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The seam to the App Store Server API for everything but the proof of a submission. One try each; never throws: an
-/// outage is a value. What Apple signed in an answer is proven before it is told.
+/// The App Store Server API, for everything but the proof of a submission. Each call is one try and never throws: an
+/// outage is a value. Signed parts of an answer are proven before they are returned.
 public protocol StoreQueries: Sendable {
     /// Get Transaction Info.
     func transaction(

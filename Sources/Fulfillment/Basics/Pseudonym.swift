@@ -15,7 +15,7 @@ public enum Pseudonym {
 }
 
 extension PlayerID {
-    /// Nobody is told of what is a pseudonym's: there is no player behind it any more.
+    /// Whether the player was erased. No event names a pseudonym.
     public var isPseudonym: Bool {
         text.hasPrefix("erased-") && text.unicodeScalars.count > SubmissionLimits.maximumNameScalars
     }

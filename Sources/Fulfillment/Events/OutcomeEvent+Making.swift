@@ -103,7 +103,7 @@ extension OutcomeEvent {
             at: position.timestamp, transactions: [])
     }
 
-    /// The answer to a record that is a dead letter, for a sender that could be read.
+    /// Makes the answer to a dead letter whose sender could be read.
     /// - Parameter cause: what is wrong with the record.
     public static func malformed(
         _ sender: DeadLetter.Sender, _ cause: Cause = Reason.malformedSubmission.cause, position: RecordPosition

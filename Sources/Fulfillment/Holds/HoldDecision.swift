@@ -7,9 +7,9 @@ public struct HoldDecision: Sendable {
     public let decision: PendingDecision
 
     /// - Parameters:
-    ///   - verdict: on Apple's new answer, with `hold.waived` let pass.
-    ///   - cause: what is behind a verdict on the whole; nil where its reason says all.
-    ///   - repair: what had to be done to the proof; nil where it was sent as it is.
+    ///   - verdict: the verdict on Apple's new answer, with the reasons in `hold.waived` waived.
+    ///   - cause: the cause of a verdict on the whole; nil if its reason says all.
+    ///   - repair: the repair of the proof; nil if it was sent intact.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,

@@ -21,7 +21,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// A token that more players sent is a constant of the client's: it names nobody.
     public static let maximumSenders = 5
 
-    /// The player who was granted the first transaction that carried it, with it on both sides.
+    /// The player who got the first known purchase with the token and the same Apple account. Either of the two players
+    /// may be the thief.
     public var learntOf: PlayerID?
     /// The players who were granted or hold a transaction with it on both sides; of a constant not all.
     public var senders: Set<PlayerID>
@@ -107,12 +108,13 @@ extension AppPolicy {
 }
 
 extension PendingDecision {
-    /// Tokens of which something may be learnt: those of transactions that may be granted or held, on both sides.
+    /// The tokens that a decision can teach the ledger: those of transactions that may be granted or held, from the
+    /// submission and from Apple.
     public var learnableTokens: Set<AccountTokenKey> {
         tokenUse == .none ? [] : tokens(but: \.isRejection, of: { isBound($0) ? submission.appAccountToken : nil })
     }
 
-    /// The Apple accounts of which something may be learnt with a token.
+    /// Returns the Apple accounts that a decision can connect with a token.
     public func learnableAccounts(of token: AccountTokenKey) -> Set<AppTransactionID> {
         guard case .each(let judged) = verdict, let submitted = submission.appAccountToken, key(of: submitted) == token
         else { return [] }

@@ -64,8 +64,8 @@ public struct GrantRevocations: Sendable, Equatable {
     /// The revoked units of `quantity`, 0 if the grant is whole.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
-    /// Apple's refund or revocation. One that is not larger than what it said before changes nothing.
-    /// - Returns: what is to be told, nil where nothing changes for the player.
+    /// Enters Apple's refund or revocation. A smaller one than Apple's last changes nothing.
+    /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func revoke(byApple word: Revocation) -> Change? {
         if let apple, apple.milliPercent >= word.milliPercent { return nil }
         return change { $0.apple = word }

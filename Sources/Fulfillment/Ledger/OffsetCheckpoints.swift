@@ -64,8 +64,8 @@ public struct LostDecisions: Sendable, Equatable {
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// The time at which it was noticed, at the latest. A record that was sent later was never decided in the lost
-    /// state, be its offset as low as it may: a topic that is made anew begins again at 0.
+    /// The latest time at which the loss was noticed. A record sent after it was never decided in the lost state,
+    /// however low its offset: offsets of a topic that was deleted and created begin at 0.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {

@@ -15,8 +15,8 @@ extension ParsedProof {
 }
 
 extension LedgerView {
-    /// Whether every one is granted or held: then what is remembered of them answers for Apple.
-    /// - Parameter claimant: nil: whoever has it.
+    /// Whether every purchase is granted or held. If so, the remembered evidence replaces Apple's answer.
+    /// - Parameter claimant: the player who must have them; nil: any player.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
             let holders = holds[purchase.transactionID]?.keys

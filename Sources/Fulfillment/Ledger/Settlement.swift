@@ -47,7 +47,8 @@ public struct Settlement: Sendable, Equatable {
     /// The submission's own event, where it is held or rejected.
     public var answer: OutcomeEvent?
 
-    /// Every event of the submission: grants in purchase order, what is revoked of them at once, then its own.
+    /// All events of the submission: grants in the order of purchases, revocations of these grants, then the
+    /// submission's own event.
     public var events: [OutcomeEvent] {
         var granted = grants.map(\.event)
         if !reissued.isEmpty {

@@ -1,9 +1,9 @@
-/// The two circuits of one scope: of proofs that are proven here, and of those that are not.
+/// The two circuits of one scope: one for proven proofs, one for unproven proofs.
 ///
-/// Anybody can send what is not proven, and Apple may fail because of it. So its failures hold back only its like. A
-/// proven proof speaks for Apple: once one is answered, others' failures are their own.
+/// Anybody can send unproven proofs that make Apple fail, so their failures hold back only unproven proofs. Once Apple
+/// answers a proven proof, failures of unproven proofs count as their own.
 public struct ProofCircuits: Sendable {
-    /// A kind of which nothing has come for so many seconds is not in use.
+    /// The seconds without a request after which a kind of proof is not in use.
     public static let inUseSeconds = 60.0
 
     /// The circuit of proven proofs, and of receiptd's own questions.

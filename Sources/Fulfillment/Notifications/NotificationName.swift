@@ -1,7 +1,7 @@
 import Encodings
 
-/// The name by which receiptd remembers a notification of Apple's history before it believes anything of it: the UUID,
-/// because Apple signs it anew for each question; for a body without one, its bytes.
+/// The name by which receiptd remembers a notification of Apple's history before it is verified. It is the UUID,
+/// because Apple signs it again for each question; without a UUID, it is the digest of its bytes.
 public enum NotificationName {
     public static func digest(of body: [UInt8]) -> Digest256 {
         guard let payload = payload(of: body), let document = try? JSONParser.parse(payload),

@@ -2,10 +2,10 @@ import Encodings
 import NamesAndTimes
 
 extension GrantedPurchase {
-    /// Makes the event of a change in force; the grant's revision counts up. Nil where there is no player any more.
+    /// Makes the event of a change, and counts the grant's revision up. Nil if the player was erased.
     /// - Parameters:
-    ///   - told: fills in what the grant of another system does not say.
-    ///   - catalog: has the payload of what is reinstated.
+    ///   - told: fills in what an imported grant does not say.
+    ///   - catalog: has the payload of a reinstated product.
     public mutating func tell(
         _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog
     ) -> OutcomeEvent? {

@@ -22,8 +22,8 @@ public enum RefundEffect: Sendable, Equatable {
 }
 
 extension RefundNotice {
-    /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
-    /// - Parameter catalog: has the payload of what is reinstated.
+    /// Settles against `view`, and enters the changes there, so that the next notice of the batch sees them.
+    /// - Parameter catalog: has the payload of a reinstated product.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
         let keys = view.keys(of: self)

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A refund that Apple signed, and of which it cannot be read how much was taken back. It is never taken for a refund of all, nor
-/// for none: Apple is asked for the transaction, and what is still unknown then is an operator's.
+/// A refund that Apple signed, but whose share cannot be read. It counts neither as a whole refund nor as none: the
+/// worker asks Apple for the transaction, and leaves it to an operator if the answer is as unclear.
 public struct UnreadRefund: Sendable, Equatable {
     /// The notice without the refund.
     public let notice: StoreNotice

@@ -15,13 +15,13 @@ public struct ParkingPolicy: Sendable, Equatable {
     /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that
     /// are proven are tried one after the other. Batches written at the same moment each count without the other.
     public static let parkedOfPlayer = 20
-    /// After so many tries that failed while Apple answered others a submission does not wait for the end of an outage
-    /// in memory: it may fail for ever.
+    /// The number of tries that failed while Apple answered other submissions, after which a submission leaves memory
+    /// before the outage ends: it may fail for ever.
     public static let failuresOfItsOwn = 3
     /// The same where Apple answered nobody: then it was a probe so often, and nobody knows who else would be answered.
     public static let failuresInOutage = 8
-    /// The seconds until a submission that killed its workers in isolation is tried once more, in isolation again.
-    /// Seconds: what killed innocent workers, such as a short memory or an operator, is over by then.
+    /// The seconds until a submission that killed its workers in isolation is tried once more in isolation. A short
+    /// memory or an operator may have killed the workers, and is gone by then.
     public static let lastTrySeconds = 3600.0
     /// No parked submission waits longer than this share of the time for which it has failed, or than memory keeps it: it
     /// finds the end of Apple's trouble in time.

@@ -24,10 +24,11 @@ public enum FurtherQuestion: Sendable, Equatable {
     }
 }
 
-/// The answers to further questions about one submission. It is kept while the submission waits, so that a retry asks
-/// only for what is still open.
+/// The answers to further questions about one submission. They are kept while the submission waits, so that a retry
+/// asks only the open questions.
 public struct FurtherAnswers: Sendable, Equatable {
-    /// The most of one submission, so that parked rows stay small. A receipt with more is looked up anew for the rest.
+    /// The most answers that are kept for one submission, so that parked rows stay small. A retry asks again for the
+    /// rest.
     public static let maximumRemembered = 2_000
 
     /// The transactions that the ledger has, or that are not to be looked up again.

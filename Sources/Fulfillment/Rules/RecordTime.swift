@@ -11,8 +11,8 @@ public struct RecordTime: Sendable, Equatable {
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - record: the record's own time; the epoch and what is before it is none.
-    ///   - takenAt: when it was first tried or held; nil where it is judged for the first time.
+    ///   - record: the record's own time; the epoch and earlier times count as none.
+    ///   - takenAt: the time of the first try or of the hold; nil at the first decision.
     public init(_ record: Timestamp, takenAt: Timestamp? = nil, now: Timestamp) {
         told = record.milliseconds > 0 && record <= now ? record : nil
         taken = min(takenAt ?? now, now)

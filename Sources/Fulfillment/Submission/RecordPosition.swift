@@ -7,7 +7,7 @@ public struct RecordPosition: Sendable, Hashable {
     public let offset: Int64
     /// The record's own time; the epoch where Kafka told none.
     public let timestamp: Timestamp
-    /// SHA-256 of the value, which tells a topic made anew from the one before it.
+    /// SHA-256 of the value. It distinguishes a topic that was deleted and created from the one before.
     public let content: Digest256
 
     public init(topic: String, partition: Int32, offset: Int64, timestamp: Timestamp, content: Digest256) {

@@ -18,7 +18,7 @@ public struct Subscription: Sendable, Equatable {
     public private(set) var graceExpiresAt: Timestamp?
     public private(set) var willRenew: Bool?
     public private(set) var renewalProductID: ProductID?
-    /// Counts what is published of it; 1 is the first. Leaps where the database was restored to an earlier state.
+    /// The number of the last published event; the first is 1. It leaps after a restore of the database.
     public private(set) var revision: Int32
     /// The times at which Apple gave each part.
     public private(set) var told: Told
