@@ -2,8 +2,8 @@ import Kafka
 import ReceiptdConfiguration
 
 extension CommandFailure {
-    /// Kafka cannot be used: what its clients last said about the brokers, and 78 where it refuses name, password or
-    /// mechanism.
+    /// Makes the failure for a Kafka that cannot be used, with what its clients last said about the brokers. Exit code
+    /// 78 if Kafka refuses the name, password or mechanism, otherwise 69.
     package init(kafka error: any Error, _ recorder: TroubleRecorder) {
         if let failure = error as? CommandFailure {
             self = failure
@@ -24,7 +24,7 @@ extension CommandFailure {
         }
     }
 
-    /// Makes the failure that ends a command. Clients could be made when the settings were read: a file that they name
+    /// Makes the failure for a client that could not be made, although the settings were read: a file that they name
     /// may have changed since.
     package init(uncaught error: KafkaError) {
         guard error.code == KafkaError.Code.invalidArgument else {
@@ -37,8 +37,8 @@ extension CommandFailure {
 }
 
 extension KafkaClusterMetadata {
-    /// Reads the whole cluster's metadata for a command, and ends as soon as waiting is useless.
-    /// - Parameter ask: with a time-out in milliseconds.
+    /// Reads the whole cluster's metadata for a command. It gives up as soon as waiting is useless.
+    /// - Parameter ask: gets a time-out in milliseconds.
     package static func reach(
         _ recorder: TroubleRecorder, ask: (Int32) throws -> KafkaClusterMetadata
     ) throws -> KafkaClusterMetadata {

@@ -1,7 +1,7 @@
 import Postgres
 
 extension CommandFailure {
-    /// Wrong settings where PostgreSQL itself refuses, out of reach where nobody answers.
+    /// Exit code 78 if PostgreSQL refuses, 69 if nobody answers.
     package init(_ error: PostgresError) {
         if error.isWrongSettings {
             self.init(error.inWords, code: Self.wrongSettings)
@@ -14,7 +14,7 @@ extension CommandFailure {
 }
 
 extension PostgresError {
-    /// PostgreSQL's own words for people, and the remedy if waiting does not help.
+    /// PostgreSQL's message, and what to do if waiting does not help.
     package var inWords: String {
         let told = sqlState.map { "\(message), SQLSTATE \($0)" } ?? message
         guard isWrongSettings else {

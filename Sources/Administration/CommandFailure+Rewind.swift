@@ -1,7 +1,7 @@
 import Pipeline
 
 extension CommandFailure {
-    /// Exit 1: it is the operator who stops workers.
+    /// Exit code 1: you have to stop the workers first.
     package init(_ refusal: OffsetRewind.Refusal) {
         switch refusal {
         case .groupHasMembers: self.init("the group has members: stop all of its workers first", code: 1)

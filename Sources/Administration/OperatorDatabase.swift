@@ -2,8 +2,8 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Opens the database for one command. Out of reach is exit 69; a refusal that only other settings or rights end is 78.
-/// - Parameter sessions: at most so many at a time.
+/// Opens the database for one command. Throws a failure with exit code 69 if it is out of reach, 78 if it refuses.
+/// - Parameter sessions: the most sessions at the same time.
 package func withDatabase<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {
@@ -24,7 +24,8 @@ package func withDatabase<Value>(
     }
 }
 
-/// The same, where the schema is what this program needs. Exit 69 where it is not, and 78 where no schema could mend it.
+/// Opens the database, and requires the schema of this program. Throws a failure with exit code 69 if the schema is
+/// another, 78 if no schema can help.
 package func withSchema<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {

@@ -3,9 +3,9 @@ import Postgres
 
 /// `receiptd migrate`.
 package enum SchemaMigration {
-    /// The state of the schema before the command. Exit 69 where somebody was in the way, and 78 where the role lacks a
-    /// right.
-    /// - Parameter tell: a line for the operator.
+    /// Migrates, and returns the state of the schema before. Throws a failure with exit code 69 if a session held the
+    /// tables, 78 if the role lacks a right.
+    /// - Parameter tell: called with each line for the operator.
     package static func run(
         in pool: PostgresPool, tell: @escaping @Sendable (String) -> Void
     ) async throws -> Schema.State {

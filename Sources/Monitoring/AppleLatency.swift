@@ -1,7 +1,6 @@
 import Synchronization
 
-/// The time that Apple's answers take, the last dozens of them on average: a submission's other waits are to be a small
-/// share of it.
+/// The average time of Apple's last dozens of answers. The worker keeps its other waits a small share of it.
 package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 
@@ -9,7 +8,7 @@ package final class AppleLatency: Sendable {
 
     package init() {}
 
-    /// 0 before the first answer.
+    /// The average in seconds; 0 before the first answer.
     package var seconds: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
     /// Two at the same time may count as one.

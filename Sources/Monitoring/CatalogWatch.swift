@@ -33,7 +33,7 @@ package final class CatalogWatch: Sendable {
     private let inForce: @Sendable (Catalog) -> Void
     private let state = Mutex(State())
 
-    /// - Parameter inForce: told of each catalog as it comes into force.
+    /// - Parameter inForce: called with each catalog that takes effect.
     package init(
         store: CatalogStore, logger: Logger, failures: Failures = Failures(),
         inForce: @escaping @Sendable (Catalog) -> Void = { _ in }
@@ -63,7 +63,7 @@ package final class CatalogWatch: Sendable {
     }
 
     /// Returns the catalog in force.
-    /// - Parameter first: the one that the worker began with. No catalog goes out of force before another comes.
+    /// - Parameter first: the catalog that the worker began with. A catalog stays in force until another takes effect.
     package func newest(since first: Catalog) -> Catalog { state.withLock { $0.catalog ?? first } }
 
     /// Reads the newest catalog once. Throws if the database is out of reach; the worker keeps the known catalog.

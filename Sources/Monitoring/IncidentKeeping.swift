@@ -2,7 +2,7 @@ import Ledger
 import Operations
 import Postgres
 
-/// Keeps in PostgreSQL what must not be overlooked, and tells what the whole fleet knows of it.
+/// Stores this process's incidents in PostgreSQL, and reads those of the whole fleet for the metrics.
 package struct IncidentKeeping: Sendable {
     /// The seconds between two looks at this process's and others' incidents.
     private static let seconds = 2.0
@@ -26,7 +26,7 @@ package struct IncidentKeeping: Sendable {
         }
     }
 
-    /// Stores the remaining incidents at the process's end. It waits for nobody for long.
+    /// Stores the remaining incidents at the process's end, within a second.
     package func keepLast() async {
         await LastReport.run { _ = await keep() }
     }

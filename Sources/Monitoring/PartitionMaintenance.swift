@@ -4,8 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Looks after the outcomes' partitions beside everything else: nothing waits for it, and its failure is told and is
-/// nobody's but its own.
+/// Makes and drops the outcomes' partitions. Nothing waits for it, and its failure stops nothing else.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
     /// After a look that was blocked, failed, or left something to be moved: often enough for tomorrow, and seldom enough for the

@@ -11,7 +11,7 @@ extension Settings {
         }
     }
 
-    /// Roots that are not Apple's: whoever holds the key of one can make receipts.
+    /// Logs and counts roots that are not Apple's, because the owner of such a root can make receipts.
     package func tellForeignRoots(_ metrics: ReceiptdMetrics, _ logger: Logger) {
         metrics.foreignRoots.set(apple.foreignRoots)
         guard apple.foreignRoots > 0 else { return }

@@ -32,7 +32,7 @@ package struct TrafficCounting: Sendable {
         }
     }
 
-    /// Stores the remaining counts. It waits for nobody for long, and not at all where something fails.
+    /// Stores the remaining counts within a second. It does nothing while a needed part fails.
     package func tellLast() async {
         guard failures.unmet.isEmpty else { return }
         await LastReport.run { await tell() }

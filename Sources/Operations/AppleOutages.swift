@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Apple's addresses that do not answer, each in one sentence for people; behind `receiptd_apple_no_answer`.
+/// The addresses of Apple that do not answer, with a sentence for each. `receiptd_apple_no_answer` counts them.
 public final class AppleOutages: Sendable {
     private let gauge: Gauge
     private let sentences = Mutex<[String]>([])

@@ -1,8 +1,8 @@
-/// The differences of this process's clock from others', in seconds that it is ahead.
+/// The seconds that this process's clock is ahead of other clocks.
 public struct ClockDifferences: Sendable, Equatable {
     /// Beyond it clocks disagree.
     static let toleranceSeconds = 60.0
-    /// The seconds for which one record's time, or that of something Apple signed, is believed while no other comes.
+    /// The seconds for which a difference counts while no newer record or signature shows one.
     public static let recordSeconds = 600.0
 
     public private(set) var database: Double?
@@ -14,9 +14,9 @@ public struct ClockDifferences: Sendable, Equatable {
     public init() {}
 
     /// - Parameters:
-    ///   - database: nil where PostgreSQL did not answer: then the known value stays.
-    ///   - record: nil where no record told.
-    ///   - apple: nil where nothing that Apple signed was from the future.
+    ///   - database: nil if PostgreSQL did not answer; the known value stays.
+    ///   - record: nil if no record showed a difference.
+    ///   - apple: nil if Apple signed nothing later than now.
     ///   - now: monotonic seconds.
     public mutating func note(database: Double?, record: Double?, apple: Double? = nil, now: Double) {
         self.database = database ?? self.database

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A part that has to run until the process stops. Where one ends before that, for whatever reason, the process stops
-/// in order and exits 1: a worker without one of its parts would look alive.
+/// A part that has to run until the process stops. If it ends before that, the process stops in order and exits 1,
+/// because a worker without the part would only look alive.
 public enum EndlessPart: String, CaseIterable, Sendable {
     case httpServer = "http-server"
     case failureReports = "failure-reports"
@@ -63,7 +63,7 @@ public enum EndlessPart: String, CaseIterable, Sendable {
 /// A part ended that was to run until the process stops.
 public struct PartEnded: Error, Sendable, CustomStringConvertible {
     public let part: EndlessPart
-    /// Nil where it returned.
+    /// The error that ended it. Nil if it returned.
     public let underlying: (any Error)?
 
     public var description: String {

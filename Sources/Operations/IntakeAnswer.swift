@@ -1,4 +1,4 @@
-/// The result of a notification that was posted to us.
+/// The answer to a notification that Apple or anybody else posted.
 public enum IntakeAnswer: Sendable, Equatable {
     /// The notification is on its topic.
     case taken

@@ -1,12 +1,12 @@
 import Fulfillment
 import Synchronization
 
-/// Rejections that this process decided without asking anyone, and that are in no table: a sample of each minute, for
-/// whoever keeps it in PostgreSQL. A flood of one reason does not push out the others, nor does one player.
+/// A sample of the rejections that this process decided without asking anyone, which no table has. Each minute has its
+/// own sample. A flood of one reason or player does not push out the others.
 ///
-/// Any thread.
+/// Any thread may call it.
 public final class LocalRefusals: Sendable {
-    /// The most between two takings.
+    /// The most refusals between two calls of `take`.
     public static let maximum = 200
     /// The same of one player.
     static let maximumOfPlayer = 4
@@ -21,7 +21,7 @@ public final class LocalRefusals: Sendable {
 
     public init() {}
 
-    /// - Parameter entry: made only where it is kept.
+    /// - Parameter entry: called only if the refusal enters the sample.
     public func note(reason: String, player: String, _ entry: () -> LocalRefusal) {
         state.withLock { state in
             guard state.players[player, default: 0] < Self.maximumOfPlayer else { return }

@@ -6,8 +6,8 @@ public typealias HistogramFamily = MetricFamily<Histogram>
 
 /// All series of one name, one child for each set of label values.
 ///
-/// `with` takes a lock and hashes strings: whoever counts often keeps the child. Children are bounded, so that a value
-/// from outside that becomes a label cannot fill the memory or the metrics' store.
+/// `with` takes a lock and hashes strings, so keep the child if you count often. The number of children is bounded, so
+/// that a label with values from outside cannot fill the memory.
 public final class MetricFamily<Child: Metric>: Sendable {
     /// Children beyond this many share the overflow child, whose label values are all `other`.
     public static var maximumChildren: Int { 1_000 }

@@ -11,7 +11,7 @@ public final class Misconfiguration: Sendable {
         self.gauge = gauge
     }
 
-    /// - Parameter sentence: one clause for an operator, what is wrong and what to do; nil: the cause has ended.
+    /// - Parameter sentence: one clause that says what is wrong and what to do; nil ends the cause.
     public func set(_ bundleID: String, _ cause: String, because sentence: String?) {
         causes.withLock { causes in
             causes[bundleID, default: [:]][cause] = sentence

@@ -6,7 +6,7 @@ import NIOCore
 import Operations
 import Synchronization
 
-/// The frame of our HTTP servers: a bounded number of connections, of which the silent and the slow are closed.
+/// An HTTP server with a bounded number of connections. It closes silent and slow ones.
 package struct GuardedServer: Sendable {
     /// The seconds between two lines about closed connections.
     private static let floodLineSeconds = 60.0

@@ -9,7 +9,7 @@ public import ServiceLifecycle
 /// The HTTP server to which Apple posts notifications. Anyone who can reach it may post: only Apple's signature makes a
 /// body believed.
 public struct IntakeServer: Service {
-    /// Bytes of a body; Apple's are a tenth of it.
+    /// The most bytes of a body; Apple's notifications have a tenth of it.
     public static let maximumBodyBytes = 256 * 1024
     /// Connections at once.
     static let maximumConnections = 512

@@ -4,15 +4,15 @@ import Synchronization
 
 /// A session of PostgreSQL that gave no answer in time, and was left behind.
 public struct HungSession: Sendable {
-    /// The number of the pool's sessions that are left behind now, this one too.
+    /// The number of the pool's sessions that are left behind now, this one included.
     public let count: Int
     public let maximum: Int
-    /// Whether the session was to commit: whether it did is not known before it is looked up.
+    /// Whether the session was committing: nobody knows the outcome before it is looked up.
     public let wasCommitting: Bool
-    /// PostgreSQL's number of it, for `pg_terminate_backend`.
+    /// The session's process id at the server, for `pg_terminate_backend`.
     public let processID: Int32
 
-    /// No more are left behind: the others are waited for, however long that takes.
+    /// Whether the pool now leaves no further session behind, and waits for them however long that takes.
     public var isLast: Bool { count == maximum }
 }
 

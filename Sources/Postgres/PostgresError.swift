@@ -18,7 +18,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         case other
     }
 
-    /// Five characters; nil when libpq itself failed, as when the connection is lost.
+    /// The SQLSTATE, five characters. Nil if libpq itself failed, for instance because the connection was lost.
     public let sqlState: String?
     /// One line, in the server's language. Where the connection is at fault it names host, port, user and database.
     public let message: String
@@ -27,7 +27,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
     public let constraint: String?
     /// The server gave no answer in time. Its session was left behind, and may still hold locks.
     public let isHung: Bool
-    /// Nothing was tried: the last attempt to connect, a moment ago, had met this.
+    /// True if nothing was tried, because the last attempt to connect, a moment ago, met this error.
     public let isRepeated: Bool
 
     /// The kind follows from the SQLSTATE; without one it is `.connection`.
@@ -60,8 +60,8 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         }
     }
 
-    /// A person has to mend the settings or the rights: the server is there, and refuses. Waiting may help where somebody
-    /// does, as when a password is being replaced.
+    /// Whether a person has to correct the settings or the rights: the server answers, and refuses. Waiting helps only
+    /// if somebody does that, for instance replaces a password.
     public var isWrongSettings: Bool {
         guard let sqlState else { return false }
         switch sqlState {

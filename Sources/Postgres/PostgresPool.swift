@@ -75,8 +75,8 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// Makes nobody wait for the server from now on: work under way fails at once with `.connection` or
-    /// `.commitOutcomeUnknown`, and so does later work. For the end of a program.
+    /// Fails work under way with `.connection` or `.commitOutcomeUnknown` at once, and all later work too. For the end
+    /// of a program.
     public func interrupt() { sessions.stopping.set() }
 
     /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.

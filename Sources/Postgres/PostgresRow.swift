@@ -7,7 +7,7 @@ public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<Strin
     public func text(_ name: Name) -> String? { rows.text(number, columns[name]) }
     public func bytes(_ name: Name) -> [UInt8]? { rows.bytes(number, columns[name]) }
     public func bool(_ name: Name) -> Bool? { rows.bool(number, columns[name]) }
-    /// A number of any width.
+    /// An integer column of any width. Nil for NULL, and for a number that does not fit.
     public func integer<Value: FixedWidthInteger>(_ name: Name) -> Value? {
         rows.int8(number, columns[name]).flatMap { Value(exactly: $0) }
     }
@@ -19,8 +19,8 @@ public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<Strin
 }
 
 extension PostgresRows {
-    /// The rows with their columns' names. Throws where the statement returns no column of one of the names, whether there are
-    /// rows or not.
+    /// Returns the rows, read by these column names. Throws if the statement returns no column of one of the names,
+    /// even without rows.
     public func named<Name>(_ names: Name.Type) throws(PostgresError) -> [PostgresRow<Name>] {
         let columns = try columns(names)
         return (0..<count).map { PostgresRow(rows: self, number: $0, columns: columns) }

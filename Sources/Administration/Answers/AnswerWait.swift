@@ -1,7 +1,7 @@
 import Encodings
 import Kafka
 
-/// Notes which of some submissions have their events. One submission may have several, which Kafka gets together.
+/// Notes which of some submissions have their events. Kafka gets all events of one submission together.
 package struct AnswerWait: Sendable {
     /// After the last of them was answered, for what else belongs to that answer.
     private static let rest = Duration.milliseconds(500)
@@ -19,7 +19,7 @@ package struct AnswerWait: Sendable {
         self.deadline = deadline
     }
 
-    /// - Returns: whether it is one of theirs.
+    /// - Returns: whether the event belongs to one of the submissions.
     package mutating func take(_ event: [UInt8], now: ContinuousClock.Instant) -> Bool {
         guard case .string(let id)? = try? JSONParser.parse(event).value["submission_id"], wanted.contains(id) else {
             return false

@@ -39,10 +39,10 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// Reads in order within each partition.
+    /// Reads events, in order within each partition, on a thread that may block.
     /// - Parameters:
-    ///   - follow: whether it goes on behind the present end, for ever.
-    ///   - body: tells whether it goes on. On a thread that may block.
+    ///   - follow: whether to go on reading behind the present end, for ever.
+    ///   - body: returns whether to go on.
     package func read(
         from start: Start, follow: Bool, _ body: @escaping @Sendable (Step) throws -> Bool
     ) async throws {

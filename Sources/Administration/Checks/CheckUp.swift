@@ -6,7 +6,7 @@ package struct CheckUp: Sendable {
     /// One line of it.
     package struct Line: Sendable {
         package let text: String
-        /// Worth as the exit code where it failed.
+        /// The exit code if the check failed.
         package let code: Int32?
 
         init(_ part: String, _ result: Result<CheckFinding, CheckFailure>) {
@@ -39,8 +39,8 @@ package struct CheckUp: Sendable {
     }
 
     /// - Parameters:
-    ///   - asksForNotification: Apple is asked for test notifications, which are waited for.
-    ///   - tell: is given each line as soon as it is known.
+    ///   - asksForNotification: whether to ask Apple for test notifications and wait for them.
+    ///   - tell: called with each line as soon as it is known.
     package func run(asksForNotification: Bool, _ tell: (Line) -> Void) async {
         tell(.settings)
         tell(Line("root certificates", roots))

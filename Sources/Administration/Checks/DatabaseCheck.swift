@@ -3,9 +3,9 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Whether PostgreSQL answers, with the schema and a catalog in place that this release can read.
+/// Checks that PostgreSQL answers and has a schema and a catalog that this release can read.
 package enum DatabaseCheck {
-    /// - Returns: its line, and the catalog where there is one to go on with.
+    /// - Returns: the check's line, and the catalog if there is one.
     package static func run(
         _ database: DatabaseSettings
     ) async -> (result: Result<CheckFinding, CheckFailure>, catalog: Catalog?) {

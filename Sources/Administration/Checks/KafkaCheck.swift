@@ -1,7 +1,7 @@
 import Kafka
 import ReceiptdConfiguration
 
-/// Tries all that the worker will do at Kafka, as far as a check can without leaving anything behind.
+/// Tries what a worker does with Kafka, as far as that leaves nothing behind.
 package struct KafkaCheck: Sendable {
     /// The limit of one question.
     private static let answerMilliseconds: Int32 = 10_000
@@ -18,7 +18,7 @@ package struct KafkaCheck: Sendable {
         self.kafka = kafka
     }
 
-    /// One line where all is well, else one for each fault.
+    /// Returns one line if all is well, otherwise one for each fault.
     package func results() async -> [Result<String, CheckFailure>] {
         do {
             return try await blocking { try ask() }

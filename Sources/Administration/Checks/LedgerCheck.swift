@@ -2,7 +2,7 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Whether the role of `DATABASE_URL` may do what a worker does: each of its statements, tried in a transaction that is
+/// Checks that the role of `DATABASE_URL` may run each statement of a worker. It tries them in a transaction that is
 /// rolled back.
 package enum LedgerCheck {
     package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Whether the App Store Server API takes the credentials of each app that has some.
+/// Checks that the App Store Server API accepts the credentials of each app that has some.
 package enum ServerAPICheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 

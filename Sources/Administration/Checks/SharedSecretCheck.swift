@@ -5,7 +5,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Whether the shared secret that the catalog names for an app is set, and whether verifyReceipt takes it.
+/// Checks that the shared secret of each app is set, and that verifyReceipt accepts it.
 package enum SharedSecretCheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Whether Apple answers at both addresses of verifyReceipt.
+/// Checks that Apple answers at both addresses of verifyReceipt.
 package enum VerifyReceiptCheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 

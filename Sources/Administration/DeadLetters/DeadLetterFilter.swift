@@ -12,9 +12,9 @@ package struct DeadLetterFilter: Sendable {
     private let until: Timestamp?
 
     /// - Parameters:
-    ///   - playerID: whom the record names, or its key where it names nobody.
-    ///   - since: the earliest time at which it was set aside.
-    ///   - until: the latest.
+    ///   - playerID: the player whom the record names; its key if it names nobody.
+    ///   - since: the earliest time at which it became a dead letter.
+    ///   - until: the latest time.
     package init(
         bundleID: String?, reason: DeadLetter.Reason?, playerID: String? = nil, since: Timestamp? = nil,
         until: Timestamp? = nil

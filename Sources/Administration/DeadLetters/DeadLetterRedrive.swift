@@ -6,8 +6,8 @@ import Pipeline
 import ReceiptdConfiguration
 import Synchronization
 
-/// Puts dead letters back on the topic that they came from, submissions or notifications, and remembers which, and who did it.
-/// Those that would only be dead letters again, from a new place, stay where they are.
+/// Publishes dead letters again on their old topic, submissions or notifications, and stores which, and who did it.
+/// Letters that would only be dead letters again stay where they are.
 package struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500

@@ -13,8 +13,8 @@ package struct DeadLetterTopic {
         self.settings = settings
     }
 
-    /// Returns the values that `body` makes of the records, without nils. It runs on a thread that may block, one
-    /// record at a time, in order within each partition. Exit 69 where Kafka cannot be read.
+    /// Returns the values that `body` makes of the records, without nils. `body` runs on a thread that may block, one
+    /// record at a time, in order within each partition. Throws a failure with exit code 69 if Kafka cannot be read.
     package func compactMap<Value: Sendable>(
         _ body: @escaping @Sendable (StoredDeadLetter) throws -> Value?
     ) async throws -> [Value] {
@@ -44,7 +44,7 @@ package struct DeadLetterTopic {
         }
     }
 
-    /// Exit 69 where Kafka does not answer, or has no such topic.
+    /// Throws a failure with exit code 69 if Kafka does not answer or lacks the topic.
     package static func requireTopic(_ topic: String, _ properties: KafkaProperties) async throws {
         let found = try await blocking {
             let recorder = TroubleRecorder()

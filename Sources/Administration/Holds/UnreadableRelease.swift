@@ -2,8 +2,8 @@ import BackOffice
 import Fulfillment
 import NamesAndTimes
 
-/// The release of one purchase that cannot be read. It lets nothing pass: a worker asks Apple again, and where Apple tells it no
-/// better the purchase stays held, which whoever released it is to hear.
+/// The release of a purchase that is held because it cannot be read. A release waives nothing here: a worker asks Apple
+/// again. If Apple's answer is no better, the purchase stays held, and the operator is told.
 package struct UnreadableRelease: Sendable {
     /// The time that a worker may take to ask Apple. Seconds.
     static let decisionSeconds = 30.0
@@ -12,7 +12,8 @@ package struct UnreadableRelease: Sendable {
     private let store: HoldAdministration
     private let filter: HoldFilter
 
-    /// Nil unless one transaction is named that is held because it cannot be read. Before the release. Throws a `PostgresError`.
+    /// Nil unless the filter names one transaction that is held because it cannot be read. Make it before the release.
+    /// Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
         guard let transaction = chosen.id else { return nil }
         filter = HoldFilter(id: transaction, reason: .unreadableTransaction, playerID: chosen.playerID)
@@ -20,8 +21,8 @@ package struct UnreadableRelease: Sendable {
         guard try await store.count(filter).all > 0 else { return nil }
     }
 
-    /// Waits for what a worker makes of it. Nil where it is held no more, or for another reason, and where no worker has
-    /// decided it in time; else why it stays.
+    /// Waits until a worker has decided. Returns why the purchase stays held; nil if it does not, or if no worker has
+    /// decided in time.
     package func end() async throws -> String? {
         let end = WallClock.monotonicSeconds + Self.decisionSeconds
         while WallClock.monotonicSeconds < end {

@@ -11,7 +11,7 @@ package struct GrantFile {
         case csv(header: [String])
     }
 
-    /// The header lacks a column, or cannot be read: nothing of the file can.
+    /// The header lacks a column or cannot be read, so no row can be read.
     package struct Unreadable: Error, Equatable {
         package let message: String
     }
@@ -23,7 +23,7 @@ package struct GrantFile {
         case nothing
     }
 
-    /// Columns that mean nothing here.
+    /// Columns that the import does not use.
     package private(set) var ignored: [String] = []
     package private(set) var line = 0
     private var form: Form?

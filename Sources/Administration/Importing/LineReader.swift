@@ -17,7 +17,7 @@ package struct LineReader: ~Copyable {
     private var buffer: [UInt8] = []
     private var next = 0
     private var isAtEnd = false
-    /// Bytes handed out so far.
+    /// The number of bytes read so far.
     package private(set) var position = 0
 
     /// Nil where the file cannot be opened; `errno` says why.

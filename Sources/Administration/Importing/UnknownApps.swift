@@ -3,8 +3,8 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Apps of a file that the catalog does not have: a slip of the pen, or an app that is no longer sold. Their rows are entered
-/// all the same.
+/// The apps of a file that the catalog lacks: a misspelling, or an app no longer sold. The import enters their rows all
+/// the same.
 package struct UnknownApps {
     /// The most apps that are named; the others are counted.
     static let maximumTold = 20

@@ -16,8 +16,8 @@ package struct AppleOrder: Sendable {
         (self.settings, self.secrets, self.pool) = (settings, secrets, pool)
     }
 
-    /// Returns the order's transactions: each app with `server_api` is asked until one knows it. Throws a `CommandFailure` where no app
-    /// does, or not all could be asked, and a `PostgresError`.
+    /// Returns the order's transactions. It asks each app with `server_api` until one knows the order. Throws a
+    /// `CommandFailure` if no app knows it or some could not be asked, and a `PostgresError`.
     package func transactions(of order: String) async throws -> [NotifiedTransaction] {
         let catalog = try await StoredCatalog.latest(in: CatalogStore(pool: pool))
         let apps = catalog.map { Array($0.apps.values) } ?? []
@@ -56,7 +56,7 @@ package struct AppleOrder: Sendable {
         throw failure ?? CommandFailure("Apple knows no order \(ShownText.quoted(order)) of any app", code: 1)
     }
 
-    /// Apple's word for one of them, beside what the ledger has.
+    /// Returns Apple's state of a transaction in one sentence, for a place beside the ledger's.
     package static func sentence(_ transaction: NotifiedTransaction) -> String {
         let purchase = transaction.purchase
         let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""

@@ -7,12 +7,12 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Apple's state as far as one who is no worker can tell: the replicas' facts in PostgreSQL, and the words of the
-/// worker at `HTTP_HOST` and `HTTP_PORT`, if there is one.
+/// Apple's state as a command can see it: what workers stored in PostgreSQL, and what the worker at `HTTP_HOST` and
+/// `HTTP_PORT` says.
 package enum AppleWord {
     private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
 
-    /// A line for each thing that holds requests back, or one that says that nothing is known to.
+    /// Returns a line for each cause that holds requests back, or one line that says that no cause is known.
     package static func lines(_ http: HTTPSettings, in pool: PostgresPool) async -> [String] {
         var lines: [String] = []
         do {

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Support's question is "where is my purchase?": the answer in a few sentences, above all that is known.
+/// The answer to "where is my purchase?" in a few sentences, which are printed above all rows.
 package struct InspectionSummary {
     /// The most that are named one by one; the others are counted.
     static let maximumTold = 10
@@ -94,7 +94,7 @@ package struct InspectionSummary {
         return "\(looked); \(fault): more submissions may wait there, or have been refused without asking anyone"
     }
 
-    /// The findings as sections of the JSON document, behind those of PostgreSQL.
+    /// Kafka's findings as sections of the JSON document, after those of PostgreSQL.
     package var sections: [(name: String, rows: [JSONValue])] {
         func text(_ name: String, _ text: String?) -> JSONMember {
             JSONMember(name: name, value: text.map { .string($0) } ?? .null)

@@ -5,7 +5,7 @@ import NamesAndTimes
 /// Kafka's records of a submission, a transaction or a player: submissions that may wait, and answers that touch no
 /// table.
 package struct KafkaFindings: Sendable {
-    /// A record from behind the group's committed offset: a worker may have it in memory, or nobody has read it yet.
+    /// A record after the group's committed offset. A worker may have it in memory, or no worker has read it.
     package struct Waiting: Sendable, Equatable {
         var submissionID: String
         var playerID: String

@@ -4,11 +4,11 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Looks an id up in Kafka, for what is in no table: in the submissions that no worker is known to be done with, and among the
+/// Searches Kafka for an id that no table may have: in submissions that workers may not have finished, and in the
 /// latest events. Bounded in records and in time.
 package struct KafkaSearch: Sendable {
-    /// Records of each partition that are looked at, unless told otherwise. Ten times as many events are read if the id
-    /// would be the player's.
+    /// The usual number of records to read in each partition. It reads ten times as many events from the partition that
+    /// the id would have as a player.
     package static let defaultRecords = 50_000
     static let playerFactor = 10
     /// Findings of a kind.
@@ -20,8 +20,8 @@ package struct KafkaSearch: Sendable {
     private let seconds: Double
 
     /// - Parameters:
-    ///   - records: of each partition that are looked at.
-    ///   - seconds: for all of it, at most.
+    ///   - records: the most records to read in each partition.
+    ///   - seconds: the limit of the whole search.
     package init(settings: KafkaSettings, id: SearchedID, records: Int, seconds: Double) {
         self.settings = settings
         self.id = id
@@ -29,10 +29,10 @@ package struct KafkaSearch: Sendable {
         self.seconds = seconds
     }
 
-    /// Never throws: what Kafka does not tell is a finding, too.
+    /// Searches. A failure of Kafka is a finding, and nothing is thrown.
     /// - Parameters:
-    ///   - isKnown: PostgreSQL knows the id, so that its players' partitions of events are enough.
-    ///   - players: whom PostgreSQL names with it. What ended a hold is among their events only.
+    ///   - isKnown: whether PostgreSQL knows the id; then only its players' partitions of events are read.
+    ///   - players: the players that PostgreSQL names with it. Only their events say what ended a hold.
     package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
             var findings = KafkaFindings()

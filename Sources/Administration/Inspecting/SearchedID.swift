@@ -5,7 +5,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The id that is looked for in records: quickly where it can be seen without reading them.
+/// An id to find in records, if possible without parsing them.
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]

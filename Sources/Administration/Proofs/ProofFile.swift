@@ -3,7 +3,7 @@ import ReceiptdConfiguration
 
 /// The file that `receiptd proof` is given.
 package enum ProofFile {
-    /// Bytes: a receipt of 1 MiB, its base64, and an envelope around it.
+    /// The most bytes: a receipt of 1 MiB in base64, with an envelope around it.
     package static let maximumSize = 4 * 1024 * 1024
 
     /// - Parameter path: "-" is standard input.

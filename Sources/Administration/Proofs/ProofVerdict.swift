@@ -2,25 +2,25 @@ import AppleProofs
 import Fulfillment
 import NamesAndTimes
 
-/// The verdict of a worker with this catalog on a proof, as far as that shows without Apple and the database.
+/// The verdict that a worker with this catalog would reach without asking Apple or the database.
 package struct ProofVerdict: Sendable {
     package struct Purchase: Sendable {
         package let transactionID: StoreTransactionID
         /// `granted`, `held` or `rejected`.
         package let outcome: String
-        /// The rule that decides; nil where it is granted.
+        /// The reason. Nil if it is granted.
         package let reason: Reason?
     }
 
-    /// `granted`, `held`, `rejected`, or `asks_apple` where only Apple's answer decides.
+    /// `granted`, `held`, `rejected`, or `asks_apple` if only Apple's answer decides.
     package let outcome: String
-    /// Nil where it is granted or only Apple can tell.
+    /// The refusal. Nil if it is granted, or if only Apple can decide.
     package let refusal: Refusal?
     package let purchases: [Purchase]
 
     /// - Parameters:
-    ///   - bundleID: the submission's; nil: the catalog's only app, else the proof's own.
-    ///   - now: judged as if it were submitted then.
+    ///   - bundleID: the submission's app. Nil for the catalog's only app, or else the proof's own.
+    ///   - now: the time of the imagined submission.
     package init(
         on examined: ExaminedProof, by parser: ProofReader, catalog: Catalog, bundleID: BundleID?, now: Timestamp
     ) {

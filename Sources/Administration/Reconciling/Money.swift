@@ -1,5 +1,5 @@
-/// Amounts in thousandths of a currency's unit, as Apple tells prices. Sums stay within what a number holds: they are an
-/// indication.
+/// Amounts in thousandths of a currency's unit, as Apple gives prices. A sum stops at the largest number, because it is
+/// only an indication.
 package enum Money {
     /// `0.99` is 990; nil where it is no amount.
     static func milliunits(_ text: String) -> Int64? {

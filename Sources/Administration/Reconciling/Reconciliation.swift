@@ -10,16 +10,15 @@ package struct Reconciliation: Equatable {
         /// Refunds subtracted.
         package var sold: Int64 = 0
 
-        /// More than 0: granted what Apple did not sell. Less: sold, and not granted.
+        /// Above 0: units that were granted and not sold. Below 0: units that were sold and not granted.
         package var difference: Int64 { granted - revoked - sold }
     }
 
-    /// A product's sales in one currency, if prices are known, as an indication: Apple says not to reconcile by the
-    /// prices that it signs.
+    /// A product's money in one currency. It is an indication: Apple says not to reconcile by the prices that it signs.
     package struct MoneyRow: Equatable {
         package let productID: String
         package let currency: String
-        /// Units of the ledger whose price Apple told, less what was taken back.
+        /// The ledger's units with a known price, without those taken back.
         package var units: Int64 = 0
         package var granted: Int64 = 0
         package var sold: Int64 = 0
@@ -64,7 +63,7 @@ package struct Reconciliation: Equatable {
         money.values.sorted { ($0.productID, $0.currency) < ($1.productID, $1.currency) }
     }
 
-    /// Sums over all periods: what differs only by day, because a day ends elsewhere at another hour, agrees here.
+    /// The sums over all periods. Differences that arise because days end at different hours vanish here.
     package var totals: [Row] {
         guard let first = rows.map(\.period.first).min(), let last = rows.map(\.period.last).max() else { return [] }
         var totals: [Row] = []

@@ -5,7 +5,7 @@ import BackOffice
 /// Columns and product types as in App Store Connect Help, "Summary Sales Report" and "Product type identifiers". Rows say
 /// how many units of a product were sold in a period; they name no transaction.
 package struct SalesReport: Equatable {
-    /// Bytes of a report, packed or not: half a million rows.
+    /// The most bytes of a report, packed or unpacked: half a million rows.
     package static let maximumBytes = 64 << 20
     /// Faults that are told.
     static let maximumFaults = 20
@@ -33,7 +33,7 @@ package struct SalesReport: Equatable {
         let currency: String
     }
 
-    /// The reasons not to rely on the report: each with its line, nothing of its content but a column's name.
+    /// The faults of a report, each with its line. They quote nothing but a column's name.
     package struct Faults: Error, Equatable {
         package let messages: [String]
     }
@@ -76,7 +76,7 @@ package struct SalesReport: Equatable {
         }
     }
 
-    /// Several as one: each of other days. Throws where two tell of the same day, whose units would count twice.
+    /// Adds a report of other days. Throws if both have the same day, because its units would count twice.
     package mutating func add(_ other: SalesReport) throws(Faults) {
         for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
             throw Faults(messages: ["tells of \(Self.text(one, next)), as another report does"])

@@ -2,10 +2,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The changes with their operators, by the console or by commands whose changes are kept nowhere else. Every function
+/// The log of operators' changes: those of the console, and those of commands that no other table keeps. Every function
 /// throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
-    /// The changes that commands enter: the console's own word if the console makes the same change.
+    /// The changes that commands log. A change that the console makes too has the console's word.
     public enum Command: String, Sendable {
         case retry
         case rejectParked = "reject-parked"
@@ -17,13 +17,13 @@ public struct ConsoleChanges: Sendable {
         public let id: Int64
         public let operatorName: String
         public let change: String
-        /// An id, or the filter.
+        /// The id that was changed, or the filter in words.
         public let subject: String
         public let note: String?
-        /// The number that the operator was shown.
+        /// The number of rows that the operator confirmed.
         public let shown: Int
         public let beganAt: Timestamp
-        /// Nil where the console has not come to its end, or died on the way.
+        /// What came of it, in words. Nil while the change goes on, and for ever if the process died on the way.
         public let result: String?
     }
 
@@ -37,7 +37,7 @@ public struct ConsoleChanges: Sendable {
         self.pool = pool
     }
 
-    /// Before it is done, so that whatever is done is known.
+    /// Logs a change before it is made, so that no change goes unseen. Returns the entry's id.
     public func begin(
         _ change: String, of subject: String, shown: Int, by operatorName: String, note: String?
     ) async throws -> Int64 {
@@ -53,9 +53,9 @@ public struct ConsoleChanges: Sendable {
         _ = try await pool.run { try $0.execute(Self.updating, [.int8(id), .text(result)]).affectedRows }
     }
 
-    /// Enters a change, makes it, and ends it with what came of it. Throws what `make` throws, too.
-    /// - Parameter tell: what came of it, in words.
-    /// - Returns: the entry's id, and what was made.
+    /// Logs a change, makes it, and logs what came of it. Rethrows what `make` throws.
+    /// - Parameter tell: returns the result in words.
+    /// - Returns: the entry's id, and the value of `make`.
     public func record<Made>(
         _ change: String, of subject: String, shown: Int, by operatorName: String, note: String? = nil,
         telling tell: (Made) -> String = { "\($0)" }, making make: () async throws -> Made
@@ -73,7 +73,7 @@ public struct ConsoleChanges: Sendable {
         return (entry, made)
     }
 
-    /// The same of a command.
+    /// Logs and makes a change of a command.
     public func record<Made>(
         _ change: Command, of subject: String, shown: Int, by operatorName: String,
         telling tell: (Made) -> String = { "\($0)" }, making make: () async throws -> Made
@@ -83,14 +83,14 @@ public struct ConsoleChanges: Sendable {
         ).made
     }
 
-    /// The subject of a change without an id, for people and for the entry.
-    /// - Parameter more: further words of what it is.
+    /// Returns the subject of a change that a filter chose, for people and for the log.
+    /// - Parameter more: further words about the filter; nil is left out.
     public static func subject(bundleID: String?, reason: String?, _ more: [String?] = []) -> String {
         let parts = ([bundleID.map { "app \($0)" }, reason.map { "reason \($0)" }] + more).compactMap(\.self)
         return parts.isEmpty ? "all" : parts.joined(separator: ", ")
     }
 
-    /// The newest first.
+    /// Returns logged changes, the newest first.
     public func list(limit: Int, skipping: Int) async throws -> [Change] {
         try await pool.run { session in
             let rows = try session.execute(Self.listing, [.int8(Int64(limit)), .int8(Int64(skipping))])

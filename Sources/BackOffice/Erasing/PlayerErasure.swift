@@ -3,16 +3,17 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Puts a pseudonym in a player's place, table by table, page by page, beside workers that go on. Killed anywhere, the same
-/// again goes on from there, under the same pseudonym. Every function throws a `PostgresError`.
+/// Replaces a player by a pseudonym in every table, page by page, while workers go on. After an interruption call it
+/// again: it goes on under the same pseudonym. Every function throws a `PostgresError`.
 public struct PlayerErasure: Sendable {
     /// The rows that must end before an erasure.
     public struct Waiting: Sendable, Equatable {
         public let held: Int
         public let parked: Int
-        /// The announced purchases that may be delivered by the player's id. The erasure refuses it.
+        /// The announced purchases that may still be delivered by the player's id. An erasure refuses to start while
+        /// there are any.
         public var announced = 0
-        /// Events on their way to the broker.
+        /// The events that the broker has not acknowledged.
         public let unpublished: Int
 
         /// Whether the player has no held, parked or unpublished rows, which the erasure cannot end.
@@ -38,7 +39,7 @@ public struct PlayerErasure: Sendable {
     let player: PlayerID
     private let grantsAtATime: Int64
 
-    /// - Parameter grantsAtATime: for tests.
+    /// - Parameter grantsAtATime: the grants of one page; tests make it small.
     public init(of player: PlayerID, in pool: PostgresPool, grantsAtATime: Int64? = nil) {
         self.player = player
         self.pool = pool
@@ -58,13 +59,13 @@ public struct PlayerErasure: Sendable {
 
     public struct Erased: Sendable, Equatable {
         public let pseudonym: PlayerID
-        /// False where somebody goes on submitting for the player.
+        /// False while somebody still submits for the player.
         public let isComplete: Bool
     }
 
     /// - Parameters:
-    ///   - pseudonym: a new one; an erasure that was begun before goes on under its own.
-    ///   - progress: told of what is being looked at.
+    ///   - pseudonym: a new pseudonym. An erasure that was begun before goes on under its own.
+    ///   - progress: called with the name of each table.
     public func run(
         pseudonym: PlayerID, by operatorName: String, progress: (String) -> Void = { _ in }
     ) async throws -> Erased {

@@ -3,15 +3,15 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The grants, for an operator. Every function throws a `PostgresError`.
+/// Finds, revokes and reinstates grants for an operator. Every function throws a `PostgresError`.
 public struct GrantAdministration: Sendable {
-    /// A grant as an operator sees it before a word about it.
+    /// A grant as an operator sees it before deciding.
     public struct Summary: Sendable, Equatable {
         public let playerID: String
         public let bundleID: String
         public let productID: String
         public let quantity: Int
-        /// The time since which anything of it is revoked, by whomever.
+        /// The time at which a part or all of it was revoked, by Apple or an operator. Nil while nothing is revoked.
         public let revokedAt: Timestamp?
         public let operatorRevokedAt: Timestamp?
     }
@@ -24,7 +24,7 @@ public struct GrantAdministration: Sendable {
         self.pool = pool
     }
 
-    /// Nil where it was never granted.
+    /// Returns a grant. Nil if the transaction was never granted.
     public func find(_ transaction: StoreTransactionID) async throws -> Summary? {
         try await pool.run { session in
             let rows = try session.execute(Self.finding, [.text(transaction.text)])
@@ -39,8 +39,8 @@ public struct GrantAdministration: Sendable {
         }
     }
 
-    /// Makes it durable with its event, which a worker publishes from the outbox. It can be called again.
-    /// - Parameter catalog: has the payload of what is reinstated.
+    /// Makes the decision durable with its event, which a worker publishes from the outbox. You may call it again.
+    /// - Parameter catalog: has the payload of a reinstated product.
     public func apply(_ decision: GrantDecision, catalog: Catalog) async throws -> GrantDecision.Ending {
         let write = GrantDecisionWrite(decision: decision, catalog: catalog)
         return try await pool.run { try write.run(in: $0) }

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// A day of the calendar, as Apple's reports have it.
+/// A day of the calendar in the form of Apple's reports.
 public struct ReportDay: Sendable, Hashable, Comparable {
     /// `2026-11-21`.
     public let text: String
@@ -18,13 +18,13 @@ public struct ReportDay: Sendable, Hashable, Comparable {
 public struct GrantedUnits: Sendable, Equatable {
     public let productID: String
     public let day: ReportDay
-    /// The units by the day of purchase.
+    /// The granted units, counted on the day of purchase.
     public let granted: Int64
-    /// The units by the day of the revocation: so Apple reports refunds.
+    /// The revoked units, counted on the day of the revocation, as Apple's reports do.
     public let revoked: Int64
-    /// ISO 4217; nil for those whose price Apple did not tell.
+    /// ISO 4217. Nil for units whose price Apple did not give.
     public let currency: String?
-    /// The price of granted less revoked units, in thousandths of the currency's unit: an indication.
+    /// The price of granted less revoked units, in thousandths of the currency's unit. It is an indication only.
     public let milliunits: Int64
 
     public init(
@@ -51,8 +51,8 @@ public struct GrantedUnits: Sendable, Equatable {
         }
     }
 
-    /// Returns the units of production, from the first day to the last, both included. Reads all grants of that time:
-    /// minutes, for a large ledger. Throws a `PostgresError`.
+    /// Returns the production units from the first day to the last, both included. Reads all grants of that time, which
+    /// takes minutes in a large ledger. Throws a `PostgresError`.
     public static func of(
         _ days: ClosedRange<ReportDay>, timeZone: String, bundleID: String?, in pool: PostgresPool
     ) async throws -> [GrantedUnits] {

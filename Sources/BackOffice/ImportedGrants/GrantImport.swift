@@ -20,11 +20,11 @@ public struct ImportedGrant: Sendable, Equatable {
     public let revokedAt: Timestamp?
     public let grantedAt: Timestamp
     public let submissionID: Identifier
-    /// The claim of the period that it pays for, nil where it is none.
+    /// The claim of the subscription period that it pays for. Nil for other purchases.
     public let period: StoreTransactionID?
 
     /// - Parameters:
-    ///   - previous: the subscription that it goes on from.
+    ///   - previous: the original transaction of the subscription that this one continues.
     ///   - charged: Apple's `webOrderLineItemId`.
     public init(
         line: Int, transactionID: StoreTransactionID, originalTransactionID: StoreTransactionID, playerID: PlayerID,
@@ -51,15 +51,15 @@ public struct ImportedGrant: Sendable, Equatable {
     }
 }
 
-/// Enters grants of an earlier system: rows without events. Any number of times; beside running workers too, for each
-/// batch locks its claims first, in their order. Throws a `PostgresError`.
+/// Enters grants of an earlier system, without events. You may repeat it, beside running workers: each batch locks its
+/// claims first, in the usual order. Throws a `PostgresError`.
 public struct GrantImport: Sendable {
-    /// Rows in one transaction: workers that meet one of its claims wait for it.
+    /// The rows of one transaction. Workers that need one of its claims wait for it.
     public static let batch = 5_000
 
     public struct Entered: Sendable, Equatable {
         public let entered: Int
-        /// Lines whose transaction another player has: nothing was changed for them.
+        /// The lines whose transaction another player has. Nothing changed for them.
         public let conflicts: [Int]
     }
 
@@ -79,8 +79,9 @@ public struct GrantImport: Sendable {
         let found: Entered
     }
 
-    /// One batch in one transaction.
-    /// - Parameter dryRun: it is rolled back, and what would have been entered is told. Batches do not see each other's rows then.
+    /// Enters one batch in one transaction.
+    /// - Parameter dryRun: rolls the batch back, and returns what it would have entered. The next batch does not see
+    ///   its rows.
     public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
         guard !grants.isEmpty else { return Entered(entered: 0, conflicts: []) }
         do {

@@ -3,9 +3,9 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// The rows of a submission, a transaction or a player, for people. No row has a receipt.
+/// Everything that PostgreSQL has about a submission, a transaction or a player, for people. No row has a receipt.
 public struct Inspection: Sendable {
-    /// Rows of one table, objects with the same members in the same order.
+    /// The rows of one table, as objects with the same members in the same order.
     public struct Section: Sendable {
         public let name: String
         public let rows: [JSONValue]
@@ -44,7 +44,7 @@ public struct Inspection: Sendable {
     private static let maximumNames = 10
 
     public let sections: [Section]
-    /// The submissions and transactions that an order's or an event's id belongs to, and that are shown.
+    /// The submissions and transactions that an order's or event's id belongs to. The inspection shows them.
     public let names: [String]
 
     /// The full number of rows of each kind that does not fit into a page.
@@ -59,38 +59,39 @@ public struct Inspection: Sendable {
         (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
     }
 
-    /// Whom its rows name, each once; some where there are many.
+    /// The players that its rows name, each once; some of them if there are many.
     public var players: [String] {
         let named = sections.flatMap(\.rows).compactMap { $0["player_id"]?.string }
         return Array(Set(named).sorted().prefix(Self.maximumNames))
     }
 
-    /// Returns the number of rows of a kind, on this page and on others.
+    /// Returns the number of rows of a kind on all pages.
     public func total(_ name: String) -> Int {
         let shown = sections.first { $0.name == name }?.rows.count ?? 0
         return max(totals[name] ?? 0, shown)
     }
 
-    /// Whether a further page has rows. `shown` counts those of a kind up to the end of this one.
+    /// Whether a further page has rows.
+    /// - Parameter shown: the rows of a kind up to the end of this page.
     public func hasMore(after shown: Int) -> Bool {
         hasMoreOutcomes || totals.values.contains { $0 > shown }
     }
 
-    /// The search took longer than it may.
+    /// The search took longer than allowed.
     public struct TooLong: Error {}
 
-    /// A search through many days takes longer than a statement usually may.
+    /// The longest time of a search through many days, in seconds.
     public static let longestSeconds = 600.0
 
     /// Further back there is nothing, and at some time no date of PostgreSQL's.
     private static let maximumDays = 100_000
 
-    /// Reads as of one instant. Throws a `PostgresError`, and `TooLong` after `seconds`.
+    /// Reads one snapshot of the database. Throws a `PostgresError`, and `TooLong` after `seconds`.
     /// - Parameters:
-    ///   - days: how far back decided submissions are searched, which have no index by name.
-    ///   - limit: rows of a section.
-    ///   - skipping: newer rows of each section that comes in pages.
-    ///   - seconds: for all of it.
+    ///   - days: how many days back decided submissions are searched, which have no index by name.
+    ///   - limit: the rows of a section.
+    ///   - skipping: the newer rows that paged sections leave out.
+    ///   - seconds: the limit of the whole search.
     public static func of(
         _ id: String, days: Int, limit: Int, skipping: Int = 0, within seconds: Double = longestSeconds,
         in pool: PostgresPool

@@ -10,12 +10,12 @@ public enum KeptDeadLetters {
 
     private static let listing = LedgerSQL.statement(PackageResources.list_kept_dead_letters_sql)
 
-    /// Dead letters, the newest first. Where they name no sender, their `submissionID` is their record's place, and their `playerID`
-    /// its key.
+    /// Returns dead letters, the newest first. If a letter names no sender, its `submissionID` is the record's place,
+    /// and its `playerID` the record's key.
     /// - Parameters:
-    ///   - reasons: of a dead letter, or `malformed_submission` for those whose sender was answered.
-    ///   - player: nil: of any.
-    ///   - since: the earliest time of the record; nil: any.
+    ///   - reasons: reasons of dead letters, and `malformed_submission` for letters whose sender was answered.
+    ///   - player: nil for any player.
+    ///   - since: the earliest time of the record; nil for any time.
     public static func list(
         _ reasons: [String], player: String? = nil, since: Timestamp? = nil, limit: Int, in pool: PostgresPool
     ) async throws -> [LocalRefusal] {

@@ -33,13 +33,13 @@ public struct RefundSummary: Sendable, Equatable {
     public let bundleID: String
     public let productID: String
     public let environment: String
-    /// Nil: it was reversed.
+    /// The time of Apple's refund. Nil if Apple reversed it.
     public let revokedAt: Timestamp?
     public let reason: String?
-    /// Nil where Apple did not tell.
+    /// The refunded percentage. Nil if Apple did not give one.
     public let percent: Double?
     public let toldAt: Timestamp
-    /// Nil where it was never granted.
+    /// The player. Nil if the purchase was never granted.
     public let playerID: String?
     public let quantity: Int?
     public let revokedUnits: Int?
@@ -63,8 +63,8 @@ public struct RefundAdministration: Sendable {
         try await pool.count("count", of: Self.counting, [.int8(Int64(limit))] + filter.parameters)
     }
 
-    /// The newest notice first.
-    /// - Parameter skipping: how many newer ones are left out.
+    /// Returns refunds, Apple's newest notice first.
+    /// - Parameter skipping: the newer rows to leave out.
     public func list(_ filter: RefundFilter, limit: Int, skipping: Int = 0) async throws -> [RefundSummary] {
         try await pool.run { session in
             let rows = try session.execute(

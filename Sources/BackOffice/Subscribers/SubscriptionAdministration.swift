@@ -43,8 +43,8 @@ public struct SubscriptionAdministration: Sendable {
         try await pool.count("count", of: Self.counting, filter.parameters)
     }
 
-    /// The newest change first.
-    /// - Parameter skipping: how many newer ones are left out.
+    /// Returns subscriptions, the newest change first.
+    /// - Parameter skipping: the newer rows to leave out.
     public func list(_ filter: SubscriptionFilter, limit: Int, skipping: Int = 0) async throws -> [SubscriptionSummary]
     {
         try await pool.run { session in
@@ -54,7 +54,7 @@ public struct SubscriptionAdministration: Sendable {
         }
     }
 
-    /// The stored receipt of one of an app's subscriptions, decoded. Nil where there is none.
+    /// Returns the decoded receipt of one of an app's subscriptions. Nil if none is stored.
     public func anyReceipt(of app: BundleID) async throws -> [UInt8]? {
         try await pool.run { session in
             let rows = try session.execute(Self.findingReceipt, [.text(app.text)])
@@ -62,9 +62,8 @@ public struct SubscriptionAdministration: Sendable {
         }
     }
 
-    /// Gives its future periods to another player, with who decided it. Granted periods stay where they are. Not while
-    /// anything of it is held: that was paid, and is released to nobody but whom it is held for, while the subscription
-    /// is theirs.
+    /// Gives the future periods of a subscription to another player, and stores who decided it. Granted periods stay
+    /// with their player. It is refused while a period is held: the player who paid for it has to get it first.
     public func transfer(
         _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
     ) async throws -> Transfer {

@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The held transactions, for an operator. Every function throws a `PostgresError`.
+/// Counts, lists, releases and rejects holds for an operator. Every function throws a `PostgresError`.
 public struct HoldAdministration: WaitingTable {
     package typealias Reason = Fulfillment.Reason
     package typealias Row = HoldSummary
@@ -11,9 +11,9 @@ public struct HoldAdministration: WaitingTable {
     /// The result of rejecting holds.
     public struct Refused: Sendable, Equatable, CustomStringConvertible {
         public var rejected = 0
-        /// Ended by somebody else meanwhile.
+        /// Holds that ended meanwhile.
         public var gone = 0
-        /// Their submission cannot be read, so that nobody could be told.
+        /// Holds whose submission cannot be read. They stay, because no event could name their player.
         public var unreadable = 0
 
         public init() {}
@@ -43,11 +43,11 @@ public struct HoldAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Lets their reasons pass and leaves the rest to the workers. Returns how many; those released before do not count.
-    /// Where it fails on the way, those before stay released, and the same again does the rest.
+    /// Waives the holds' reasons; workers decide the rest. Returns the number released, without those released before.
+    /// After a failure the released ones stay released; call it again for the rest.
     /// - Parameters:
-    ///   - limit: of how many; nil: of all.
-    ///   - progress: told now and then how many are released so far.
+    ///   - limit: the most to release; nil for all.
+    ///   - progress: called now and then with the number released so far.
     public func release(
         _ filter: HoldFilter, by operatorName: String, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
@@ -95,10 +95,10 @@ public struct HoldAdministration: WaitingTable {
         return Place(heldAt: time, transaction: id, player: holder)
     }
 
-    /// Rejects them, the oldest first, one SQL transaction each; a worker publishes the events from the outbox.
+    /// Rejects holds, the oldest first, each in one SQL transaction. A worker publishes the events from the outbox.
     /// - Parameters:
-    ///   - limit: of how many; nil: of all.
-    ///   - progress: told of each that is done.
+    ///   - limit: the most to reject; nil for all.
+    ///   - progress: called after each hold.
     public func reject(
         _ filter: HoldFilter, by operatorName: String, at now: Timestamp, limit: Int? = nil,
         progress: (Int) -> Void = { _ in }

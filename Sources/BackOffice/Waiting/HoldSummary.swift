@@ -16,19 +16,19 @@ public struct HoldSummary: Sendable, Equatable {
     /// Reasons that operators have waived.
     public let waived: [String]
     public let submissionID: String
-    /// Nil where Apple's time cannot be read.
+    /// The time of purchase. Nil if Apple's time cannot be read.
     public let purchasedAt: Timestamp?
     public let heldAt: Timestamp
-    /// Released, and not decided again yet.
+    /// The time of a release that no worker has decided yet. Nil while the hold waits for an operator.
     public let releasedAt: Timestamp?
     public let note: String?
     public let catalogVersion: Int64
     /// The number of tries without a verdict since the last decision.
     public let tries: Int
-    /// The price of the whole quantity, in thousandths of the currency's unit. Nil where Apple did not tell it, and
-    /// where it was held before Apple was asked.
+    /// The price of the whole quantity, in thousandths of the currency's unit. Nil if Apple gave none, or if it was
+    /// held before Apple was asked.
     public let priceMilliunits: Int64?
-    /// ISO 4217.
+    /// The currency, ISO 4217. Nil without a price.
     public let currency: String?
 }
 

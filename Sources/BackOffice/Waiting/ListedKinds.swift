@@ -29,7 +29,7 @@ public struct ListedKinds: Sendable {
     private static let subscriptions = PostgresStatement(
         "SELECT bundle_id, state AS reason FROM kinds_of_subscriptions(NULL, NULL)")
 
-    /// Sorted, each once.
+    /// The apps that have rows, sorted.
     public let bundleIDs: [String]
     public let reasons: [String]
 
@@ -37,8 +37,8 @@ public struct ListedKinds: Sendable {
         (self.bundleIDs, self.reasons) = (bundleIDs, reasons)
     }
 
-    /// Some look-ups into an index, however many rows there are; of what is unclaimed one look at each, of refunds at the newest.
-    /// Throws a `PostgresError`.
+    /// Reads the kinds by a few index look-ups, however many rows there are. It reads every unclaimed row, and only the
+    /// newest refunds. Throws a `PostgresError`.
     public static func of(_ table: Table, in pool: PostgresPool) async throws -> ListedKinds {
         try await pool.run { session in
             let rows = try session.execute(table.statement, table.parameters)

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// The parked submissions, for an operator. Every function throws a `PostgresError`.
+/// Counts, lists, retries and leases parked submissions for an operator. Every function throws a `PostgresError`.
 public struct ParkedAdministration: WaitingTable {
     package typealias Reason = ParkingReason
     package typealias Row = ParkedSummary
@@ -10,7 +10,7 @@ public struct ParkedAdministration: WaitingTable {
     /// The result of an operator's lease.
     public struct Leased: Sendable {
         public let submissions: [LeasedSubmission]
-        /// The database refused their data, and so it would their answer.
+        /// Rows whose data the database refused. It would refuse their answer too.
         public let unreadable: [NameBasedUUID]
     }
 
@@ -27,11 +27,11 @@ public struct ParkedAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Makes them due, but for those that someone works on. Returns how many. Where it fails on the way, those before stay
-    /// due, and the same again does the rest.
+    /// Makes submissions due now, except those that a worker is trying. Returns the number. After a failure the changed
+    /// ones stay due; call it again for the rest.
     /// - Parameters:
-    ///   - limit: of how many, the oldest first; nil: of all.
-    ///   - progress: told now and then how many are due so far.
+    ///   - limit: the most to change, the oldest first; nil for all.
+    ///   - progress: called now and then with the number changed so far.
     public func retry(
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Int {
@@ -64,7 +64,7 @@ public struct ParkedAdministration: WaitingTable {
         }
     }
 
-    /// Leases at most `limit`, so that no worker has them for as long as a lease lasts.
+    /// Leases at most `limit` submissions, so that no worker takes them until the lease ends.
     public func lease(
         _ filter: ParkedFilter, excluding: [NameBasedUUID] = [], limit: Int
     ) async throws -> Leased {

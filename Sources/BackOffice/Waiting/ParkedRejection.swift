@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects parked submissions through the ledger. The outcome's row decides between an operator and a worker.
+/// Rejects parked submissions through the ledger. If a worker decides at the same time, the first outcome row wins.
 public struct ParkedRejection: Sendable {
     /// Leased and decided at a time.
     private static let batch = 100
@@ -13,7 +13,7 @@ public struct ParkedRejection: Sendable {
     let pool: PostgresPool
     private let operatorName: String
 
-    /// - Parameter operatorName: kept with each outcome, for `inspect`.
+    /// - Parameter operatorName: stored with each outcome, for `inspect`.
     public init(pool: PostgresPool, by operatorName: String) {
         self.pool = pool
         self.operatorName = operatorName
@@ -23,9 +23,9 @@ public struct ParkedRejection: Sendable {
         public var rejected = 0
         /// A worker was first.
         var answeredBefore = 0
-        /// The database refuses their data, and so it does their answer.
+        /// Submissions whose data the database refuses. It refuses their answer too.
         public var refused = 0
-        /// A worker still has them.
+        /// Submissions that a worker is still trying.
         public var leased = 0
 
         public init() {}
@@ -41,10 +41,10 @@ public struct ParkedRejection: Sendable {
         }
     }
 
-    /// Throws a `PostgresError`.
+    /// Rejects submissions. Throws a `PostgresError`.
     /// - Parameters:
-    ///   - limit: of how many; nil: of all.
-    ///   - progress: told of each that is done.
+    ///   - limit: the most to reject; nil for all.
+    ///   - progress: called after each submission.
     public func run(
         _ filter: ParkedFilter, limit: Int? = nil, progress: (Int) -> Void = { _ in }
     ) async throws -> Ending {
@@ -59,7 +59,7 @@ public struct ParkedRejection: Sendable {
         }
     }
 
-    /// All of a player's that no worker has at this moment. Rows that the database refuses stay. Throws a
+    /// Rejects all submissions of a player that no worker is trying now. Rows that the database refuses stay. Throws a
     /// `PostgresError`.
     public func run(of player: PlayerID) async throws {
         let ledger = PostgresLedger(pool: pool)

@@ -12,13 +12,13 @@ public struct ParkedSummary: Sendable, Equatable {
     public let reason: String
     public let detail: String?
     public let sqlState: String?
-    /// Tries that ended in trouble or at a blockage.
+    /// The tries that ended in Apple's trouble or at missing settings.
     public let failures: Int
     public let parkings: Int
     public let parkedAt: Timestamp
-    /// Nil where only an operator ends the wait.
+    /// The time of the next try. Nil if only an operator ends the wait.
     public let dueAt: Timestamp?
-    /// Someone works on it now.
+    /// Whether a worker is trying it now.
     public let isLeased: Bool
     public let topic: String
     public let partition: Int32

@@ -2,7 +2,7 @@ import Fulfillment
 import Ledger
 import Postgres
 
-/// Purchases that nobody submitted, for an operator. Every function throws a `PostgresError`.
+/// Counts, lists and retries unclaimed purchases for an operator. Every function throws a `PostgresError`.
 public struct UnclaimedAdministration: WaitingTable {
     package typealias Reason = UnclaimedReason
     package typealias Row = UnclaimedSummary
@@ -20,10 +20,9 @@ public struct UnclaimedAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Has workers look at them again, also at what killed some, but for those of which nothing is kept any more or that
-    /// somebody decides now. Returns how many. Where it fails on the way, those before are due, and the same again does the
-    /// rest.
-    /// - Parameter limit: of how many, the oldest first.
+    /// Makes purchases due for another try, even those that crashed workers. It leaves out purchases whose data is
+    /// gone, and those that somebody is deciding. Returns the number. After a failure the changed ones stay due.
+    /// - Parameter limit: the most to change, the oldest first.
     public func retry(_ filter: UnclaimedFilter, limit: Int) async throws -> Int {
         var retried = 0
         while retried < limit {

@@ -2,7 +2,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// An announced purchase that is nobody's, as an operator sees it.
+/// An announced purchase that no player has, as an operator sees it.
 public struct UnclaimedSummary: Sendable, Equatable {
     public let transactionID: String
     public let originalTransactionID: String
@@ -12,16 +12,16 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let source: String
     public let submissionID: String
     public let isRenewal: Bool
-    /// Nil where Apple's time cannot be read.
+    /// The time of purchase. Nil if Apple's time cannot be read.
     public let purchasedAt: Timestamp?
     public let expiresAt: Timestamp?
     public let toldAt: Timestamp
     public let reason: String
     /// Whether it has an account token that is still known.
     public let hasToken: Bool
-    /// The player that the token was learnt as: a hint, no proof.
+    /// The player whom the game last named for the token. It is a hint, not a proof.
     public let learntOf: String?
-    /// Enough is kept to look at it again.
+    /// Whether enough data is stored for another try.
     public let isRetriable: Bool
 }
 

@@ -5,7 +5,7 @@ package struct WaitingCount<Reason: WaitingReason>: Sendable {
     package let all: Int
     /// The rows among these that are released, leased or retriable.
     fileprivate let part: Int
-    /// The same for the same rows only, as good as certainly; of unclaimed purchases for the same retriable ones.
+    /// A digest of the counted rows, equal only for the same rows; of unclaimed purchases it covers the retriable ones.
     package let digest: String
 
     init(all: Int, part: Int, digest: String) {
@@ -14,12 +14,12 @@ package struct WaitingCount<Reason: WaitingReason>: Sendable {
 }
 
 extension WaitingCount<Reason> {
-    /// Released, and on the way through a worker.
+    /// The holds that are released and that a worker is deciding.
     package var released: Int { part }
 }
 
 extension WaitingCount<ParkingReason> {
-    /// Someone works on them now.
+    /// The submissions that a worker is trying now.
     package var leased: Int { part }
 }
 

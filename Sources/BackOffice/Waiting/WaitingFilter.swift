@@ -3,7 +3,7 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Why a row of a list waits, and what its list is filtered by besides app, reason and age.
+/// The reason why a row waits, and the columns by which its list can be filtered besides app, reason and age.
 public protocol WaitingReason: RawRepresentable<String>, Equatable, Sendable {
     static var hasPlayers: Bool { get }
     static var hasProducts: Bool { get }
@@ -27,15 +27,15 @@ extension UnclaimedReason: WaitingReason {
 
 /// A filter of held, parked or unclaimed rows. A member that is nil admits every row.
 public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
-    /// A transaction's; of what is parked a submission's, as it is shown and stored: several players may have chosen the same.
+    /// The transaction id; for parked submissions the submission id, which several players may have chosen.
     public var id: String?
     public var bundleID: String?
     public var reason: Reason?
-    /// Nil where the list has no players.
+    /// The player. Nil for any player, and for lists without players.
     public var playerID: String?
-    /// Nil where the list has no products.
+    /// The product. Nil for any product, and for lists without products.
     public var productID: String?
-    /// The latest time since when a row waits.
+    /// The latest time at which a row began to wait.
     public var until: Timestamp?
 
     public init(

@@ -36,8 +36,8 @@ extension WaitingTable {
         }
     }
 
-    /// Oldest first.
-    /// - Parameter skipping: how many older ones are left out.
+    /// Returns rows, the oldest first.
+    /// - Parameter skipping: the older rows to leave out.
     package func list(
         _ filter: WaitingFilter<Reason>, limit: Int, skipping: Int = 0
     ) async throws -> [Row] {

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Puts one event into the outbox, in the SQL transaction that decides it. A grant's row is its event, which is not
-/// stored twice.
+/// Puts one event into the outbox, in the SQL transaction that decides it. A grant's row has the grant's event, which
+/// is not stored twice.
 package enum InsertOutboxEvent {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
 

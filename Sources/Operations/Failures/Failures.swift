@@ -2,10 +2,10 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// The one place to which everything that runs by itself reports that it failed, and that it works again. It logs, counts,
-/// and tells readiness and the worker's page.
+/// Every part that runs by itself reports here that it failed, and that it works again. This logs and counts it, and
+/// feeds readiness and the worker's page.
 ///
-/// Any thread. Reporting a success costs a load of one atomic while nothing fails.
+/// Any thread may call it. While nothing fails, a success costs the load of one atomic.
 public final class Failures: Sendable {
     private static let tickSeconds = 1.0
 
@@ -17,9 +17,9 @@ public final class Failures: Sendable {
     private let ongoing = Atomic<UInt64>(0)
 
     /// - Parameters:
-    ///   - metrics: nil where nobody counts.
-    ///   - logger: nil where nobody listens.
-    ///   - now: monotonic seconds.
+    ///   - metrics: nil: failures are not counted.
+    ///   - logger: nil: failures are not logged.
+    ///   - now: returns monotonic seconds.
     public init(
         metrics: ReceiptdMetrics? = nil, logger: Logger? = nil,
         now: @escaping @Sendable () -> Double = { Double(DispatchTime.now().uptimeNanoseconds) / 1e9 }

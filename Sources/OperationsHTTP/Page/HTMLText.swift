@@ -1,7 +1,7 @@
-/// Text for HTML, and nothing of it is markup.
+/// Escapes text for HTML.
 package enum HTMLText {
-    /// The same with what cannot be seen written out, `\u{202e}`: players choose their ids, and some characters turn the text
-    /// round them. For whatever is looked at; what a form or an address carries back stays as it is, by `escaped`.
+    /// Escapes text that people read, and writes invisible characters out, `\u{202e}`: players choose their ids, and
+    /// some characters reverse the text around them. Use `escaped` for values that a form or an address carries back.
     package static func shown(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isUnseen) else { return escaped(text) }
         var shown = ""
@@ -22,7 +22,7 @@ package enum HTMLText {
         }
     }
 
-    /// Sound between tags and within quoted attributes.
+    /// Escapes text for a place between tags or within a quoted attribute.
     package static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
