@@ -46,14 +46,12 @@ struct DecisionBatch: Sendable {
         known.reserveCapacity(given.count)
         for decision in given {
             let key = OutcomeKey(decision.position)
-            if let slot = known[key] {
-                slots.append(slot)
-            } else {
-                known[key] = decisions.count
-                slots.append(decisions.count)
-                decisions.append(decision)
-                keys.append(key)
-            }
+            let slot = known[key]
+            slots.append(slot ?? decisions.count)
+            guard slot == nil else { continue }
+            known[key] = decisions.count
+            decisions.append(decision)
+            keys.append(key)
         }
         self.decisions = decisions
         self.keys = keys
