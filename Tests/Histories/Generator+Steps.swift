@@ -1,5 +1,5 @@
 extension Drawing {
-    private static let subscriptions = [3, 4]
+    static let subscriptions = [3, 4]
 
     /// Mostly the newest: what meets at one purchase matters.
     mutating func recent<Value>(_ values: [Value]) -> Value? {
@@ -13,7 +13,7 @@ extension Drawing {
         if !bought.isEmpty, bought.count >= most { return trade() }
         var products = [0, 0, 1]
         if has(.nonConsumables) { products += [2, 2] }
-        if has(.subscriptions) { products += [3, 3, 3, 4] }
+        if has(.subscriptions) { products += [3, 3, 3, 3, 4, 4] }
         if has(.unknownProducts) { products += [5] }
         let product = chance.pick(products)
         let (app, account) = (chance.pick(apps), chance.below(has(.thieves) ? 3 : Scenery.accounts))
@@ -33,75 +33,106 @@ extension Drawing {
         }
         if product == 2, may(.familySharing, 30) { choices["family"] = 1 }
         let number = add(.buy, choices)
-        bought.append(Bought(number: number, app: app, account: account, product: product, token: token))
-        guard !may(.unsubmitted, 30) else { return }
+        bought.append(
+            Bought(
+                number: number, app: app, account: account, product: product, token: token, renewsYearly: product == 4))
+        // Something happens to most purchases later, and more to subscriptions.
+        let (index, isPlan) = (bought.count - 1, Self.subscriptions.contains(product))
+        for _ in 0..<(isPlan ? 3 : 1) where chance.percent(isPlan ? 70 : 30) { owed.append { $0.trade(of: index) } }
+        guard !may(.unsubmitted, 40) else { return }
         take()
         if !taken.isEmpty { submit() }
     }
 
     /// The way of Apple's notification: 0 at once, 1 never, 2 twice, 3 late.
-    private mutating func told() -> Int {
+    mutating func told() -> Int {
         if may(.lostNews, 30) { return 1 }
         if may(.doubledNews, 30) { return 2 }
         if may(.lateNews, 40) { return 3 }
         return 0
     }
 
-    mutating func trade() {
-        guard let subject = recent(bought) else { return buy() }
-        let isSubscription = Self.subscriptions.contains(subject.product)
-        func entry(_ number: Int, _ product: Int? = nil) -> Bought {
+    /// One of the things that Apple does with a purchase, in an order of chance.
+    mutating func trade(of index: Int? = nil) {
+        guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
+        let subject = bought[index]
+        var left: [(inout Drawing) -> Void] = [
+            { $0.refund(index) },
+            {
+                guard subject.product == 2, $0.may(.restores, 50) else { return }
+                $0.goesOn(subject, $0.add(.restore, ["of": subject.number]))
+            },
+            { if $0.may(.lateNews, 20) { $0.add(.deliver, ["order": $0.chance.below(2)]) } },
+        ]
+        if Self.subscriptions.contains(subject.product) {
+            for _ in 0..<2 {
+                left += [
+                    { $0.prefer(index) }, { $0.renew(subject) }, { $0.change(subject) }, { $0.end(subject) },
+                ]
+            }
+        }
+        let before = steps.count
+        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+    }
+
+    /// A step makes another transaction of what is bought.
+    private mutating func goesOn(_ subject: Bought, _ number: Int, _ product: Int? = nil) {
+        bought.append(
             Bought(
                 number: number, app: subject.app, account: subject.account, product: product ?? subject.product,
-                token: subject.token)
-        }
-        let told = told()
-        if isSubscription {
-            if may(.conversions, 35) {
-                let number = add(.convert, ["of": subject.number, "previous": chance.below(2), "told": told])
-                bought.append(entry(number))
-                return
-            }
-            if may(.renewals, 35) {
-                if has(.longWaits), chance.one(in: 2) { _ = add(.wait, ["hours": 24 * chance.pick([29, 31])]) }
-                bought.append(entry(add(.renew, ["of": subject.number, "told": told])))
-                return
-            }
-            if may(.upgrades, 30) {
-                let product = chance.below(2)
-                bought.append(
-                    entry(
-                        add(.upgrade, ["of": subject.number, "product": product, "told": told]), product == 1 ? 3 : 4))
-                return
-            }
-            if may(.preferences, 40) {
-                if chance.one(in: 2) {
-                    _ = add(.prefer, ["of": subject.number, "product": chance.below(2), "told": told])
-                } else {
-                    _ = add(.turn, ["of": subject.number, "on": chance.below(2), "told": told])
-                }
-                return
-            }
-            if may(.endings, 30) {
-                _ = add(chance.pick([.fail, .expire, .extend]), ["of": subject.number, "days": 5, "told": told])
-                return
-            }
-        }
-        if subject.product == 2, may(.restores, 50) {
-            bought.append(entry(add(.restore, ["of": subject.number])))
-            return
-        }
-        if may(.reversals, 30) {
-            _ = add(.reverse, ["of": subject.number, "told": told])
-            return
-        }
-        if may(.refunds, 70) {
-            var choices = ["of": subject.number, "told": told]
+                token: subject.token, renewsYearly: (product ?? subject.product) == 4))
+    }
+
+    /// Refunds it, or takes its refund back.
+    private mutating func refund(_ index: Int) {
+        let number = bought[index].number
+        if bought[index].isRefunded, may(.reversals, 70) {
+            bought[index].isRefunded = false
+            add(.reverse, ["of": number, "told": told()])
+        } else if may(.refunds, 80) {
+            bought[index].isRefunded = true
+            var choices = ["of": number, "told": told()]
             if may(.parts, 60) { choices["share"] = chance.pick([10_000, 33_333, 50_000, 66_667, 90_000]) }
-            _ = add(.refund, choices)
-            return
+            add(.refund, choices)
+            if chance.one(in: 2) { owed.append { $0.refund(index) } }
         }
-        if may(.lateNews, 30) { _ = add(.deliver, ["order": chance.below(2)]) }
+    }
+
+    private mutating func renew(_ subject: Bought) {
+        guard may(.renewals, 60) else { return }
+        if has(.longWaits), chance.one(in: 2) { add(.wait, ["hours": 24 * chance.pick([29, 31])]) }
+        goesOn(subject, add(.renew, ["of": subject.number, "told": told()]))
+    }
+
+    /// The customer wants another product from the next period on, or none.
+    private mutating func prefer(_ index: Int) {
+        guard may(.preferences, 80) else { return }
+        let number = bought[index].number
+        if chance.percent(60) {
+            if chance.percent(80) { bought[index].renewsYearly.toggle() }
+            add(.prefer, ["of": number, "product": bought[index].renewsYearly ? 0 : 1, "told": told()])
+        } else {
+            let isOn = chance.below(2)
+            add(.turn, ["of": number, "on": isOn, "told": told()])
+            if isOn == 0, chance.one(in: 2) { owed.append { $0.add(.turn, ["of": number, "on": 1]) } }
+        }
+    }
+
+    /// Another original, or another product at once.
+    private mutating func change(_ subject: Bought) {
+        if chance.one(in: 2), may(.conversions, 60) {
+            goesOn(subject, add(.convert, ["of": subject.number, "previous": chance.below(2), "told": told()]))
+        } else if may(.upgrades, 60) {
+            let product = chance.below(2)
+            goesOn(
+                subject, add(.upgrade, ["of": subject.number, "product": product, "told": told()]), product == 1 ? 3 : 4
+            )
+        }
+    }
+
+    private mutating func end(_ subject: Bought) {
+        guard may(.endings, 50) else { return }
+        add(chance.pick([.fail, .expire, .extend]), ["of": subject.number, "days": 5, "told": told()])
     }
 
     // MARK: On a device, and at the game server
@@ -117,7 +148,12 @@ extension Drawing {
         if form == 2 { used.insert(.bareIDs) }
         if form == 3 { used.insert(.oldReceipts) }
         var choices = ["of": subject.number, "form": form]
-        if form <= 1, may(.forgeries, 15) { choices["forged"] = 1 }
+        if form <= 1, may(.forgeries, 20) {
+            choices["forged"] = 1
+            // A forger keeps what Apple has signed for another content.
+            let known = taken.filter { $0.form == form && $0.bought.app == subject.app }
+            if let known = recent(known), chance.percent(70) { choices["like"] = known.number }
+        }
         if form == 1, choices["forged"] == nil, may(.oddFacts, 40) { choices["odd"] = 1 + chance.below(7) }
         let number = add(.take, choices)
         taken.append((number, subject, form))
@@ -128,6 +164,13 @@ extension Drawing {
     }
 
     mutating func submit() {
+        if let proof = taken.last, hasKept, may(.thieves, 30) {
+            // The state that the database goes back to has neither of the two.
+            for player in [proof.bought.account, proof.bought.account + chance.below(4)] {
+                submitted.append(add(.submit, ["of": proof.number, "player": player % Scenery.players.count]))
+            }
+            return
+        }
         if !submitted.isEmpty, may(.repeats, 25) {
             _ = add(.again, ["of": chance.pick(submitted)])
             return
@@ -167,80 +210,5 @@ extension Drawing {
                 .submit,
                 ["of": old.number, "player": newest.account + 1, "hint": 2, "product": newest.product]))
         return true
-    }
-
-    // MARK: The surroundings
-
-    mutating func surround() {
-        if !features.contains(.hopelessReceipts), may(.crowds, 75) {
-            _ = add(
-                .crowd,
-                [
-                    "app": chance.pick(apps), "count": chance.pick([8, 16, 32]), "told": told(),
-                    "silent": may(.unsubmitted, 50) ? 1 : 0,
-                ])
-        }
-        let before = steps.count
-        // One of them, in an order of chance.
-        var left: [(inout Drawing) -> Void] = [
-            { if $0.may(.kills, 70) { $0.kill() } },
-            { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
-            { if $0.may(.secondWorker, 40) { $0.add(.worker) } },
-            { if $0.may(.stops, 30) { $0.add(.stop) } },
-            { if $0.may(.slowApple, 70) { $0.add(.apple, ["mode": $0.chance.pick([1, 1, 0])]) } },
-            { if $0.may(.failingApple, 50) { $0.add(.apple, ["mode": $0.chance.pick([2, 3, 4, 0])]) } },
-            { if $0.may(.putBacks, 80) { $0.putBack() } },
-            { if $0.may(.cuts, 30) { $0.add(.cut) } },
-            { if $0.may(.hangs, 20) { $0.add(.hang, ["milliseconds": $0.chance.pick([500, 10_000])]) } },
-            { if $0.may(.transfers, 40) { $0.transfer() } },
-            { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
-            { if $0.may(.operators, 60) { $0.operate() } },
-            { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
-            { if $0.may(.redrives, 30) { $0.add(.redrive) } },
-            { if $0.may(.erasures, 15) { $0.erase() } },
-            { if $0.hopeless == nil, $0.may(.hopelessReceipts, 60) { $0.hopeless = $0.add(.hopeless) } },
-        ]
-        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
-    }
-
-    private mutating func kill() {
-        _ = add(
-            .kill,
-            [
-                "when": chance.below(4), "milliseconds": chance.pick([0, 20, 100, 500]),
-                "times": chance.pick([1, 1, 2, 4, 6]), "victim": chance.below(2),
-            ])
-    }
-
-    private mutating func putBack() {
-        if hasKept, chance.percent(50) {
-            if chance.one(in: 2) { _ = add(.settle) }
-            _ = add(.putBack)
-            hasKept = false
-        } else if !hasKept {
-            if chance.one(in: 2) { _ = add(.settle) }
-            _ = add(.keep)
-            hasKept = true
-        }
-    }
-
-    private mutating func transfer() {
-        guard
-            let subject = recent(bought.filter { Self.subscriptions.contains($0.product) && [1, 2].contains($0.app) })
-        else { return }
-        _ = add(.settle)
-        _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
-    }
-
-    private mutating func erase() {
-        _ = add(.settle)
-        _ = add(.erase, ["player": chance.below(Scenery.players.count)])
-    }
-
-    private mutating func operate() {
-        guard let subject = recent(bought) else { return }
-        _ = add(.settle)
-        let kind: Step.Kind = chance.pick([.release, .release, .refuse, .revoke, .revoke, .reinstate, .rewind])
-        _ = add(kind, kind == .rewind ? [:] : ["of": subject.number])
     }
 }

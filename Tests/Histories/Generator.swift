@@ -35,8 +35,12 @@ struct Drawing {
         let app: Int
         let account: Int
         let product: Int
+        let token: Int
         var isRefunded = false
-        var token: Int
+        /// Whether an operator has revoked it.
+        var isRevoked = false
+        /// Whether its renewal is for the year.
+        var renewsYearly = false
     }
 
     let features: Set<Feature>
@@ -46,6 +50,8 @@ struct Drawing {
     var bought: [Bought] = []
     var taken: [(number: Int, bought: Bought, form: Int)] = []
     var submitted: [Int] = []
+    /// What undoes an earlier step, and what comes between: some steps later, in this order.
+    var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
     var hopeless: Int?
     /// The purchases that are bought; more steps are about each where these are few.
@@ -58,10 +64,7 @@ struct Drawing {
         self.chance = chance
     }
 
-    mutating func has(_ feature: Feature) -> Bool {
-        guard features.contains(feature) else { return false }
-        return true
-    }
+    func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
     /// True with a chance in a hundred, where the feature is on: then the history has it.
     mutating func may(_ feature: Feature, _ share: Int) -> Bool {
@@ -78,7 +81,8 @@ struct Drawing {
 
     mutating func draw() -> History {
         var history = History()
-        apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.below(Scenery.apps.count) }
+        // Apps with a `server_api` have more to do.
+        apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.pick([0, 1, 1, 2, 2, 3]) }
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if features.contains(.slowApple) { history.world["slow"] = 1 }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
@@ -88,7 +92,7 @@ struct Drawing {
             history.world["startDays"] = 0
             used.insert(.askedHistory)
         }
-        most = chance.pick([2, 4, .max])
+        most = chance.pick([1, 2, 4, .max])
         add(.worker)
         let length = chance.pick([12, 20, 30, 45])
         while steps.count < length { step() }
@@ -100,18 +104,21 @@ struct Drawing {
 
     /// Closes everything that is open, so that a history ends in a state that the model can judge.
     private mutating func finish() {
+        while !owed.isEmpty { owed.removeFirst()(&self) }
         if hasKept, may(.putBacks, 80) { add(.putBack) }
         if let hopeless { add(.demand, ["of": hopeless]) }
     }
 
     private mutating func step() {
         if bought.isEmpty { return buy() }
+        if !owed.isEmpty, chance.percent(30) { return owed.removeFirst()(&self) }
         switch chance.below(100) {
-        case ..<14: buy()
-        case ..<34: take()
-        case ..<52: submit()
-        case ..<68: trade()
-        case ..<90: surround()
+        case ..<12: buy()
+        case ..<28: take()
+        case ..<44: submit()
+        case ..<60: trade()
+        case ..<82: surround()
+        case ..<90: overlap()
         default: pass()
         }
     }

@@ -40,9 +40,12 @@ extension Performance {
             proof.signedAt = now / 1000 * 1000
             let isForged = step["forged"] == 1
             proof.quality = isForged ? .forged : .proven
+            let known = proofs[step["like"]]?.signature
             let encoded = try? receipt.base64Encoded { payload in
+                if isForged, let known { return known }
                 var signature = try signer.sign(payload)
                 if isForged { signature.signature[7] ^= 1 }
+                proof.signature = signature
                 return signature
             }
             guard let encoded else { return }
@@ -69,7 +72,8 @@ extension Performance {
         if step["forged"] == 1 {
             proof.quality = .forged
             let richer = claims.replacing(#""quantity":1"#, with: #""quantity":9"#).replacing("USD", with: "EUR")
-            return "\(parts[0]).\(Base64.encodeURL(Array(richer.utf8))).\(parts[2])"
+            let known = proofs[step["like"]]?.text.split(separator: ".").last.map(String.init)
+            return "\(parts[0]).\(Base64.encodeURL(Array(richer.utf8))).\(known ?? parts[2])"
         }
         let quantity = /"quantity":\d+/
         var odd = claims
@@ -149,24 +153,38 @@ extension Performance {
                 + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
     }
 
-    /// Many purchases at a time, each submitted by its payer: what comes in one batch, and what a kill finds at work.
+    /// Many purchases at a time, each submitted by its payer: what comes in one batch, and what a kill finds at work. A crowd
+    /// `of` an earlier one submits what that one bought, each by the player that is `player` places further.
     func crowd(_ step: Step) async throws {
         let lines = trace.count
         let token = step["app"] >= 2 ? 1 : 0
+        let isNew = step["of"] == 0
         for index in 0..<step["count"] {
             passTime(10)
-            let (bought, account) = (step.number * 1000 + 3 * index, 10 + index)
-            try await trade(
-                Step(bought, .buy, ["app": step["app"], "account": account, "token": token, "told": step["told"]]))
-            take(Step(bought + 1, .take, ["of": bought, "form": index % 2]))
-            guard index % 8 != 7 || step["silent"] == 0 else { continue }
+            let (bought, account) = ((isNew ? step.number : step["of"]) * 1000 + 3 * index, 10 + index)
+            if isNew {
+                for number in [bought] + (1..<max(1, step["each"])).map({ bought + 100 * $0 }) {
+                    try await trade(
+                        Step(
+                            number, .buy,
+                            ["app": step["app"], "account": account, "token": token, "told": step["told"]]))
+                }
+                take(Step(bought + 1, .take, ["of": bought, "form": index % 2]))
+            }
+            guard step["silent"] == 0 || step["silent"] == 1 && index % 8 != 7 else { continue }
             try await submit(
                 Step(
-                    bought + 2, .submit,
-                    ["of": bought + 1, "player": account % Scenery.players.count, "token": token]))
+                    step.number * 1000 + 3 * index + 2, .submit,
+                    [
+                        "of": bought + 1, "player": (account + step["player"]) % Scenery.players.count, "token": token,
+                    ]))
         }
         trace.removeSubrange(lines...)
-        say(step, "\(step["count"]) accounts buy gems in \(app(step["app"]).bundleID), and submit them")
+        let players = step["player"] == 0 ? "they" : "others"
+        say(
+            step,
+            (isNew ? "\(step["count"]) accounts buy gems in \(app(step["app"]).bundleID)" : "crowd \(step["of"])")
+                + (step["silent"] == 2 ? "" : ", and \(players) submit them"))
     }
 
     func sendAgain(_ step: Step) async throws {

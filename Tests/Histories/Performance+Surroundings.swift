@@ -17,8 +17,7 @@ extension Performance {
             guard let victim = all.first else { return }
             say(step, "a worker is frozen for \(step["milliseconds"]) ms")
             victim.send(SIGSTOP)
-            try await Task.sleep(for: .milliseconds(step["milliseconds"]))
-            victim.send(SIGCONT)
+            await lasts(step) { victim.send(SIGCONT) }
         case .worker:
             say(step, "another worker joins")
             try world.startWorker()
@@ -70,8 +69,7 @@ extension Performance {
         default:
             say(step, "the broker is away for \(step["milliseconds"]) ms")
             world.broker?.setDown()
-            try await Task.sleep(for: .milliseconds(step["milliseconds"]))
-            world.broker?.setUp()
+            await lasts(step) { [world] in world.broker?.setUp() }
         }
     }
 
@@ -93,8 +91,16 @@ extension Performance {
             }
         }
         for pid in pids { Foundation.kill(pid, SIGSTOP) }
-        try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
-        for pid in pids { Foundation.kill(pid, SIGCONT) }
+        await lasts(step) { for pid in pids { Foundation.kill(pid, SIGCONT) } }
+    }
+
+    /// Ends a trouble after its time. An open one lasts while the next steps are played.
+    private func lasts(_ step: Step, end: @escaping @Sendable () -> Void) async {
+        let trouble = Task {
+            try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
+            end()
+        }
+        if step["open"] == 0 { await trouble.value } else { troubles.open.append(trouble) }
     }
 
     /// Kills the worker. When 1: while Apple is asked. When 2: behind an event. When 3: while it has leased a row.

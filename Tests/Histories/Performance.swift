@@ -17,6 +17,8 @@ final class Performance {
         var holds: [String]
         var signedAt: Int64
         var oddity: Oddity?
+        /// The signature of a receipt.
+        var signature: SimulatedSignature?
         /// The step that bought what it is about.
         var bought: Int
     }
@@ -52,6 +54,8 @@ final class Performance {
         var firstHonest: Int?
         /// Honest submissions that were not decided while others failed.
         var late: [String] = []
+        /// Troubles that end by themselves.
+        var open: [Task<Void, Never>] = []
     }
 
     let world: World
@@ -107,6 +111,7 @@ final class Performance {
             try await perform(step)
             times[step.kind.rawValue, default: 0] += Date.now.timeIntervalSince(began)
         }
+        for trouble in troubles.open { await trouble.value }
         await makeWell()
         // Late notifications come now.
         for notification in post.held { try await deliver(notification) }

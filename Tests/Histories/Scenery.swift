@@ -7,8 +7,11 @@ enum Scenery {
     static let players = ["anna", "ben", "cleo", "dora"]
     static let accounts = 6
 
-    /// A player's id is a UUID: one app takes account tokens for ids.
-    static func player(_ number: Int) -> String { "0f000000-0000-4000-8000-00000000000\(number % players.count)" }
+    /// A player's id is a UUID: one app takes account tokens for ids. The records of two players are in one of two partitions,
+    /// and those of the two others in the other.
+    static func player(_ number: Int) -> String {
+        "0f000000-0000-4000-8000-00000000000\([0, 4, 1, 6][number % players.count])"
+    }
     static func name(_ player: String) -> String {
         (0..<players.count).first { self.player($0) == player }.map { players[$0] } ?? player
     }

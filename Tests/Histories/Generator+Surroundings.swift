@@ -1,0 +1,148 @@
+extension Drawing {
+    mutating func surround() {
+        if may(.crowds, 75) { crowd() }
+        let before = steps.count
+        // One of them, in an order of chance.
+        var left: [(inout Drawing) -> Void] = [
+            { if $0.may(.kills, 70) { $0.kill() } },
+            { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
+            { if $0.may(.secondWorker, 40) { $0.add(.worker) } },
+            { if $0.may(.stops, 30) { $0.add(.stop) } },
+            { if $0.may(.slowApple, 70) { $0.troubleApple([1, 1, 0]) } },
+            { if $0.may(.failingApple, 50) { $0.troubleApple([2, 3, 4, 0]) } },
+            { if $0.may(.putBacks, 80) { $0.putBack() } },
+            { if $0.may(.cuts, 30) { $0.add(.cut) } },
+            { if $0.may(.hangs, 20) { $0.add(.hang, ["milliseconds": $0.chance.pick([500, 10_000])]) } },
+            { if $0.may(.transfers, 40) { $0.transfer() } },
+            { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
+            { if $0.may(.operators, 60) { $0.operate() } },
+            { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
+            { if $0.may(.redrives, 30) { $0.add(.redrive) } },
+            { if $0.may(.erasures, 15) { $0.erase() } },
+            { if $0.hopeless == nil, $0.may(.hopelessReceipts, 60) { $0.hopeless = $0.add(.hopeless) } },
+        ]
+        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+    }
+
+    private mutating func crowd() {
+        guard !features.contains(.hopelessReceipts) else { return }
+        let (app, count) = (chance.pick(apps), chance.pick([8, 16, 32]))
+        let silent = may(.unsubmitted, 60) ? 1 + chance.below(2) : 0
+        let number = add(
+            .crowd,
+            ["app": app, "count": count, "told": told(), "each": chance.pick([1, 1, 3]), "silent": silent])
+        if silent == 2, !hasKept, may(.putBacks, 60) { putBack() }
+        if silent == 2 { owed.append { $0.add(.crowd, ["of": number, "app": app, "count": count]) } }
+        if chance.one(in: 2), may(.thieves, 60) {
+            let player = 1 + chance.below(3)
+            owed.append { $0.add(.crowd, ["of": number, "app": app, "count": count, "player": player]) }
+        }
+    }
+
+    private mutating func troubleApple(_ modes: [Int]) { add(.apple, ["mode": chance.pick(modes)]) }
+
+    /// One trouble while another lasts: work comes in that cannot be finished, and then a worker dies, stops or shares
+    /// it, or the database is put back.
+    mutating func overlap() {
+        if chance.one(in: 2) { add(.settle) }
+        let isApple = chance.percent(70)
+        if isApple, may(.failingApple, 80) {
+            troubleApple([2, 2, 3, 4])
+        } else if isApple, may(.slowApple, 50) {
+            troubleApple([1])
+        }
+        for _ in 0..<chance.below(4) {
+            switch chance.below(5) {
+            case 0: trade()
+            case 1: if may(.crowds, 60) { crowd() } else { buy() }
+            case 2: submit()
+            default:
+                take()
+                submit()
+            }
+        }
+        wait([0, 100, 400, 1500])
+        if may(.brokerTrouble, 60) { add(.broker, ["milliseconds": chance.pick([2000, 5000]), "open": 1]) }
+        if may(.hangs, 30) { add(.hang, ["milliseconds": chance.pick([500, 3000]), "open": 1]) }
+        if may(.freezes, 30) { add(.freeze, ["milliseconds": chance.pick([1000, 6000]), "open": 1]) }
+        if may(.operators, 60) { operate(settled: false) }
+        if isApple, chance.one(in: 2) { add(.apple) }
+        wait([0, 100, 1500, 3000])
+        var left: [(inout Drawing) -> Void] = [
+            { if $0.may(.kills, 80) { $0.add(.kill) } },
+            { if $0.may(.kills, 80) { $0.add(.kill) } },
+            { if $0.may(.stops, 60) { $0.add(.stop) } },
+            { if $0.may(.secondWorker, 60) { $0.add(.worker) } },
+            {
+                guard $0.hasKept, $0.may(.putBacks, 80) else { return }
+                $0.add(.putBack)
+                $0.hasKept = false
+            },
+        ]
+        let before = steps.count
+        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+        if isApple, chance.percent(70) {
+            wait([0, 1000, 4000])
+            add(.apple)
+        }
+    }
+
+    private mutating func wait(_ choices: [Int]) {
+        let milliseconds = chance.pick(choices)
+        if milliseconds > 0 { add(.pause, ["milliseconds": milliseconds]) }
+    }
+
+    private mutating func kill() {
+        _ = add(
+            .kill,
+            [
+                "when": chance.below(4), "milliseconds": chance.pick([0, 20, 100, 500]),
+                "times": chance.pick([1, 1, 2, 4, 6]), "victim": chance.below(2),
+            ])
+    }
+
+    private mutating func putBack() {
+        if hasKept, chance.percent(50) {
+            if chance.one(in: 2) { _ = add(.settle) }
+            _ = add(.putBack)
+            hasKept = false
+        } else if !hasKept {
+            if chance.one(in: 2) { _ = add(.settle) }
+            _ = add(.keep)
+            hasKept = true
+        }
+    }
+
+    private mutating func transfer() {
+        guard
+            let subject = recent(bought.filter { Self.subscriptions.contains($0.product) && [1, 2].contains($0.app) })
+        else { return }
+        _ = add(.settle)
+        _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])
+    }
+
+    private mutating func erase() {
+        _ = add(.settle)
+        _ = add(.erase, ["player": chance.below(Scenery.players.count)])
+    }
+
+    /// What an operator revokes is reinstated later in most histories; Apple may have its own word between.
+    private mutating func operate(settled: Bool = true) {
+        guard let index = recent(Array(bought.indices)) else { return }
+        if settled { add(.settle) }
+        let number = bought[index].number
+        if bought[index].isRevoked, chance.one(in: 2) { return reinstate(index) }
+        let kind: Step.Kind = chance.pick([.release, .release, .refuse, .revoke, .revoke, .revoke, .rewind])
+        add(kind, kind == .rewind ? [:] : ["of": number])
+        guard kind == .revoke else { return }
+        bought[index].isRevoked = true
+        if chance.percent(60) { owed.append { $0.trade(of: index) } }
+        if chance.percent(80) { owed.append { $0.reinstate(index) } }
+    }
+
+    private mutating func reinstate(_ index: Int) {
+        bought[index].isRevoked = false
+        if chance.one(in: 2) { add(.settle) }
+        add(.reinstate, ["of": bought[index].number])
+    }
+}
