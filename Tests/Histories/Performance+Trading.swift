@@ -133,6 +133,7 @@ extension Performance {
                     id: one.id, originalID: one.originalID, bundleID: one.account.bundleID, productID: one.product.id,
                     kind: Self.kind(one.product), quantity: one.product.plan == nil ? one.terms.quantity : 1,
                     purchasedAt: one.purchasedAt, account: one.account.name, payer: Scenery.payer(number))
+            purchase.firstEnd = purchase.firstEnd ?? one.expiresAt
             purchase.expiresAt = one.expiresAt
             purchase.token = one.terms.accountToken
             purchase.isFamilyShared = !one.isPurchased

@@ -138,8 +138,8 @@ extension Model {
             // A purchase that Apple reveals may have been made after the record: then the present counts.
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
-            if expiresAt <= time {
-                let isCertain = !app.followsRenewals && !isBehind
+            if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time {
+                let isCertain = !app.followsRenewals && !isBehind && expiresAt <= time
                 found.append(isCertain ? .never("subscription_expired") : .maybe("subscription_expired"))
             }
         }

@@ -59,6 +59,8 @@ public struct Purchase: Sendable {
     /// `webOrderLineItemId`: what Apple charged for a period.
     public var line: String?
     public var expiresAt: Int64?
+    /// The end before Apple extended it, which older proofs show.
+    public var firstEnd: Int64?
     /// `appAccountToken`.
     public var token: String?
     public var isFamilyShared = false
