@@ -44,8 +44,7 @@ extension Performance {
                 try store.failToRenew(id)
                 return id
             case .upgrade:
-                // Nobody gives up a period that has not begun: it was renewed ahead of time.
-                guard self.newest(of: id, in: store).map({ $0.purchasedAt <= now }) ?? true else { return nil }
+                guard self.hasBegun(id, in: store) else { return nil }
                 let bundle = self.facts.purchases[id]?.bundleID ?? ""
                 return try store.upgrade(id, to: "\(bundle).\(step["product"] == 1 ? "month" : "year")").id
             case .prefer:
@@ -63,6 +62,7 @@ extension Performance {
                 try store.extend(id, milliseconds: Int64(1 + step["days"]) * Scenery.day)
                 return id
             case .expire:
+                guard self.hasBegun(id, in: store) else { return nil }
                 try store.expire(id)
                 return id
             case .refund:
@@ -92,6 +92,11 @@ extension Performance {
         default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result)")
         }
         return result
+    }
+
+    /// Nobody gives up a period that has not begun, and none ends: it was renewed ahead of time.
+    private func hasBegun(_ id: String, in store: SimulatedStore) -> Bool {
+        newest(of: id, in: store).map { $0.purchasedAt <= now } ?? true
     }
 
     private func newest(of id: String, in store: SimulatedStore) -> StoreTransaction? {
