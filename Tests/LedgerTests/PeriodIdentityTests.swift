@@ -131,18 +131,26 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("what goes on from a player's subscription by two changes of the original is that player's")
-    func chain() async throws {
+    @Test(
+        "what goes on from a player's subscription by two changes of the original is that player's",
+        arguments: [false, true])
+    func chain(isFirstChangeKnown: Bool) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        _ = try await ledger.record(
-            Sample.decision([Self.judged("1000", original: "1000", charged: "1")], offset: 1))
-        // The second period is nobody's yet: only the first leads from its originals to the player.
-        let chain = [
-            Self.judged("5000", original: "3000", charged: "3"), Self.judged("4000", original: "3000", charged: "2"),
-            Self.judged("3000", original: "2000", charged: "2"), Self.judged("2000", original: "2000", charged: "1"),
-            Self.judged("1000", original: "1000", charged: "1"),
+        let first = [
+            Self.judged("2000", original: "2000", charged: "1"), Self.judged("1000", original: "1000", charged: "1"),
         ]
+        _ = try await ledger.record(Sample.decision([first[1]], offset: 1))
+        if isFirstChangeKnown {
+            #expect(try await ledger.record(Sample.decision(first, offset: 4)).reason == .alreadyGranted)
+        }
+        // The second period is nobody's yet: only the first leads from its originals to the player.
+        let chain =
+            [
+                Self.judged("5000", original: "3000", charged: "3"),
+                Self.judged("4000", original: "3000", charged: "2"),
+                Self.judged("3000", original: "2000", charged: "2"),
+            ] + first
         let other = try await ledger.record(Sample.decision(chain, player: "player-2", offset: 2))
         #expect(other.granted.isEmpty && other.reason == .ownedByOtherPlayer)
         #expect(try await ledger.record(Sample.decision(chain, offset: 3)).granted.count == 2)

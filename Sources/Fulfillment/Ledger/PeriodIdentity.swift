@@ -104,9 +104,11 @@ extension PendingDecision {
             next += 1
             guard let owner = view.claims[original]?.player, !owner.isPseudonym else { continue }
             for period in periods[original] ?? [] {
-                for other in originals.removeValue(forKey: period) ?? [] where view.claims[other]?.player == nil {
-                    view.claims[other, default: LedgerView.Claim(player: owner)].player = owner
-                    owned.append(other)
+                for other in originals.removeValue(forKey: period) ?? [] {
+                    if view.claims[other]?.player == nil {
+                        view.claims[other, default: LedgerView.Claim(player: owner)].player = owner
+                    }
+                    if view.claims[other]?.player == owner { owned.append(other) }
                 }
             }
         }
