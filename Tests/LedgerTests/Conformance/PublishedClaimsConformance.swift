@@ -11,6 +11,22 @@ struct PublishedClaimsConformance {
         PublishedClaim(transaction, of: player, in: Sample.bundle, granted: transaction)
     }
 
+    /// Runs the check on an empty ledger, in memory or in PostgreSQL.
+    private func with(
+        _ implementation: Implementation, _ check: (any PurchaseLedger, any PublishedClaims) async throws -> Void
+    ) async throws {
+        switch implementation {
+        case .inMemory:
+            let ledger = InMemoryLedger()
+            try await check(ledger, ledger)
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            try await check(ledger, PostgresClaims(pool: database.pool))
+            await ledger.close()
+        }
+    }
+
     private func check(_ kind: ProductKind, _ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
         func decide(_ id: String, _ player: String, _ offset: Int64) async throws -> RecordedOutcome {
             try await ledger.record(
@@ -35,16 +51,7 @@ struct PublishedClaimsConformance {
         arguments: Implementation.allCases,
         [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func owners(implementation: Implementation, kind: ProductKind) async throws {
-        switch implementation {
-        case .inMemory:
-            let ledger = InMemoryLedger()
-            try await check(kind, ledger, ledger)
-        case .postgres:
-            let database = try await LedgerDatabase()
-            let ledger = database.ledger()
-            try await check(kind, ledger, PostgresClaims(pool: database.pool))
-            await ledger.close()
-        }
+        try await with(implementation) { try await check(kind, $0, $1) }
     }
 
     private func checkPeriod(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
@@ -72,16 +79,7 @@ struct PublishedClaimsConformance {
         "a period that was published under one original is not granted under another one",
         arguments: Implementation.allCases)
     func periods(implementation: Implementation) async throws {
-        switch implementation {
-        case .inMemory:
-            let ledger = InMemoryLedger()
-            try await checkPeriod(ledger, ledger)
-        case .postgres:
-            let database = try await LedgerDatabase()
-            let ledger = database.ledger()
-            try await checkPeriod(ledger, PostgresClaims(pool: database.pool))
-            await ledger.close()
-        }
+        try await with(implementation) { try await checkPeriod($0, $1) }
     }
 
     private func checkCopies(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
@@ -107,16 +105,7 @@ struct PublishedClaimsConformance {
         "a restored copy that was published as granted is granted again beside its original",
         arguments: Implementation.allCases)
     func copies(implementation: Implementation) async throws {
-        switch implementation {
-        case .inMemory:
-            let ledger = InMemoryLedger()
-            try await checkCopies(ledger, ledger)
-        case .postgres:
-            let database = try await LedgerDatabase()
-            let ledger = database.ledger()
-            try await checkCopies(ledger, PostgresClaims(pool: database.pool))
-            await ledger.close()
-        }
+        try await with(implementation) { try await checkCopies($0, $1) }
     }
 
     private func checkHeld(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
