@@ -50,7 +50,7 @@ struct Drawing {
     var bought: [Bought] = []
     var taken: [(number: Int, bought: Bought, form: Int)] = []
     var submitted: [Int] = []
-    /// What undoes an earlier step, and what comes between: some steps later, in this order.
+    /// Steps that wait for their turn: one undoes an earlier step, and the ones before it come between.
     var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
     var hopeless: Int?

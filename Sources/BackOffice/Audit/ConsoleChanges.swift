@@ -23,7 +23,7 @@ public struct ConsoleChanges: Sendable {
         /// The number of rows that the operator confirmed.
         public let shown: Int
         public let beganAt: Timestamp
-        /// What came of it, in words. Nil while the change goes on, and for ever if the process died on the way.
+        /// The change's result, in words. Nil while it goes on, and for ever if the process died before its end.
         public let result: String?
     }
 

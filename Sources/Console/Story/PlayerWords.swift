@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// What support tells a player who asks. No sentence promises what a rule or Apple may still refuse.
+/// The sentences that support tells a player who asks. None promises a purchase that a rule or Apple may still refuse.
 enum PlayerWords {
     static let granted = "You have the purchase. Restart the game if it does not show it."
     static let held = "Your payment has arrived, and we are checking the purchase. Do not buy it again."
@@ -41,7 +41,7 @@ enum PlayerWords {
 }
 
 extension ParkingReason {
-    /// What support tells the player.
+    /// Returns the sentence that support tells the player about a purchase that waits for this reason.
     var answer: String {
         switch self {
         case .appleTrouble, .doubt, .playerShare: PlayerWords.waitsForApple

@@ -21,7 +21,7 @@ struct Standing {
     /// HTML.
     let sentence: String
     var changes: [Change] = []
-    /// What support tells the player who asks; empty where nothing can be said.
+    /// The sentence that support tells a player who asks. Empty if there is none.
     var answer = ""
 
     var badge: String { "<b class=\"badge \(tone.rawValue)\">\(HTMLText.shown(state))</b>" }
