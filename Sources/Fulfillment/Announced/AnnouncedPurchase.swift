@@ -3,11 +3,11 @@ import NamesAndTimes
 /// The first source of a purchase.
 public enum PurchaseSource: String, Sendable, CaseIterable {
     case submission
-    /// A notification of Apple's.
+    /// One of Apple's notifications.
     case notification
     /// Apple's notification history.
     case history
-    /// The queue that asks about subscriptions.
+    /// The queue that asks Apple about subscriptions.
     case renewal
 }
 
@@ -17,19 +17,20 @@ public struct AnnouncedPurchase: Sendable, Equatable {
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// Stands for a game server's `submission_id`: of the notification's UUID, or the transaction if there was none.
+    /// Stands for a game server's `submission_id`. It has the notification's UUID, or the transaction id if there was
+    /// none.
     public let submissionID: Identifier
     /// The time at which Apple signed or answered it.
     public let toldAt: Timestamp
-    /// A period of a subscription that had one before.
+    /// True for a period of a subscription that had an earlier one.
     public var isRenewal: Bool
-    /// The end of its subscription's grace period, if Apple told it.
+    /// The end of its subscription's grace period; nil if Apple named none.
     public var graceExpiresAt: Timestamp?
-    /// The subscription that its own goes on from.
+    /// The original transaction of the subscription that this one continues; nil if Apple named none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
-    /// Nil unless the evidence is of one transaction.
-    /// - Parameter name: the notification's UUID; the transaction where there was none.
+    /// Returns nil unless the evidence has exactly one transaction.
+    /// - Parameter name: the notification's UUID, or the transaction id if there was none.
     public init?(
         evidence: GenuineReceipt, source: PurchaseSource, name: Identifier, toldAt: Timestamp, isRenewal: Bool
     ) {
@@ -60,8 +61,8 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return purchase
     }
 
-    /// The purchase as Apple describes it by name. Unchanged where the answer is of another transaction, app,
-    /// environment or original.
+    /// Returns the purchase with the facts of Apple's answer about it. It is unchanged if the answer is about another
+    /// transaction, app, environment or original.
     func told(by answer: NotifiedTransaction) -> AnnouncedPurchase {
         let told = answer.purchase
         guard told.transactionID == purchase.transactionID, answer.bundleID == evidence.bundleID,

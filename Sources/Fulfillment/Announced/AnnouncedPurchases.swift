@@ -1,22 +1,25 @@
 import NamesAndTimes
 
-/// The store of purchases that Apple announced and nobody submitted. Shared by all replicas; times are the database's.
-/// Every function throws where the database is out of reach; a lease ends by itself.
+/// The store of purchases that Apple announced and nobody submitted. All replicas share it; times are the database's.
+///
+/// Every function throws if the database is out of reach. A lease ends by itself.
 public protocol AnnouncedPurchases: Sendable {
-    /// Leases up to `limit` of those that are due, oldest first, then of those that an older catalog left unclaimed. None
-    /// that was leased three times without an end: those are suspects.
+    /// Leases up to `limit` due purchases, oldest first, then purchases that an older catalog left unclaimed. It leases
+    /// no suspect: a purchase that was leased three times without an end.
     func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
 
-    /// Leases the suspect that is due first, or sets it aside. To be called while no other is leased.
+    /// Leases the suspect that is due first, or sets it aside. Call it while no other purchase is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Forgives leased purchases that only wait for the database, or whose delivery failed while the process lives:
-    /// nothing is counted against them. Their leases end by themselves.
+    /// Counts nothing against leased purchases that only wait for the database, or whose delivery failed while the
+    /// process lives. Their leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
-    /// Delivers them to whom they belong, or says why not, and makes that durable with its events in one SQL transaction.
-    /// One whose lease is over, or that was claimed meanwhile, has no outcome, nor has one that Apple is to tell by name first
-    /// (`isToBeAsked`): that stays leased.
+    /// Delivers each purchase to its player, or records why not. One SQL transaction makes that durable with its
+    /// events.
+    ///
+    /// A purchase has no outcome if its lease is over, or if it was claimed meanwhile. A purchase that a worker must
+    /// first ask Apple about (`isToBeAsked`) has none either, and stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
@@ -24,19 +27,20 @@ public protocol AnnouncedPurchases: Sendable {
 
 /// The database's facts about the owner of a purchase, read with the claim of its original transaction locked.
 public struct AnnouncedOwnership: Sendable, Equatable {
-    /// The owner of the original transaction.
+    /// The owner of the original transaction; nil if there is none.
     public var owner: PlayerID?
-    /// Something of it was granted: its owner was let in.
+    /// True if something of it was granted: its owner passed the rules then.
     public var isLetIn: Bool
-    /// The player of its token by `player-accounts`.
+    /// The player whom `player-accounts` names for its token; nil if it names none.
     public var told: PlayerID?
-    /// The time at which the app's catalog first said that missed purchases are granted.
+    /// The time at which the app's catalog first granted missed purchases; nil if it never did.
     public var grantsSince: Timestamp?
-    /// Apple took it back as a whole.
+    /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
     /// True if Apple reversed a refund after it signed the stored purchase.
     public var isReversed = false
-    /// The database was restored to an earlier state since Apple told of it: a grant of it may have been published.
+    /// True if the database was restored to an earlier state after Apple announced the purchase. A grant may have been
+    /// published.
     public var isDecidedAgain = false
     /// True if the purchase was published as granted to `owner` and the database lost the grant: `owner` gets it.
     public var isPublished = false
@@ -56,7 +60,7 @@ public struct AnnouncedOwnership: Sendable, Equatable {
 public enum AnnouncedJudgement: Sendable {
     /// The ledger settles the decision.
     case deliver(PendingDecision)
-    /// Apple is to tell it by name first.
+    /// The worker must first ask Apple for the transaction by its id.
     case asks
     /// The purchase is refused to anybody, or to the known player.
     case refused(Reason, PlayerID?)
@@ -67,7 +71,8 @@ public enum AnnouncedJudgement: Sendable {
 }
 
 extension LeasedAnnouncement {
-    /// Judges and settles it as if it were somebody's and the ledger were empty, and forgets that. As `PendingDecision.rehearse`.
+    /// Judges and settles it as if it had an owner and the ledger were empty, and discards the result, as
+    /// `PendingDecision.rehearse` does.
     public func rehearse(under catalog: Catalog, at now: Timestamp) {
         let somebody = AnnouncedOwnership(owner: PlayerID("rehearsal"), isLetIn: true, grantsSince: purchase.toldAt)
         for ownership in [AnnouncedOwnership(), somebody] {
@@ -78,7 +83,7 @@ extension LeasedAnnouncement {
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 
-    /// Judges by the rules of a submission, with the signed token on both sides.
+    /// Judges by the rules of a submission whose account token is the signed one.
     public func judge(
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
@@ -111,7 +116,7 @@ extension LeasedAnnouncement {
         return decision(for: player, terms, under: appTerms, ownership, now)
     }
 
-    /// A time that cannot be read says nothing: a person decides about such a purchase.
+    /// Returns true for a purchase time that cannot be read, too: a person decides about such a purchase.
     private func mayBeBought(since time: Timestamp) -> Bool {
         purchase.purchase.hasUnreadablePurchaseTime || purchase.purchase.purchasedAt >= time
     }

@@ -1,12 +1,12 @@
 /// The terms of an unsubmitted purchase: it is judged as a proven transaction of the player that it belongs to.
 public struct AnnouncedTerms: Sendable, Equatable {
     public let source: PurchaseSource
-    /// A further period of a subscription whose owner was let in before, and pays.
+    /// True for a further period of a subscription whose owner passed the rules before, and pays.
     public let isRenewal: Bool
-    /// The purchase is for a player whom a word about its token names, although another one owns the original
-    /// transaction.
+    /// True if the purchase is for the player whom `player-accounts` or the catalog names by its token, although
+    /// another player owns the original transaction.
     public var disputesOwner: Bool
-    /// The grace period of its subscription goes on.
+    /// True if the grace period of its subscription goes on.
     public var isInGrace: Bool
 
     public init(source: PurchaseSource, isRenewal: Bool, disputesOwner: Bool = false, isInGrace: Bool = false) {
@@ -16,13 +16,13 @@ public struct AnnouncedTerms: Sendable, Equatable {
         self.isInGrace = isInGrace
     }
 
-    /// The reasons by which such a renewal is not judged.
+    /// The reasons that neither refuse nor hold such a renewal.
     static let waivedForRenewals: Set<Reason> = [
         .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
         .dailyLimit,
     ]
 
-    /// No rule of these is applied.
+    /// Returns whether rules with this reason are skipped.
     func waives(_ reason: Reason) -> Bool {
         isRenewal && Self.waivedForRenewals.contains(reason) || isInGrace && reason == .subscriptionExpired
     }

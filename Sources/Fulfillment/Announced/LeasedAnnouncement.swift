@@ -2,14 +2,14 @@ import NamesAndTimes
 
 /// An announced purchase, under a lease: no other replica takes it before the lease is over.
 public struct LeasedAnnouncement: Sendable {
-    /// The end of the lease, in PostgreSQL's microseconds: it tells this lease from a later one.
+    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
     public typealias Lease = Int64
 
     public private(set) var purchase: AnnouncedPurchase
-    /// The number of times that it was held, and refused to the player by an operator.
+    /// The number of times that it was held and that an operator refused it to the player.
     public let timesHeld: Int32
     public let lease: Lease
-    /// Apple was asked for it by name since it was leased.
+    /// True if Apple was asked for the transaction by its id under this lease.
     private var wasAsked = false
 
     public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease) {
@@ -25,13 +25,15 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// A fact that decides cannot be read: Apple is asked for the transaction by name before it is delivered to anybody.
+    /// Returns true if receiptd cannot read a fact that decides. The worker then asks Apple for the transaction by its
+    /// id before it delivers the purchase.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
         !wasAsked && app.serverAPI != nil && !purchase.purchase.unreadable.isEmpty
     }
 
-    /// - Parameter answer: the transaction as Apple tells it now; nil where it does not know it, or cannot be asked. What
-    ///   is still unreadable then is held.
+    /// Returns the purchase after that question.
+    /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know it or cannot be asked.
+    ///   A purchase that is still unreadable is held.
     public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
         var one = self
         one.wasAsked = true
@@ -39,10 +41,10 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// The topic of a purchase that no record of Kafka's brought. No topic can have this name.
+    /// The topic in the position of a purchase that came in no Kafka record. No real topic can have this name.
     public static let topic = "(announced)"
 
-    /// The position in place of a record's.
+    /// The position that stands for a record's.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -54,28 +56,28 @@ public struct LeasedAnnouncement: Sendable {
 public struct AnnouncedOutcome: Sendable, Equatable {
     /// Label values of `receiptd_announced_total{outcome}`.
     public enum State: String, Sendable, CaseIterable {
-        /// A submission brought it.
+        /// A submission brought the purchase.
         case claimed
         case granted
         case held
-        /// Nobody asked: no event.
+        /// The rules refuse it. There is no event, because nobody asked.
         case refused
         case unclaimed
-        /// The same as `unclaimed`, if the catalog lists none.
+        /// The same as `unclaimed`, in an app whose catalog lists no missed purchases.
         case ignored
     }
 
     public let transactionID: StoreTransactionID
     public let source: PurchaseSource
     public let state: State
-    /// A `Reason`, or why it is unclaimed.
+    /// The code of a `Reason` or an `UnclaimedReason`; nil if there is none.
     public let reason: String?
     public let player: PlayerID?
-    /// The event of a grant or a hold.
+    /// The event of a grant or a hold; nil for other outcomes.
     public let event: OutcomeEvent?
-    /// The revocation of a part that Apple took back before.
+    /// The event that revokes the part that Apple refunded before the grant; nil if there was none.
     public var revocation: OutcomeEvent?
-    /// The changes of its subscription that follow.
+    /// The events of its subscription's changes.
     public var subscriptions: [OutcomeEvent] = []
 
     public init(
@@ -92,9 +94,9 @@ public struct AnnouncedOutcome: Sendable, Equatable {
 }
 
 extension AnnouncedOutcome {
-    /// Events of the purchase itself, in publishing order.
+    /// The events of the purchase itself, in publishing order.
     public var owned: [OutcomeEvent] { [event, revocation].compactMap(\.self) }
-    /// The events to publish.
+    /// All events to publish, the purchase's first.
     public var events: [OutcomeEvent] { owned + subscriptions }
 
     /// Records a purchase whose owner was erased.
@@ -103,24 +105,25 @@ extension AnnouncedOutcome {
     }
 }
 
-/// The reason why a purchase is not delivered that a submission, a word about its token or another catalog may bring to
-/// its player.
+/// The reason why a purchase is unclaimed. A submission, a word about its token or another catalog may still bring it
+/// to its player.
 public enum UnclaimedReason: String, Sendable, CaseIterable {
     case unknownApp = "unknown_app"
-    /// No owner, and nobody says whose token it is.
+    /// The purchase has no owner, and nobody names the player of its token.
     case unknownPlayer = "unknown_player"
-    /// The catalog delivers none.
+    /// The catalog delivers no missed purchases.
     case notDelivered = "not_delivered"
-    /// Before the catalog first said that missed purchases are granted, or before the cutover.
+    /// The purchase is older than the first catalog that granted missed purchases, or than the cutover.
     case boughtBefore = "bought_before"
     /// The stored purchase cannot be read, or the database refuses its data.
     case unreadable
-    /// The purchase killed its workers, again and again.
+    /// The purchase killed its workers repeatedly.
     case crashed
 }
 
 extension LeasedAnnouncement {
-    /// - Parameter settlement: of its decision, as if it had been submitted.
+    /// Returns the purchase's outcome.
+    /// - Parameter settlement: the settlement of its decision, as if it had been submitted.
     public func outcome(of settlement: Settlement, for decision: PendingDecision) -> AnnouncedOutcome {
         let player = decision.submission.playerID
         if let grant = settlement.grants.first {

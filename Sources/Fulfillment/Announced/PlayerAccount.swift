@@ -1,10 +1,10 @@
 import Encodings
 import NamesAndTimes
 
-/// A record of the topic of players' accounts: whose an account token is.
+/// A record of the topic of players' accounts. It names the player of an account token.
 public struct PlayerAccount: Sendable, Equatable {
     public let token: AccountTokenKey
-    /// Nil: it is forgotten.
+    /// The token's player; nil if the record forgets the token.
     public let player: PlayerID?
 
     public init(token: AccountTokenKey, player: PlayerID?) {
@@ -20,20 +20,21 @@ public struct PlayerAccountDecoder: Sendable {
         case deadLetter(DeadLetter)
     }
 
-    /// Bytes of a value.
+    /// The maximum size of a value in bytes.
     public static let maximumBytes = 16_384
     private static let playerID = "player_id"
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .accounts)
     }
 
     /// - Parameters:
     ///   - key: `<bundle_id>/<token>`, the token in lower case: the topic is compacted by it.
-    ///   - value: an object with `player_id`; nil forgets the token, and is not signed: the broker's rights decide who may.
+    ///   - value: an object with `player_id`. Nil forgets the token and needs no signature, because the broker's rights
+    ///     decide who may send it.
     public func decode(key: [UInt8]?, value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         switch read(key, value, signatureHeaders) {
         case .account(let account): .account(account)
@@ -70,7 +71,7 @@ public struct PlayerAccountDecoder: Sendable {
         return .account(PlayerAccount(token: token, player: PlayerID(player)))
     }
 
-    /// Nil where it is not of that form, or the token is all zeros: that is nobody's.
+    /// Returns nil if the key does not have that form, or if the token is all zeros, which is nobody's.
     private static func token(_ key: [UInt8]) -> AccountTokenKey? {
         guard let text = String(validating: key, as: UTF8.self), let slash = text.lastIndex(of: "/") else { return nil }
         let bundle = text[..<slash]
@@ -86,11 +87,11 @@ public struct PlayerAccountDecoder: Sendable {
     }
 }
 
-/// The seam to the database for what the game says of account tokens.
+/// Stores the game's reports of account tokens in the database.
 public protocol PlayerAccounts: Sendable {
-    /// Makes them durable, the newest of each token, and what they make known due for delivery, in one SQL transaction.
-    /// An older record than the one that is known changes nothing. Throws where the database is out of reach; any may be
-    /// given again then.
+    /// Stores the newest record of each token, and makes the purchases due that it can deliver, in one SQL transaction.
+    /// A record that is older than the stored one changes nothing. Throws if the database is out of reach; then any
+    /// record may be given again.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }
 

@@ -2,30 +2,30 @@ import NamesAndTimes
 
 /// The result of one try at Apple. Trouble and wrong credentials are values too: neither is ever a verdict.
 public enum AppleAnswer: Sendable, Equatable {
-    /// Boxed: thousands wait for an answer at once, and each keeps room for it.
+    /// Boxed, because thousands of tries wait for an answer at once and each reserves room for it.
     indirect case genuine(GenuineReceipt)
     case refused(Refusal)
-    /// Apple is down, slow, limiting or incomprehensible: to be asked again.
+    /// Apple is down, slow, limiting or incomprehensible. The worker asks again.
     case trouble(Trouble)
-    /// The operator's to mend: this app's submissions wait, other apps go on.
+    /// An operator must mend the settings. This app's submissions wait, other apps go on.
     case blocked(Blockage)
 
     public enum Refusal: String, Sendable {
-        /// 21002: malformed, or a passing fault on Apple's side.
+        /// Status 21002: the receipt is malformed, or Apple has a passing fault.
         case malformed
-        /// 21003.
+        /// Status 21003.
         case unauthentic
-        /// Status 0 without a receipt: it tells of no purchase.
+        /// Status 0 without a receipt, which shows no purchase.
         case nothingTold
-        /// 21010.
+        /// Status 21010.
         case accountNotFound
-        /// A 21100–21199 flagged as not retryable.
+        /// A status of 21100–21199 that Apple flags as not retryable.
         case refusedForGood
         /// Apple signed an answer whose ids or product cannot be read.
         case unreadable
         /// 4040010 from both environments: perhaps not known yet.
         case unknownTransaction
-        /// 4000006: an id that no transaction can have. 4000048: an app transaction's.
+        /// 4000006: an id that no transaction can have. 4000048: the id of an app transaction.
         case invalidTransaction
     }
 
@@ -33,7 +33,7 @@ public enum AppleAnswer: Sendable, Equatable {
         public let kind: TroubleKind
         /// The time until which Apple asks for no requests (`Retry-After`).
         public let retryNotBefore: Timestamp?
-        /// False where Apple was not asked at all: that says nothing of the proof.
+        /// False if no request was sent. Then the answer says nothing about the proof.
         public let wasAsked: Bool
 
         public init(_ kind: TroubleKind, retryNotBefore: Timestamp? = nil, wasAsked: Bool = true) {
@@ -43,7 +43,8 @@ public enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// Label values of `receiptd_apple_requests_total{result}`, and what an operator reads of a parked submission.
+    /// The kind of trouble: the label values of `receiptd_apple_requests_total{result}`, and what an operator reads
+    /// about a parked submission.
     public enum TroubleKind: String, Sendable, CaseIterable {
         case timeout
         case connection
@@ -53,25 +54,24 @@ public enum AppleAnswer: Sendable, Equatable {
         case status
         case environmentLoop = "environment_loop"
         case incomplete
-        /// 21000, 21004 or 401 about a proof that is not proven here: whatever it is, Apple does not take it with our
-        /// credentials.
+        /// Status 21000, 21004 or 401 about an unproven proof. Apple does not take the proof with our credentials.
         case credentials
         /// A part that Apple should have signed is not proven by our roots, or is about another transaction.
         case unproven
-        /// Apple answered, and said nothing of what it signed itself. No request has it as its result.
+        /// Apple's answer leaves out what Apple itself signed. No request has this result.
         case emptyAnswer = "empty_answer"
-        /// An account's history has more pages than are read for one submission. No request has it as its result.
+        /// An account's history has more pages than receiptd reads for one submission. No request has this result.
         case longHistory = "long_history"
     }
 
     public enum Blockage: String, Sendable {
-        /// 21004, or a secret that is set nowhere.
+        /// Status 21004, or a secret that is not set.
         case sharedSecret = "shared_secret"
-        /// 21000: Apple does not take our request.
+        /// Status 21000: Apple does not take our request.
         case request
         /// This proof needs App Store Server API credentials that the app does not have.
         case noServerAPI = "no_server_api"
-        /// The App Store Server API's 401, or a private key that is set nowhere or is none.
+        /// The App Store Server API's 401, or a private key that is missing or unusable.
         case serverAPI = "server_api"
     }
 }

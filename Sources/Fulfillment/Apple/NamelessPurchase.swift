@@ -2,23 +2,24 @@ import NamesAndTimes
 
 /// A purchase whose id or product cannot be read. Its submitter gets an event; it is never granted.
 public struct NamelessPurchase: Sendable, Equatable {
-    /// Stands for a name that cannot even be shown.
+    /// Replaces a name that cannot be shown.
     public static let unreadable = "unreadable"
-    /// A purchase that Apple signed by itself, in answer to a question about one transaction.
+    /// A purchase in Apple's signed answer to a question about one transaction. Nothing in the answer can be read.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
-    /// The most Unicode scalars of a name that the event shows.
+    /// The most Unicode scalars of a name that an event shows.
     public static let maximumScalars = 128
 
-    /// The id as Apple wrote it, if it can be shown. It names no transaction of ours.
+    /// The id as Apple wrote it, or `unreadable`. It names no transaction of the ledger.
     public let transactionID: Identifier
-    /// The product as Apple wrote it, if it can be shown.
+    /// The product as Apple wrote it, or `unreadable`.
     public let productID: ProductID
     /// Apple's name of the field that cannot be read.
     public let field: String
 
     /// - Parameters:
-    ///   - transactionID: as Apple wrote it; nil where that is no text.
-    ///   - productID: likewise.
+    ///   - transactionID: the id as Apple wrote it; nil if Apple's value is no text.
+    ///   - productID: the product, likewise.
+    ///   - field: Apple's name of the field that cannot be read.
     public init(transactionID: String?, productID: String?, field: String) {
         self.transactionID = Identifier(Self.shown(transactionID))
         self.productID = ProductID(Self.shown(productID))
@@ -32,7 +33,7 @@ public struct NamelessPurchase: Sendable, Equatable {
         return text
     }
 
-    /// The purchase in an event's list of transactions.
+    /// The purchase as an event lists it.
     var rejected: JudgedPurchase {
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: transactionID, productID: productID,

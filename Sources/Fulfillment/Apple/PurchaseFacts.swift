@@ -4,23 +4,23 @@ import Encodings
 ///
 /// A class, so that purchases without such facts take no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {
-    /// The price of the whole quantity, in thousandths of the currency's unit. An indication: Apple says not to
-    /// reconcile by it.
+    /// The price of the whole quantity, in thousandths of the currency's unit; nil if Apple names none. Apple says not
+    /// to reconcile by it.
     public let priceMilliunits: Int64?
-    /// ISO 3166-1 alpha-3.
+    /// The storefront's ISO 3166-1 alpha-3 code; nil if Apple names none.
     public let storefront: String?
-    /// Apple's number of it.
+    /// Apple's number of the offer's type; nil without an offer.
     public let offerType: Int32?
     public let offerDiscountType: String?
-    /// `PURCHASE` or `RENEWAL`.
+    /// `PURCHASE` or `RENEWAL`; nil if Apple does not say.
     public let transactionReason: String?
-    /// Nothing was paid for this period.
+    /// True if nothing was paid for this period.
     public let isTrial: Bool
 
     /// Apple's `offerDiscountType` of a period that costs nothing.
     public static let freeTrial = "FREE_TRIAL"
 
-    /// Nil where nothing is told.
+    /// Returns nil if no fact is given.
     public init?(
         priceMilliunits: Int64? = nil, storefront: String? = nil, offerType: Int32? = nil,
         offerDiscountType: String? = nil, transactionReason: String? = nil, isTrial: Bool = false
@@ -46,7 +46,7 @@ public final class PurchaseFacts: Sendable, Equatable {
 }
 
 extension OutcomeEvent {
-    /// The members of granted and reinstated events that `PurchaseFacts` and the currency are, in their order.
+    /// The members of granted and reinstated events that hold the currency and these facts, in their order.
     static let toldMembers = [
         "price_milliunits", "currency", "storefront", "offer_type", "offer_discount_type", "transaction_reason",
         "is_trial",

@@ -4,14 +4,14 @@ import NamesAndTimes
 public struct RenewalInfo: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public var productID: ProductID?
-    /// `autoRenewProductId`: what the next period will be of.
+    /// `autoRenewProductId`: the product of the next period.
     public var renewalProductID: ProductID?
     /// `autoRenewStatus` 1.
     public var willRenew: Bool?
     /// `isInBillingRetryPeriod`.
     public var isInBillingRetry: Bool
     public var graceExpiresAt: Timestamp?
-    /// `bundleId` is not signed here: the environment is all that ties it to what it came with.
+    /// The environment. It alone ties the renewal info to its transaction, because Apple signs no `bundleId` here.
     public var environment: StoreEnvironment?
     public var signedAt: Timestamp
 
@@ -31,12 +31,12 @@ public struct RenewalInfo: Sendable, Equatable {
     }
 }
 
-/// One subscription of Get All Subscription Statuses.
+/// One subscription in the answer of Get All Subscription Statuses.
 public struct SubscriptionStatus: Sendable, Equatable {
     public var subscriptionGroupID: String?
     /// Apple's `status`.
     public var state: SubscriptionState
-    /// The newest transaction of it.
+    /// The subscription's newest transaction.
     public var transaction: NotifiedTransaction
     public var renewal: RenewalInfo
 

@@ -1,22 +1,23 @@
-/// The seam to what proves the parts that Apple signs by themselves, in its answers and in its notifications. It asks nobody
-/// and reads no clock. Any thread.
+/// Proves the parts that Apple signs separately, in its answers and in its notifications. It sends no request and reads
+/// no clock. Any thread may call it.
 public protocol SignedDataParser: Sendable {
-    /// `signedTransactionInfo`, and what else is a transaction.
+    /// Proves `signedTransactionInfo` or another signed transaction.
     func parse(transactionInfo jws: String) -> SignedReading<NotifiedTransaction>
-    /// `signedRenewalInfo`.
+    /// Proves `signedRenewalInfo`.
     func parse(renewalInfo jws: String) -> SignedReading<RenewalInfo>
 }
 
 public enum SignedReading<Value: Sendable>: Sendable {
     case proven(Value)
-    /// Perhaps Apple's: it is signed in a way that cannot be judged here. Says why, and holds none of its content.
+    /// The signature is of a kind that receiptd cannot judge. The text says why, and holds none of the content.
     case notProvable(String)
-    /// The data is not Apple's, or not of the expected kind. Says why, and holds none of its content.
+    /// The data is not Apple's, or not of the expected kind. The text says why, and holds none of the content.
     case unusable(String)
-    /// Apple signed it, and what it is about cannot be read. Says which field, and holds none of its content.
+    /// Apple signed the data, but nobody can read what it is about. The text names the field, and holds none of the
+    /// content.
     case unreadable(String)
 
-    /// Nil where it is not proven.
+    /// The value; nil if it is not proven or cannot be read.
     public var proven: Value? {
         if case .proven(let value) = self { value } else { nil }
     }

@@ -1,18 +1,18 @@
 /// Error codes of the App Store Server API that decide what comes next
 /// (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum StoreErrorCode {
-    /// Apple no longer accepts the page's token, or never did: begin again at the first page.
+    /// Apple does not accept the page's token, or no longer does. The reader begins again at the first page.
     public static let invalidRevision: Int64 = 4_000_005
     public static let invalidTransactionID: Int64 = 4_000_006
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
     static let paginationTokenExpired: Int64 = 4_000_017
-    /// The transaction is of a kind that this cannot be asked of.
+    /// The question cannot be asked about a transaction of this kind.
     static let transactionTypeNotSupported: Int64 = 4_000_047
-    /// The app has no address for version 2 notifications, so that Apple sends none and has no history of any.
+    /// The app has no address for version 2 notifications. Apple sends none and has no history.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// A code of our own: Apple's signed data cannot be read, and will be the same at the next request.
+    /// A code of receiptd's own. Apple's signed data cannot be read, and will be the same at the next request.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {
@@ -21,7 +21,7 @@ public enum StoreErrorCode {
 }
 
 extension StoreQueryAnswer {
-    /// The pages are to be asked for again from the first one.
+    /// Whether the reader must ask for the pages again from the first one.
     public var restartsPaging: Bool {
         if case .refused(let code) = self { StoreErrorCode.restartsPaging(code) } else { false }
     }

@@ -5,7 +5,7 @@ public enum StoreEnvironment: String, Sendable, CaseIterable {
     case sandbox = "Sandbox"
 }
 
-/// One transaction as Apple tells it.
+/// One transaction as Apple describes it.
 public struct StorePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
@@ -16,18 +16,18 @@ public struct StorePurchase: Sendable, Equatable {
     public var expiresAt: Timestamp?
     public var cancelledAt: Timestamp?
     public var ownership: Ownership
-    /// A period that the player gave up for another plan. A cancellation date beside it is no refund.
+    /// True for a period that the player gave up for another plan. A cancellation date beside it is no refund.
     public var isUpgraded = false
-    /// The product's type that Apple signed; nil without one: receipts have none.
+    /// The product's type that Apple signed; nil without one, as in receipts.
     public var type: PurchaseType?
-    /// Lower case.
+    /// The token in lower case; nil without one.
     public var appAccountToken: String?
-    /// Upper case, where Apple tells it.
+    /// The currency in upper case; nil if Apple names none.
     public var currency: String?
     private var details = Details()
     /// Apple's further facts; nil if there are none.
     public var told: PurchaseFacts?
-    /// Apple's number of one Apple account in one app, where it tells it: the same for all that the account buys there.
+    /// Apple's number of one Apple account in one app, the same for all its purchases there; nil if Apple gives none.
     public var appTransactionID: AppTransactionID?
 
     public init(
@@ -49,57 +49,57 @@ public struct StorePurchase: Sendable, Equatable {
         self.appTransactionID = appTransactionID
     }
 
-    /// Thousandths of a percent that Apple took back, where it tells them; nil is all of it.
+    /// The refunded share in thousandths of a percent; nil if Apple names none, which means all of it.
     public var refundedMilliPercent: Int32? {
         get { details.refundedMilliPercent }
         set { details.refundedMilliPercent = newValue }
     }
 
-    /// Apple's `revocationType`, such as `REFUND_PRORATED`, where it tells it.
+    /// Apple's `revocationType`, such as `REFUND_PRORATED`; nil if Apple names none.
     public var revocationType: String? {
         get { details.revocationType }
         set { details.revocationType = newValue }
     }
 
-    /// The group of an auto-renewable subscription, if Apple names it.
+    /// The group of an auto-renewable subscription; nil if Apple names none.
     public var subscriptionGroupID: String? {
         get { details.subscriptionGroupID }
         set { details.subscriptionGroupID = newValue }
     }
 
-    /// The subscription that this one goes on from, where Apple tells it.
+    /// The original transaction of the subscription that this one continues; nil if Apple names none.
     public var previousOriginalTransactionID: StoreTransactionID? {
         get { details.previousOriginalTransactionID }
         set { details.previousOriginalTransactionID = newValue }
     }
 
-    /// Apple's `webOrderLineItemId`, the same for a period whatever transaction tells of it; nil where Apple does not tell it.
+    /// Apple's `webOrderLineItemId`, the same in all transactions of a period; nil if Apple names none.
     public var webOrderLineItemID: Identifier? {
         get { details.webOrderLineItemID }
         set { details.webOrderLineItemID = newValue.flatMap(Self.lineItem) }
     }
 
-    /// The id without leading zeros, because a receipt has it as a number. Zero is how a receipt says that there is
-    /// none.
+    /// Returns the id without leading zeros, because a receipt has it as a number. Returns nil for zero, by which a
+    /// receipt says that there is none.
     private static func lineItem(_ told: Identifier) -> Identifier? {
         guard told.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return told }
         let digits = told.text.drop { $0 == "0" }
         return digits.isEmpty ? nil : Identifier(String(digits))
     }
 
-    /// The facts that are there and cannot be read here, by Apple's names. While there is any, the purchase is not
-    /// granted; what stands in place of such a fact says nothing.
+    /// Apple's names of the facts that receiptd cannot read. A purchase with any of them is not granted. The value in
+    /// place of such a fact means nothing.
     public var unreadable: [String] {
         get { details.unreadable }
         set { details.unreadable = newValue }
     }
 
-    /// Whether `purchasedAt` says nothing.
+    /// Whether the purchase time cannot be read, so that `purchasedAt` means nothing.
     public var hasUnreadablePurchaseTime: Bool { isUnreadable("purchaseDate", "purchase_date_ms") }
 
     public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
 
-    /// The fields that most purchases do not have.
+    /// The fields that most purchases lack.
     private struct Details: Sendable, Equatable {
         var refundedMilliPercent: Int32?
         var revocationType: String?
@@ -118,11 +118,11 @@ public struct StorePurchase: Sendable, Equatable {
     }
 }
 
-/// Apple's `inAppOwnershipType`; where it is not told, the purchase is the player's own.
+/// Apple's `inAppOwnershipType`. Without one, the purchase is the player's own.
 public enum Ownership: String, Sendable, CaseIterable {
     case purchased = "PURCHASED"
     case familyShared = "FAMILY_SHARED"
-    /// One that is not known here.
+    /// A value that receiptd does not know.
     case other
 
     public init(claim: String) {
@@ -130,10 +130,10 @@ public enum Ownership: String, Sendable, CaseIterable {
     }
 }
 
-/// Apple's `type` of a product, as it is signed with each transaction.
+/// Apple's `type` of a product, which Apple signs with each transaction.
 public enum PurchaseType: Sendable, Equatable {
     case known(ProductKind)
-    /// One that is not known here: no catalog can say the same.
+    /// A type that receiptd does not know. No catalog can name it.
     case other
 
     public var kind: ProductKind? {
@@ -141,27 +141,27 @@ public enum PurchaseType: Sendable, Equatable {
     }
 }
 
-/// A receipt that Apple calls genuine. That is all it says: status 0 by itself proves no purchase.
+/// A receipt that Apple calls genuine. Status 0 alone proves no purchase.
 public struct GenuineReceipt: Sendable, Equatable {
     public var bundleID: BundleID
-    /// Nil or 0 where Apple does not tell it, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if Apple names none, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment
     /// The purchases in purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
     /// Transactions of `latest_receipt_info` that `in_app` lacks. Empty where `in_app` lists nothing.
     public var listedLater: Set<StoreTransactionID> = []
-    /// The purchases without a readable name, of which nothing can be granted.
+    /// The purchases without a readable id or product. None of them can be granted.
     public var nameless: [NamelessPurchase] = []
     /// 21006: the one subscription period of an iOS 6 receipt is over.
     public var isExpiredSubscription: Bool
-    /// New periods appear behind the same bytes, so that the answer must not be remembered.
+    /// True if new periods may appear behind the same bytes. Such an answer must not be remembered.
     public var holdsAutoRenewable: Bool
     /// The time of verifyReceipt's answer; nil for a transaction that Apple signed.
     public var answeredAt: Timestamp?
     /// verifyReceipt's renewals of the subscriptions (`pending_renewal_info`).
     public var renewals: [RenewalInfo] = []
-    /// `latest_receipt` of a receipt with subscriptions, in base64: the same with all periods since.
+    /// `latest_receipt` in base64: the same receipt with all later periods; nil without subscriptions.
     public var latestReceipt: String?
     /// The time at which Apple made it; nil if unknown, as for a single transaction.
     public var createdAt: Timestamp?
@@ -179,7 +179,8 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.createdAt = createdAt
     }
 
-    /// Whether all that Apple told was read. Else it is not remembered: a later release may read it.
+    /// Whether receiptd could read everything. An answer with unreadable parts is not remembered, because a later
+    /// release may read them.
     public var isReadable: Bool { nameless.isEmpty && purchases.allSatisfy(\.unreadable.isEmpty) }
 
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {

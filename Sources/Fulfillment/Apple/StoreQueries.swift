@@ -8,7 +8,7 @@ public protocol StoreQueries: Sendable {
         _ id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotifiedTransaction>
 
-    /// Get All Subscription Statuses, of the customer that the transaction is of.
+    /// Get All Subscription Statuses, for the customer of the transaction.
     func subscriptionStatuses(
         of id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<[SubscriptionStatus]>
@@ -25,7 +25,7 @@ public protocol StoreQueries: Sendable {
         _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotificationHistoryPage>
 
-    /// Finish Transaction: tells Apple that it is delivered.
+    /// Finish Transaction: tells Apple that the purchase is delivered.
     func finish(_ id: StoreTransactionID, _ context: StoreQueryContext) async -> StoreQueryAnswer<Bool>
 
     /// Send Consumption Information, version 2.
@@ -34,17 +34,17 @@ public protocol StoreQueries: Sendable {
     ) async -> StoreQueryAnswer<Bool>
 }
 
-/// The app of a question, and the share of Apple's budget that it may take.
+/// The app of a question, and the share of Apple's budget that the question may use.
 public struct StoreQueryContext: Sendable {
     public let bundleID: BundleID
     public let credentials: ServerAPICredentials
-    /// The environment of the question. Nil: Production, and the sandbox where Production knows nothing of it.
+    /// The environment to ask; nil for Production, and then the sandbox if Production does not know the transaction.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
-    /// The end of the question: nothing is sent that could still be under way then, whatever it waits for in front of
-    /// Apple. Nil: no end.
+    /// The end of the question: no request is sent that could still be under way then, however long it waits in front
+    /// of Apple. Nil for no end.
     public var notAfter: Timestamp?
-    /// Called with each request that was sent, as it ends.
+    /// Called at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(
@@ -62,25 +62,25 @@ public struct StoreQueryContext: Sendable {
 
 /// The share of an app's budget that a kind of question may take.
 public enum StoreQueryShare: Sendable, CaseIterable {
-    /// A submission waits for it: as a retried one.
+    /// A submission waits for the answer. The request counts as a retried one.
     case submission
-    /// The queue of subscriptions: a fifth while fresh work waits.
+    /// The queue of subscriptions: a fifth of the budget while fresh work waits.
     case subscriptions
-    /// Apple's notification history: a tenth.
+    /// Apple's notification history: a tenth of the budget.
     case history
-    /// Requests that nobody waits for, behind everything else.
+    /// Requests that nobody waits for. They go behind everything else.
     case background
 }
 
 public enum StoreQueryAnswer<Value: Sendable>: Sendable {
     case answered(Value)
-    /// No environment that was asked knows of it.
+    /// No environment that was asked knows the transaction.
     case notFound
-    /// Apple will never take it. Its error code.
+    /// Apple will never accept the request. The code is Apple's.
     case refused(code: Int64)
-    /// The question is to be asked again.
+    /// The question must be asked again.
     case trouble(AppleAnswer.Trouble)
-    /// The operator's to mend.
+    /// An operator must mend the settings.
     case blocked(AppleAnswer.Blockage)
 }
 
@@ -92,7 +92,7 @@ public typealias StoreQueryFailure = StoreQueryAnswer<Never>
 extension StoreQueryAnswer: Error where Value == Never {}
 
 extension StoreQueryAnswer {
-    /// Returns the answer, or throws why there is none.
+    /// Returns the value, or throws the reason why there is none.
     public func get() throws(StoreQueryFailure) -> Value {
         switch self {
         case .answered(let value): return value
@@ -103,7 +103,7 @@ extension StoreQueryAnswer {
         }
     }
 
-    /// The judgement of a submission that needs the answer. Nil where Apple said all that it knows.
+    /// The judgement of a submission that needs the answer; nil if asking again brings nothing more.
     public var judgement: Judgement? {
         switch self {
         case .answered, .notFound, .refused: nil
@@ -114,9 +114,9 @@ extension StoreQueryAnswer {
 }
 
 public struct TransactionHistoryFilter: Sendable, Equatable {
-    /// The first purchase time, inclusive. Nil: all.
+    /// The first purchase time, inclusive; nil for no bound.
     public var from: Timestamp?
-    /// The last purchase time, exclusive. Nil: all.
+    /// The last purchase time, exclusive; nil for no bound.
     public var until: Timestamp?
     public var productID: ProductID?
     public var productKinds: Set<ProductKind> = []
@@ -127,7 +127,7 @@ public struct TransactionHistoryFilter: Sendable, Equatable {
 
 public struct TransactionHistoryPage: Sendable, Equatable {
     public let transactions: [NotifiedTransaction]
-    /// Nil where there are no more.
+    /// The `revision` of the next page; nil at the last page.
     public let next: String?
 
     public init(transactions: [NotifiedTransaction], next: String?) {
@@ -150,7 +150,7 @@ public struct NotificationHistoryWindow: Sendable, Equatable {
 public struct NotificationHistoryPage: Sendable, Equatable {
     /// Request bodies as Apple would have posted them, `{"signedPayload": …}`: for the parser of notifications.
     public let bodies: [[UInt8]]
-    /// Nil where there are no more.
+    /// The `paginationToken` of the next page; nil at the last page.
     public let next: String?
 
     public init(bodies: [[UInt8]], next: String?) {
@@ -159,7 +159,7 @@ public struct NotificationHistoryPage: Sendable, Equatable {
     }
 }
 
-/// Source: ConsumptionRequest, App Store Server API 1.19 and later.
+/// The body of Send Consumption Information. Source: ConsumptionRequest, App Store Server API 1.19 and later.
 public struct ConsumptionAnswer: Sendable, Equatable {
     public enum Delivery: String, Sendable, CaseIterable {
         case delivered = "DELIVERED"
@@ -168,7 +168,7 @@ public struct ConsumptionAnswer: Sendable, Equatable {
 
     public var delivery: Delivery
     public var providesSampleContent: Bool
-    /// Thousandths of a percent; nil: not sent.
+    /// The consumed share in thousandths of a percent; nil sends none.
     public var consumedMilliPercent: Int32?
     public var refundPreference: ConsumptionPolicy.RefundPreference?
 

@@ -1,4 +1,4 @@
-/// The seam to Apple: one try for one proof.
+/// Asks Apple about proofs, one try for one proof.
 public protocol ReceiptVerifier: Sendable {
     /// Asks Apple once: at most one request and one more in the other environment. Never throws: an outage is a value.
     func verify(_ request: VerificationRequest) async -> AppleAnswer
@@ -6,9 +6,10 @@ public protocol ReceiptVerifier: Sendable {
 
 public struct VerificationRequest: Sendable {
     public enum Subject: Sendable, Hashable {
-        /// verifyReceipt: standard base64 as Apple takes it, and the setting that holds the app's shared secret.
+        /// The request is for verifyReceipt: standard base64 as Apple takes it, and the name of the setting that holds
+        /// the app's shared secret.
         case receipt(String, sharedSecretSetting: String?)
-        /// The App Store Server API.
+        /// The request is for the App Store Server API.
         case transaction(StoreTransactionID, ServerAPICredentials)
     }
 
@@ -16,19 +17,20 @@ public struct VerificationRequest: Sendable {
     public let subject: Subject
     /// The digest of the submitted proof, if it is known.
     public var proof: Digest256?
-    /// The sender: a single player's proofs prove nothing about Apple or our settings.
+    /// The sender. One player's proofs alone show nothing about Apple or our settings.
     public var playerID: PlayerID?
-    /// The proof's signature is Apple's, and it is this app's.
+    /// True if Apple signed the proof for this app.
     public var isProven = false
-    /// The receipt says that it holds a subscription, or says nothing of it: Apple looks at the secret.
+    /// True if the receipt has a subscription, or does not say. Then Apple checks the secret.
     public var holdsAutoRenewable = true
-    /// The submission was asked about before, in vain, or waited in PostgreSQL: fresh ones go first.
+    /// True if the submission was tried before in vain, or waited in PostgreSQL. Fresh submissions go first.
     public var isRetry = false
-    /// The submission was taken out of PostgreSQL under a lease, which ends while Apple is down.
+    /// True if the submission was leased from PostgreSQL. The lease ends while Apple is down.
     public var isLeased = false
-    /// Called at the beginning (true) and end of a wait in front of Apple: such work can be given up at once.
+    /// Called with true when a wait in front of Apple begins and with false when it ends. A waiting request can be
+    /// abandoned at once.
     public var waiting: (@Sendable (Bool) -> Void)?
-    /// Called with each request that was sent, as it ends.
+    /// Called at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(bundleID: BundleID, subject: Subject) {
@@ -40,11 +42,11 @@ public struct VerificationRequest: Sendable {
         self.init(bundleID: bundleID, subject: .receipt(receipt, sharedSecretSetting: sharedSecretSetting))
     }
 
-    /// Tells one proof from another within this process. From the digest where there is one: a receipt is several kilobytes, and each
-    /// try would hash all of it.
+    /// Distinguishes one proof from another within this process. It uses the digest if there is one, because hashing a
+    /// receipt of several kilobytes at each try is dear.
     public var proofHash: Int { proof?.hashValue ?? subject.hashValue }
 
-    /// Nil where a transaction is asked for.
+    /// The receipt in base64; nil if the request is about a transaction.
     public var receipt: String? {
         if case .receipt(let receipt, _) = subject { receipt } else { nil }
     }

@@ -4,7 +4,7 @@ public enum AccountToken: Sendable, Equatable {
     case token(String)
     /// The nil UUID, which clients without a token send.
     case none
-    /// No UUID in the 8-4-4-4-12 form.
+    /// The text is no UUID in the 8-4-4-4-12 form.
     case malformed
 
     static let nilUUID = "00000000-0000-0000-0000-000000000000"
@@ -17,7 +17,7 @@ public enum AccountToken: Sendable, Equatable {
         }
     }
 
-    /// Nil where it names no account.
+    /// The token; nil if the text names no account.
     public var text: String? {
         if case .token(let text) = self { text } else { nil }
     }

@@ -10,9 +10,9 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         self.low = low
     }
 
-    /// Hashes `parts` under receiptd's own namespace. Each part is preceded by its length, so that no two lists of
-    /// parts run together.
-    /// - Parameter digest: a last part.
+    /// Hashes `parts` under receiptd's own namespace. Each part is preceded by its length, so that different lists give
+    /// different bytes.
+    /// - Parameter digest: one more part at the end.
     public init(_ parts: [some Collection<UInt8>], then digest: Digest256? = nil) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(parts.reduce(Self.namespace.count + 36) { $0 + 4 + $1.count })
@@ -49,7 +49,7 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         (left.high, left.low) < (right.high, right.low)
     }
 
-    /// Lower case, 8-4-4-4-12.
+    /// The UUID in lower case, 8-4-4-4-12.
     public var description: String {
         String(unsafeUninitializedCapacity: 36) { buffer in
             var index = 0

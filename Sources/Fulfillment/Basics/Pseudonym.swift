@@ -1,8 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// The name in an erased player's place. It is longer than any player's id may be, so that nobody can submit it and it
-/// needs no list.
+/// The name that replaces an erased player's id. It is longer than any player's id may be, so that nobody can submit it
+/// and no list of pseudonyms is needed.
 public enum Pseudonym {
     private static let prefix = "erased-"
     private static let digits = SubmissionLimits.maximumNameScalars + 1 - prefix.unicodeScalars.count
@@ -22,7 +22,7 @@ extension PlayerID {
 }
 
 extension OutcomeEvent {
-    /// A stored event without what names its player, the submission and the game's order.
+    /// Returns a stored event without the ids of its player, its submission and the game's order.
     public static func erased(_ value: [UInt8], pseudonym: PlayerID) -> [UInt8] {
         guard case .object(let members)? = try? JSONParser.parse(value).value else { return Array("{}".utf8) }
         var json = JSONWriter(capacity: value.count + 2 * pseudonym.text.utf8.count)

@@ -1,12 +1,12 @@
 /// The header `traceparent` of W3C's Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
 public enum TraceParent {
-    /// `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
+    /// The bytes of a value: `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
     private static let bytes = 55
-    /// The longest value of a later version, which may go on behind another dash.
+    /// The most bytes of a later version's value, which may go on behind another dash.
     public static let maximumBytes = 256
 
-    /// Whether it may be carried on: hex digits in lower case at their places, and neither number all zeros. A version that is
-    /// not known yet begins in the same way; `ff` is none.
+    /// Returns whether the value may be passed on: it has lower-case hex digits at their places, and neither number is
+    /// all zeros. A later version begins in the same way; `ff` is no version.
     public static func isSound(_ value: [UInt8]) -> Bool {
         guard value.count >= bytes, value.count <= maximumBytes, isHex(value[0..<2]), isHex(value[3..<35]),
             isHex(value[36..<52]), isHex(value[53..<55]),

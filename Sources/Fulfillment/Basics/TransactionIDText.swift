@@ -1,15 +1,15 @@
 import NamesAndTimes
 
-/// The form of Apple's transaction ids: decimal digits without a leading zero. Ids compare as bytes, so that a second
-/// way to write the same number would be a second transaction, and its purchase granted twice.
+/// The form of Apple's transaction ids: decimal digits without a leading zero. Ids compare as bytes. A second way to
+/// write the same number would be a second transaction, and its purchase would be granted twice.
 ///
-/// Every id that comes from outside passes here, wherever it comes from: proofs, answers, notifications, imports, commands, and
-/// what an earlier release stored.
+/// Every id from outside passes here: from proofs, answers, notifications, imports, commands and rows of earlier
+/// releases.
 public enum TransactionIDText {
-    /// The rule in words that follow the field's name.
+    /// The rule as text that follows the field's name.
     public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"
 
-    /// Nil where it is not sound.
+    /// Returns the id; nil if the text does not have that form.
     public static func read(_ text: String) -> StoreTransactionID? { isSound(text) ? StoreTransactionID(text) : nil }
 
     public static func isSound(_ text: String) -> Bool {

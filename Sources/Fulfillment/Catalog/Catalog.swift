@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// The studio's apps, their policies and their products.
 public struct Catalog: Sendable, Equatable {
-    /// Counts imports. 0 is no catalog at all.
+    /// The number of imports so far; 0 means that there is no catalog.
     public let version: Int64
     public let apps: [BundleID: AppPolicy]
     /// The terms of each app, with this version's number, in one object that all submissions share.
@@ -23,18 +23,18 @@ public struct Catalog: Sendable, Equatable {
 /// One app of the catalog: docs/contract/catalog.md has its keys and defaults.
 public struct AppPolicy: Sendable, Equatable {
     public let bundleID: BundleID
-    /// Apple's number of the app (`adam_id`), compared in Production where both are told.
+    /// Apple's number of the app (`adam_id`), compared in Production with Apple's; nil if the catalog has none.
     public var appAppleID: Int64?
-    /// Names the setting that holds the shared secret.
+    /// The name of the setting that holds the shared secret; nil without one.
     public var sharedSecretSetting: String?
     public var serverAPI: ServerAPICredentials?
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     private var accountTokenTerms = AccountTokenTerms()
-    /// Purchases before it that the ledger does not know are held.
+    /// Purchases before this time that the ledger does not know are held; nil holds none.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
-    /// Nil admits all. Upper case.
+    /// The admitted currencies in upper case; nil admits all.
     public var currencies: Set<String>?
     public var risk = RiskThresholds()
     public var announcements = AnnouncementPolicy()
@@ -82,7 +82,7 @@ public struct AppPolicy: Sendable, Equatable {
         }
     }
 
-    /// The meaning of an `appAccountToken` by itself.
+    /// The meaning of an `appAccountToken` without a record of `player-accounts`.
     public enum AccountTokenMeaning: String, Sendable, CaseIterable {
         case none
         /// The token is the player's id, which is a UUID in lower case.
@@ -98,7 +98,7 @@ public struct AppPolicy: Sendable, Equatable {
 public struct ServerAPICredentials: Sendable, Hashable {
     public var issuerID: String
     public var keyID: String
-    /// Names the setting that holds the private key.
+    /// The name of the setting that holds the private key.
     public var privateKeySetting: String
 
     public init(issuerID: String, keyID: String, privateKeySetting: String) {
@@ -110,18 +110,18 @@ public struct ServerAPICredentials: Sendable, Hashable {
 
 /// The policy for Apple's announcements, and for receiptd's own questions and reports to Apple.
 public struct AnnouncementPolicy: Sendable, Equatable {
-    /// Apple's notification history is asked for; only with `serverAPI`.
+    /// True to read Apple's notification history, which needs `serverAPI`.
     public var readsNotificationHistory = true
     public var missedPurchases = MissedPurchasePolicy.report
-    /// Nil: subscriptions are followed where there is a `serverAPI`.
+    /// The policy for subscriptions; nil follows them if there is a `serverAPI`.
     public var renewals: RenewalPolicy?
-    /// Apple is asked before a receipt is refused as unauthentic or malformed.
+    /// True to ask Apple before a receipt is refused as unauthentic or malformed.
     public var asksBeforeRefusing = false
-    /// New consumables of receipts are looked up before they are granted.
+    /// True to look up new consumables of receipts before they are granted.
     public var checksRefunds = false
     /// True to report each delivered grant to Apple.
     public var finishesGrants = false
-    /// Nil: Apple's questions about refunds are not answered.
+    /// The policy for Apple's questions about refunds; nil leaves them unanswered.
     public var consumption: ConsumptionPolicy?
 
     public init() {}
@@ -139,9 +139,9 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     }
 }
 
-/// The policy for Apple's questions about refunds. That there is one says that the players agreed to it.
+/// The policy for Apple's questions about refunds. A policy means that the players agreed to it.
 public struct ConsumptionPolicy: Sendable, Equatable {
-    /// Nil: none is sent.
+    /// The preference that Apple is told; nil tells none.
     public var refundPreference: RefundPreference?
     public var providesSampleContent = false
 
@@ -170,11 +170,11 @@ public struct Product: Sendable, Equatable {
     public var kind: ProductKind
     public var isRetired = false
     public var onRetired = RetiredAction.hold
-    /// Granted transactions for each player and UTC day of purchase.
+    /// The most granted transactions for each player and UTC day of purchase; nil for no limit.
     public var dailyLimit: Int?
     /// True to grant each paid period, even if Apple reports it after its end. For auto-renewable products only.
     public var grantsLatePeriods = false
-    /// A JSON object, copied into granted events as it is.
+    /// A JSON object that granted events copy unchanged; nil without one.
     public var payload: String?
 
     public init(id: ProductID, kind: ProductKind) {

@@ -5,7 +5,7 @@ extension OutcomeEvent {
     /// The most transactions that an event lists; `transactions_total` counts all.
     public static let maximumListedTransactions = 100
 
-    /// The first revision of a transaction: its grant.
+    /// Makes the event of a grant, with the transaction's first revision.
     static func granted(
         _ purchase: StorePurchase, payload: String?, to submission: Submission,
         from source: PurchaseSource = .submission,
@@ -42,7 +42,7 @@ extension OutcomeEvent {
             subject: purchase.transactionID, occurredAt: now, risk: risk, value: json.bytes)
     }
 
-    /// A rejection or a hold of a submission, at its record, or of a purchase that nobody submitted.
+    /// Makes the rejection or hold of a submission, at its record, or of a purchase that nobody submitted.
     static func answer(
         _ kind: Kind, reason: Reason, to decision: PendingDecision, risk: [RiskSignal] = [],
         transactions: [TransactionOutcome]
@@ -59,7 +59,7 @@ extension OutcomeEvent {
             risk: risk, transactions: transactions)
     }
 
-    /// The end of a hold that is no grant.
+    /// Makes the rejection that ends a hold.
     static func rejected(
         _ refusal: Refusal, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
     ) -> OutcomeEvent {
@@ -93,7 +93,8 @@ extension OutcomeEvent {
             subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
-    /// A local decision occurs at the record's own time, so that deciding it again gives the same bytes.
+    /// Makes the event of a local decision. It occurs at the record's own time, so that deciding again gives the same
+    /// bytes.
     public static func rejectedLocally(
         _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {
@@ -154,7 +155,7 @@ extension JSONWriter {
         endArray()
     }
 
-    /// The event's own first, then those newly decided, then the ones granted before.
+    /// Writes the event's own transaction first, then the newly decided ones, then the ones granted before.
     fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
         name("transactions")
         beginArray()

@@ -2,8 +2,8 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Takes an event up again from its stored bytes. Nil where they are not an event's: a fault of the store.
-    /// - Parameter period: its grant's.
+    /// Makes the event from its stored bytes. Returns nil if they are no event's, which is a fault of the store.
+    /// - Parameter period: the period that its grant pays for; nil for all other events.
     public init?(stored value: [UInt8], period: StoreTransactionID? = nil) {
         guard let json = try? JSONParser.parse(value).value,
             let id = json["event_id"]?.string.flatMap(NameBasedUUID.init(text:)),

@@ -14,19 +14,20 @@ public struct OutcomeEvent: Sendable, Equatable {
 
     public let eventID: NameBasedUUID
     public let kind: Kind
-    /// Nil for a granted one.
+    /// The event's reason; nil for a grant.
     public let reason: Reason?
     public let playerID: PlayerID
     /// The bundle id from the submission or Apple; nil if neither can be read.
     public let bundleID: BundleID?
-    /// The transaction, else the submission; of a subscription its original transaction: the CloudEvents subject.
+    /// The CloudEvents subject: the transaction, else the submission. A subscription's event has its original
+    /// transaction.
     public let subject: Identifier
     public let occurredAt: Timestamp
-    /// The signals of a grant or a hold.
+    /// The risk signals of a grant or a hold.
     public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
-    /// The claim of the period that a granted one pays for (`PeriodIdentity`); nil for all others. A header carries it.
+    /// The claim of the period that a grant pays for (`PeriodIdentity`); nil for all other events. A header carries it.
     public var period: StoreTransactionID?
 
     public init(
@@ -44,27 +45,27 @@ public struct OutcomeEvent: Sendable, Equatable {
         self.value = value
     }
 
-    /// Granted, revoked and reinstated events: one for each revision of a transaction.
+    /// The id of a granted, revoked or reinstated event: one for each revision of a transaction.
     public static func eventID(_ kind: Kind, transaction: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))
     }
 
-    /// Rejected and held events: one for each record of a submission.
+    /// The id of a rejected or held event: one for each record of a submission.
     public static func eventID(_ kind: Kind, submission: NameBasedUUID, position: RecordPosition) -> NameBasedUUID {
         NameBasedUUID(
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
             String(position.offset))
     }
 
-    /// Rejected and held events of a purchase that nobody submitted.
-    /// - Parameter timesHeld: how often it was held before.
+    /// The id of a rejected or held event of a purchase that nobody submitted.
+    /// - Parameter timesHeld: the number of earlier holds.
     public static func eventID(
         _ kind: Kind, transaction: StoreTransactionID, timesHeld: Int64
     ) -> NameBasedUUID {
         NameBasedUUID("announced event", kind.rawValue, transaction.text, String(timesHeld))
     }
 
-    /// The rejection that ends a hold: one record may have left several transactions held.
+    /// The id of the rejection that ends a hold. One record may have left several transactions held.
     public static func eventID(
         endOfHold transaction: StoreTransactionID, submission: NameBasedUUID, position: RecordPosition
     ) -> NameBasedUUID {
@@ -86,9 +87,9 @@ public struct TransactionOutcome: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let productID: ProductID
     public let outcome: Outcome
-    /// Nil where it was granted.
+    /// The reason of the outcome; nil for a grant.
     public let reason: Reason?
-    /// Apple's names of what cannot be read of it. For the event's sentence; it is not listed.
+    /// Apple's names of its unreadable facts, for the event's sentence. Events do not list them.
     var unreadable: [String] = []
 
     public init(transactionID: StoreTransactionID, productID: ProductID, outcome: Outcome, reason: Reason?) {

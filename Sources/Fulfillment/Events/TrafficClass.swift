@@ -1,31 +1,31 @@
 /// The origin of the answer to a submission.
 public enum AnswerOrigin: Sendable {
     case decided
-    /// Decided without asking anyone.
+    /// A worker decided it without asking anyone.
     case local
-    /// An earlier answer, published again.
+    /// An earlier answer was published again.
     case recalled
 }
 
-/// The class of an answered submission, as operators sort their traffic. A reason is not enough to tell junk from what
-/// only Apple could refuse: `malformed_receipt` is both.
+/// The class of an answered submission, by which operators sort their traffic. The reason is not enough:
+/// `malformed_receipt` may be junk, or a proof that only Apple could refuse.
 public enum TrafficClass: String, Sendable, CaseIterable {
-    /// Something of it was granted, or waits for a person.
+    /// A purchase was granted, or is held for a person.
     case genuine
     /// The submission was answered before, or all that it could bring was granted before or is another player's.
     case repeated = "repeat"
-    /// Another app's receipt.
+    /// The receipt is another app's.
     case foreign
-    /// No receipt at all, seen here, or for an app that is not in the catalog: what cracking tools send.
+    /// A worker saw that the proof is no receipt, or the app is not in the catalog. Cracking tools send such proofs.
     case junk
-    /// A signature that fails, seen here.
+    /// A worker found the signature wrong.
     case forged
-    /// The proof looked like a receipt, could not be proven here, and Apple does not confirm it.
+    /// The proof looked like a receipt, a worker could not prove it, and Apple does not confirm it.
     case unverifiable
-    /// Genuine without anything to grant, or refused by policy.
+    /// The proof is genuine but grants nothing, or the app's policy refuses it.
     case other
 
-    /// - Parameter events: of one submission, at least one.
+    /// - Parameter events: the events of one submission, at least one.
     public init(_ events: [OutcomeEvent], _ origin: AnswerOrigin) {
         if origin == .recalled {
             self = .repeated

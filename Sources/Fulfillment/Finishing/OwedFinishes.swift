@@ -1,35 +1,35 @@
-/// The seam to the database for deliveries that a worker must report to Apple.
+/// The database's rows of deliveries that a worker must report to Apple.
 public protocol OwedFinishes: Sendable {
-    /// Leases up to `limit` that are due and whose grant's event is acknowledged, oldest first; each is due again by
-    /// itself, later each time. Throws where the database is out of reach.
+    /// Leases up to `limit` due deliveries, oldest first, if Kafka has acknowledged the grant's event. Each comes due
+    /// again by itself, later each time. Throws if the database is out of reach.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
-    /// Ends a finish. Nothing happens where the lease is gone. Throws where the database is out of reach.
+    /// Ends a finish. Nothing happens if the lease is gone. Throws if the database is out of reach.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
-    /// The try ended without a verdict: it is due again after so many seconds. Nothing happens where the lease is gone. Throws
-    /// where the database is out of reach.
+    /// Makes the finish due again after `seconds`, because the try ended without a verdict. Nothing happens if the
+    /// lease is gone. Throws if the database is out of reach.
     func putOff(_ finish: LeasedFinish, seconds: Double) async throws
 
-    /// Releases the row as if it had never been leased. Throws where the database is out of reach.
+    /// Releases the row as if it had never been leased. Throws if the database is out of reach.
     func release(_ finish: LeasedFinish) async throws
 }
 
-/// A granted transaction that Apple does not know yet to be delivered, under a lease.
+/// A granted transaction whose delivery Apple does not know yet, under a lease.
 public struct LeasedFinish: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let environment: StoreEnvironment
     /// True if all tries have failed for `tellingDays`, after which the worker gives up.
     public let isPastItsTime: Bool
-    /// The number of tries so far, with this one.
+    /// The number of tries so far, including this one.
     public let tries: Int
-    /// Names the lease: when it is due again, in microseconds since 1970.
+    /// Identifies the lease: the row's next due time, in microseconds since 1970.
     public let lease: Int64
 
-    /// The days that Apple is told.
+    /// The days for which workers try to tell Apple.
     public static let tellingDays = 7
-    /// The days that a finished row stays, so that another submission of the transaction is not told again.
+    /// The days that a finished row stays, so that another submission of the transaction is not reported again.
     public static let keptDays: Int32 = 30
 
     public init(
@@ -48,16 +48,16 @@ public struct LeasedFinish: Sendable, Equatable {
 /// The result of reporting a delivery to Apple.
 public enum FinishResult: String, Sendable, CaseIterable {
     case finished
-    /// Apple will never take it.
+    /// Apple will never accept it.
     case refused
-    /// Apple did not take it in time.
+    /// Apple did not accept it in time.
     case givenUp = "given_up"
-    /// The catalog no longer says that Apple is to be told.
+    /// The catalog no longer asks for reports.
     case notConfigured = "not_configured"
 }
 
 extension ProductKind {
-    /// Subscriptions that renew by themselves have nothing to finish.
+    /// False for subscriptions that renew by themselves: they cannot be finished.
     fileprivate var hasFinish: Bool {
         switch self {
         case .consumable, .nonConsumable, .nonRenewingSubscription: true
@@ -72,7 +72,7 @@ extension PendingDecision {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }
 
-    /// The same of what was granted before. A non-consumable may have been granted under the id of another restored
+    /// Returns the same for an earlier grant. A non-consumable may have been granted under the id of another restored
     /// transaction.
     func finish(ofGranted judged: JudgedPurchase, in view: LedgerView) -> Settlement.Finish? {
         let purchase = judged.purchase

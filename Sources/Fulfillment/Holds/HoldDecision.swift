@@ -23,7 +23,7 @@ public struct HoldDecision: Sendable {
             cause: cause, repair: repair)
     }
 
-    /// An operator refuses it.
+    /// Makes an operator's refusal of the hold.
     public init(refusing hold: LeasedHold, decidedAt: Timestamp) {
         self.init(
             hold, verdict: .whole(.refusedByOperator, []), environment: .production, decidedAt: decidedAt,
@@ -33,20 +33,20 @@ public struct HoldDecision: Sendable {
     public enum Settled: Sendable, Equatable {
         case granted(Settlement.NewGrant)
         case rejected(OutcomeEvent)
-        /// The hold waits on, maybe for another reason than before. No event: the submission was told that it is held.
+        /// The hold waits on, maybe for another reason. There is no event, because the submission was answered as held.
         case held(Reason)
-        /// Apple's answer no longer has the transaction: that decides nothing.
+        /// Apple's answer no longer has the transaction, which decides nothing.
         case notTold
     }
 
-    /// Apple's present view of the transaction, nil if it is decided with its submission or Apple did not mention it.
-    /// Apple may tell it under another original than the one that it was held under: then that one decides.
+    /// Apple's present view of the transaction; nil if it is decided with its submission, or if Apple did not mention
+    /// it. Apple may name another original transaction than before: then the new one decides.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
     }
 
-    /// Settles against `view` and enters there what it changes. `view` may have the hold itself or not.
+    /// Settles against `view` and enters the changes there. `view` may have or lack the hold itself.
     public func settle(in view: inout LedgerView) -> Settled {
         view.endHold(of: hold.transactionID, hold.submission.playerID)
         if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
@@ -65,9 +65,11 @@ public struct HoldDecision: Sendable {
         _ = settle(in: &view)
     }
 
-    /// The reason why nobody is to have the purchase once its hold has ended for `reason`, nil if another player may:
-    /// Apple's newest word is older in its announcement, and an operator's decision between two players is not disputed
-    /// again.
+    /// Returns the reason why nobody may have the purchase after its hold has ended for `reason`; nil if another player
+    /// may.
+    ///
+    /// The announcement's stored facts may be older than Apple's answer, which decides. An operator's decision between
+    /// two players is not disputed again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason
@@ -87,7 +89,7 @@ public struct HoldDecision: Sendable {
         return .granted(decision.newGrant(of: judged, event, in: view))
     }
 
-    /// The outcome of the held transaction once it is granted.
+    /// Returns the outcome of the held transaction once it is granted.
     public func outcome(ofGranted purchase: StorePurchase) -> TransactionOutcome {
         TransactionOutcome(
             transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted, reason: nil)

@@ -2,41 +2,42 @@ import NamesAndTimes
 
 /// A held transaction under a lease: no other replica takes it before the lease is over.
 public struct LeasedHold: Sendable {
-    /// The end of the lease, in PostgreSQL's microseconds: it tells this lease from a later one.
+    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
     public typealias Lease = Int64
 
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
-    /// The reason that holds it now.
+    /// The present reason of the hold.
     public let reason: Reason
     /// The reasons that operators waived, now or earlier.
     public let waived: Set<Reason>
-    /// An operator's release waits to be carried out.
+    /// True if an operator's release waits to be carried out.
     public let isReleased: Bool
-    /// A try is due, whatever the catalog says: released, put back without a verdict, or the ledger knows more by now.
+    /// True if a try is due under any catalog: an operator released the hold, a try had no verdict, or the ledger knows
+    /// more by now.
     public let isDue: Bool
     public let submission: Submission
     public let identity: NameBasedUUID
-    /// The record's, by whose time expiry is judged. Its content is not known any more.
+    /// The position of its record, whose time decides about expiry. The record's content is not known any more.
     public let position: RecordPosition
     public let traceparent: String?
-    /// The evidence that the transaction was judged by when it was held: Apple's answer or a proven proof. Nil where it
+    /// The evidence by which the transaction was judged when it was held: Apple's answer or a proven proof; nil if it
     /// was not kept.
     public let evidence: GenuineReceipt?
-    /// The number of transactions that its product's `daily_limit` counts for its player and day, when the lease began.
-    /// Nil where it is not held for that limit.
+    /// The number of transactions that its product's `daily_limit` counts for its player and day, when the lease began;
+    /// nil unless it is held for that limit.
     public let dailyCount: Int?
-    /// The signals in the event of the hold.
+    /// The risk signals in the hold's event.
     public let risk: [RiskSignal]
-    /// Tries without a verdict since the last decision.
+    /// The number of tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
-    /// The time by which it is judged if its record has none that can be true.
+    /// The time by which it is judged if its record has no credible time.
     public let heldAt: Timestamp?
-    /// Nil where it was submitted.
+    /// The terms of a purchase that nobody submitted; nil if it was submitted.
     public let announced: AnnouncedTerms?
-    /// The database was restored to an earlier state since it was held: its grant may have been published.
+    /// True if the database was restored to an earlier state after the hold began. A grant may have been published.
     public let isDecidedAgain: Bool
 
     public init(
@@ -70,9 +71,9 @@ public struct LeasedHold: Sendable {
 
     /// The prospect of a hold under another catalog before Apple is asked.
     public enum Outlook: Sendable, Equatable {
-        /// Nothing in the catalog lets it go: it stays held, for this reason.
+        /// The catalog does not end the hold, which stays for this reason.
         case stays(Reason)
-        /// Apple is to be asked again: its wait may end.
+        /// The wait may end, so that the worker asks Apple again.
         case mayEnd
     }
 

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// A token of one app. Only its hash is kept: a token is personal, and whoever knows one can pass for its player.
+/// A token of one app. Only its hash is kept: a token is personal, and anyone who knows it can pass for its player.
 public struct AccountTokenKey: Sendable, Hashable, Comparable {
     public let bundleID: BundleID
     public let hash: Digest256
@@ -18,21 +18,21 @@ public struct AccountTokenKey: Sendable, Hashable, Comparable {
 
 /// The ledger's facts about a learnt token.
 public struct AccountTokenFacts: Sendable, Equatable {
-    /// A token that more players sent is a constant of the client's: it names nobody.
+    /// The most players of a token that names one. If more players sent it, the token is a constant of the client's.
     public static let maximumSenders = 5
 
     /// The player who got the first known purchase with the token and the same Apple account. Either of the two players
     /// may be the thief.
     public var learntOf: PlayerID?
-    /// The players who were granted or hold a transaction with it on both sides; of a constant not all.
+    /// The players who were granted or hold a transaction with it on both sides. For a constant, some are missing.
     public var senders: Set<PlayerID>
-    /// Accounts of one token that are learnt at most: a player buys by few.
+    /// The most Apple accounts that are learnt for one token. A player buys by few.
     public static let maximumAccounts = 6
 
-    /// The owner of each Apple account's purchases with this token: the player who was granted the first one, as far as
-    /// Apple signed its account.
+    /// The owner of each Apple account's purchases with this token: the player who was granted the first one. Purchases
+    /// without a signed account are missing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
-    /// The player of the token by `player-accounts`.
+    /// The player whom `player-accounts` names for the token; nil if it names none.
     public var told: PlayerID?
 
     public init(
@@ -45,16 +45,16 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// The player whose copy a purchase may be. Nil where it is nobody's: the token's first player buys by another
-    /// account, so that whoever has this one bought by himself.
-    /// - Parameter account: of the purchase; where nobody knows it, the token alone decides.
+    /// Returns the player whose purchase this one may copy; nil if it copies nobody's: the token's first player buys by
+    /// another account.
+    /// - Parameter account: the account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
         if let known = accounts[account] { return known }
         return accounts.values.contains { $0 == learntOf } ? nil : learntOf
     }
 
-    /// Everything is known that a purchase of the player's may teach.
+    /// Returns whether no purchase of the player's can teach anything new.
     public func hasNothingToLearn(of player: PlayerID, by buying: Set<AppTransactionID>) -> Bool {
         if isConstant { return true }
         return learntOf != nil && senders.contains(player)
@@ -71,13 +71,13 @@ public struct DisputedToken: Sendable, Equatable {
     /// The player for whom it is held.
     public let player: PlayerID
     /// The player who was granted the first purchase with the token and the same Apple account, as far as that is
-    /// known. It says nothing of which of the two is the thief.
+    /// known. Either of the two players may be the thief.
     public let firstPlayer: PlayerID
 }
 
 extension PendingDecision {
-    /// The purchases that `settlement` holds because of learnt tokens.
-    /// - Parameter view: as the decision was settled in it.
+    /// Returns the purchases that `settlement` holds because of learnt tokens.
+    /// - Parameter view: the view in which the decision was settled.
     public func disputedTokens(in settlement: Settlement, _ view: LedgerView) -> [DisputedToken] {
         settlement.holds.compactMap { hold in
             guard hold.reason == .ownershipDisputed, let owner = ownerOfCopied(hold.purchase, in: view) else {
@@ -92,11 +92,11 @@ extension PendingDecision {
 
 /// An app's use of learnt tokens.
 public enum AccountTokenUse: Sendable {
-    /// Nothing is learnt: the token is the player's id, and needs no learning.
+    /// Nothing is learnt, because the token is the player's id.
     case none
     /// Another player's token is a risk signal.
     case signals
-    /// The app requires tokens: with another player's it is held.
+    /// The app requires tokens: a purchase with another player's token is held.
     case holds
 }
 
@@ -123,7 +123,7 @@ extension PendingDecision {
                 .compactMap(\.purchase.appTransactionID))
     }
 
-    /// Tokens whose player is of interest: the submission's and its transactions'.
+    /// The tokens whose players the settlement must know: the submission's and its transactions'.
     public var mentionedTokens: Set<AccountTokenKey> {
         if announced?.isRenewal == true { return [] }
         return tokens(but: { $0 == .reject(.bindingMismatch) }, of: { mentionedToken(of: $0) })
@@ -156,7 +156,7 @@ extension PendingDecision {
         return player != submission.playerID
     }
 
-    /// The transaction's token was learnt as another player's.
+    /// Returns whether the transaction's token was learnt as another player's.
     func isTokenOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard let facts = learntFacts(of: purchase, in: view) else { return false }
         return [facts.learntOf, facts.owner(by: purchase.appTransactionID)].contains {
@@ -164,7 +164,7 @@ extension PendingDecision {
         }
     }
 
-    /// The player whose purchase this may be a copy of, by what was learnt of its token: another than the submission's.
+    /// Returns the other player whose purchase this may copy, by what was learnt of its token; nil if there is none.
     func ownerOfCopied(_ purchase: StorePurchase, in view: LedgerView) -> PlayerID? {
         guard isBound(purchase), let facts = learntFacts(of: purchase, in: view),
             let owner = facts.owner(by: purchase.appTransactionID), owner != submission.playerID
@@ -172,7 +172,8 @@ extension PendingDecision {
         return owner
     }
 
-    /// The facts about a purchase's token. Nil where nothing is learnt, and of a constant, this submission counted in.
+    /// Returns the facts about a purchase's token; nil if nothing is learnt, or if the token is a constant once this
+    /// submission counts.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }
@@ -180,7 +181,7 @@ extension PendingDecision {
         return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
-    /// The player was granted this, or it is held for the player.
+    /// Enters that the player was granted the purchase, or that it is held for the player.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()

@@ -23,7 +23,7 @@ extension PendingDecision {
             day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// The counts that this settlement needs.
+    /// The daily counts that this settlement needs.
     public var limitedCounts: [DailyCount] {
         guard case .each(let judged) = verdict else { return [] }
         return judged.compactMap { $0.dailyLimit == nil ? nil : dailyCount(of: $0.purchase) }
@@ -31,7 +31,7 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Whether one more may be granted.
+    /// Returns whether one more transaction may be granted.
     func hasRoom(for judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
         guard let limit = judged.dailyLimit else { return true }
         return dailyCounts[decision.dailyCount(of: judged.purchase), default: 0] < limit

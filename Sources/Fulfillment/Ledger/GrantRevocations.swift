@@ -5,22 +5,22 @@ public struct GrantRevocations: Sendable, Equatable {
     /// Thousandths of a percent of a whole purchase.
     public static let whole: Int32 = 100_000
 
-    /// Something that is taken back, in whole or in part.
+    /// A revocation of a grant, in whole or in part.
     public struct Revocation: Sendable, Equatable {
         public let at: Timestamp
         /// `.refund`, `.revoke` or `.revokedByOperator`.
         public let reason: Reason
-        /// The total so far, from 1 to `whole`.
+        /// The total so far in thousandths of a percent, from 1 to `whole`.
         public let milliPercent: Int32
 
-        /// - Parameter milliPercent: nil, or none that a part can have: the whole.
+        /// - Parameter milliPercent: the total so far; nil, or a value that no part can have, means the whole.
         public init(at: Timestamp, reason: Reason, milliPercent: Int32? = nil) {
             self.at = at
             self.reason = reason
             self.milliPercent = milliPercent.flatMap { (1..<whole).contains($0) ? $0 : nil } ?? whole
         }
 
-        /// The units of `quantity`, to the nearest and at least 1.
+        /// Returns the revoked units of `quantity`, rounded to the nearest and at least 1.
         public func units(of quantity: Int32) -> Int32 {
             let nearest = (Int64(quantity) * Int64(milliPercent) + Int64(whole) / 2) / Int64(whole)
             return Int32(clamping: max(1, nearest))
@@ -29,14 +29,14 @@ public struct GrantRevocations: Sendable, Equatable {
 
     /// The consequence for the player of a revocation or its reversal.
     public enum Change: Sendable, Equatable {
-        /// The new total of revocation: more than before, or less.
+        /// The new total of revocation, larger or smaller than before.
         case revoked(Revocation)
         case reinstated
     }
 
-    /// Apple's revocation, nil while it has none or has reversed it.
+    /// Apple's revocation; nil if there is none or Apple has reversed it.
     public private(set) var apple: Revocation?
-    /// An operator's decision, which is always for the whole.
+    /// The time of an operator's revocation, which is always of the whole; nil without one.
     public private(set) var operatorRevokedAt: Timestamp?
 
     public init(apple: Revocation? = nil, operatorRevokedAt: Timestamp? = nil) {
@@ -50,7 +50,7 @@ public struct GrantRevocations: Sendable, Equatable {
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
     }
 
-    /// The word about the grant that the player was told last, or is to be told.
+    /// The state that the player was told last, or is to be told.
     var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
 
     public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }
@@ -71,14 +71,16 @@ public struct GrantRevocations: Sendable, Equatable {
         return change { $0.apple = word }
     }
 
-    /// Apple has reversed a refund.
-    /// - Parameter rest: the part that stays taken back, nil where none does.
+    /// Enters Apple's reversal of a refund.
+    /// - Parameter rest: the part that stays revoked; nil if none does.
+    /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func reinstateByApple(leaving rest: Revocation? = nil) -> Change? {
         guard let apple else { return nil }
         return change { $0.apple = rest.flatMap { $0.milliPercent < apple.milliPercent ? $0 : nil } }
     }
 
-    /// Said again it changes nothing.
+    /// Enters an operator's revocation. A second one changes nothing.
+    /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func revoke(byOperatorAt time: Timestamp) -> Change? {
         change { $0.operatorRevokedAt = $0.operatorRevokedAt ?? time }
     }

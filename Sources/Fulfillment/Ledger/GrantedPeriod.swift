@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A paid period of an auto-renewable subscription, whatever transactions tell of it: Apple tells of seats that are added
-/// to it, and in older receipts of its restored copies, by transactions of their own that end with it.
+/// A paid period of an auto-renewable subscription, whatever transactions name it. Added seats have transactions of
+/// their own that end with the period; so have its restored copies in older receipts.
 public struct GrantedPeriod: Sendable, Hashable {
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
@@ -18,7 +18,8 @@ public struct GrantedPeriod: Sendable, Hashable {
 public struct PeriodPurchase: Sendable, Hashable {
     public let period: GrantedPeriod
     public let purchasedAt: Timestamp
-    /// The subscription that it goes on from. A period that is granted under that, with the same product and times, is this one.
+    /// The subscription that it continues; nil if Apple names none. If that one was granted a period with the same
+    /// product and times, it is this period.
     public let previousOriginalTransactionID: StoreTransactionID?
     public let app: StoreApp
 
@@ -33,7 +34,7 @@ public struct PeriodPurchase: Sendable, Hashable {
         app = StoreApp(announced.evidence.bundleID, in: announced.evidence.environment)
     }
 
-    /// Nil for all but a period of an auto-renewable subscription.
+    /// Returns nil unless it is a period of an auto-renewable subscription.
     public init?(_ judged: JudgedPurchase, in app: StoreApp) {
         guard let period = judged.period else { return nil }
         self.period = period
@@ -44,7 +45,7 @@ public struct PeriodPurchase: Sendable, Hashable {
 }
 
 extension JudgedPurchase {
-    /// Nil for all but a period of an auto-renewable subscription.
+    /// The period of an auto-renewable subscription; nil for every other purchase.
     public var period: GrantedPeriod? {
         guard kind == .autoRenewableSubscription, let end = purchase.expiresAt else { return nil }
         return GrantedPeriod(
@@ -53,7 +54,8 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// An earlier grant may end later now: Apple extends periods (RENEWAL_EXTENDED).
+    /// Enters the period of a grant. An earlier grant may end later by now, because Apple extends periods
+    /// (RENEWAL_EXTENDED).
     mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
@@ -61,7 +63,7 @@ extension LedgerView {
         periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
-    /// Whether another transaction grants the period, and is not revoked since.
+    /// Returns whether another transaction grants the period and is not revoked.
     func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
         guard let period = judged.period else { return false }
         let isInForce = { (transaction: StoreTransactionID) in

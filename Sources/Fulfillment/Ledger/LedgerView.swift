@@ -1,19 +1,20 @@
 import NamesAndTimes
 
-/// The rows that a settlement is decided by: read under the claims' locks, and changed as the batch goes on.
+/// The rows that decide a settlement: read under the claims' locks, and changed as the batch goes on.
 public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
-        /// Nil once a refused hold has freed it.
+        /// The owner; nil after a refused hold has freed the claim.
         public var player: PlayerID?
-        /// The non-consumable granted under it, and not revoked since. Of a period's claim the transaction by which it is granted,
-        /// revoked since or not, or held.
+        /// The non-consumable that is granted under the claim and not revoked; nil if there is none. For a period's
+        /// claim: the transaction that is held or granted by it, even if revoked since.
         public var grantedTransaction: StoreTransactionID?
-        /// Published as granted to the player, and not in the ledger: the state of the database that knew it is lost.
+        /// The transaction that was published as granted to the player and that the ledger lacks, because the database
+        /// lost it; nil if there is none.
         public var lostTransaction: StoreTransactionID?
-        /// The non-consumable granted under it was taken back then, by an operator's decision only.
+        /// The time at which an operator alone revoked the non-consumable that was granted under it; nil if nobody did.
         public var operatorRevokedAt: Timestamp?
 
-        /// Whether the transaction is the one that is granted under it, or was published as granted under it.
+        /// Returns whether the transaction is granted under the claim, or was published as granted under it.
         public func names(_ transaction: StoreTransactionID) -> Bool {
             [grantedTransaction, lostTransaction].contains(transaction)
         }
@@ -26,14 +27,14 @@ public struct LedgerView: Sendable {
 
     public struct Grant: Sendable, Equatable {
         public var player: PlayerID
-        /// Nil for a grant that an earlier system delivered.
+        /// The submission that won it; nil for a grant of an earlier system.
         public var submission: NameBasedUUID?
-        /// Nothing of it is left.
+        /// True if nothing of it is left.
         public var isRevoked: Bool
-        /// The time of the revocation, if it is an operator's decision only.
+        /// The time of the revocation if it is an operator's alone; nil otherwise.
         public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
-        /// The winning submission had the transaction's token.
+        /// True if the winning submission had the transaction's token.
         public var isBound: Bool
 
         public init(
@@ -49,7 +50,7 @@ public struct LedgerView: Sendable {
 
     public struct Hold: Sendable, Equatable {
         public var reason: Reason
-        /// The winning submission had the transaction's token.
+        /// True if the held submission had the transaction's token.
         public var isBound: Bool
 
         public init(reason: Reason, isBound: Bool = false) {
@@ -57,11 +58,11 @@ public struct LedgerView: Sendable {
             self.isBound = isBound
         }
 
-        /// A dispute leaves the purchase free for its owner.
+        /// False for a dispute, which leaves the purchase free for its owner.
         public var claims: Bool { reason != .ownershipDisputed }
     }
 
-    /// A grant by the submission that won it.
+    /// A transaction that a submission won, with its event.
     public struct WonTransaction: Sendable, Equatable {
         public let transactionID: StoreTransactionID
         public let productID: ProductID
@@ -76,26 +77,28 @@ public struct LedgerView: Sendable {
 
     /// The claims by original transaction, and by period (`PeriodIdentity`).
     public var claims: [StoreTransactionID: Claim]
-    /// The apps with a grant or hold under a claim, for claims that other subscriptions continue.
+    /// The apps with a grant or a hold under a claim, for claims that other subscriptions continue.
     public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
-    /// The transactions that periods of subscriptions were granted by, with when each was bought.
+    /// The transactions that grant periods of subscriptions, each with its purchase time.
     public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
-    /// One for each player who waits for the transaction, and never empty. At most one of them claims it. Of players who are in no
-    /// decision of a batch it may have that one and another one only.
+    /// The players who wait for each transaction; no entry is empty. At most one of them claims it. Of players outside
+    /// the batch it may have only that one and one more.
     public var holds: [StoreTransactionID: [PlayerID: Hold]]
-    /// Players who were refused a transaction by an operator. It outlives the hold, and any other player's.
+    /// The players to whom an operator refused a transaction. A refusal outlives the hold, and other players' holds.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
-    /// The transactions that submissions refused as a whole won before, in purchase order. Nil where a batch has none
-    /// of these.
+    /// The transactions, in purchase order, that this batch's wholly refused submissions won before; nil if the batch
+    /// has none of these.
     public var won: [NameBasedUUID: [WonTransaction]]?
     public var refunds = KnownRefunds()
-    /// Revisions are above it: a lost state of the database may have told of those up to it. 0: none is lost.
+    /// Revisions are above this number: a lost state of the database may have published up to it. 0 if no state was
+    /// lost.
     public var revisionFloor: Int32 = 0
-    /// Granted and not wholly taken back, for each product with a limit: complete for what the decisions may grant.
+    /// The number of transactions granted and not wholly revoked, for each product with a limit. It is complete for all
+    /// that the decisions may grant.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
-    /// The known ones of the tokens that the decisions mention.
+    /// The known facts about the tokens that the decisions mention.
     public var tokens: [AccountTokenKey: AccountTokenFacts] = [:]
 
     public init(
@@ -110,9 +113,9 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// The owner of its original transaction; if that is nobody's, of the subscription that it goes on from in the same
-    /// app and environment, who may have been erased since.
-    /// - Parameter isReleased: an operator decided that a dispute about it is over: then only its own claim counts.
+    /// Returns the claim of its original transaction. If that has no owner, it returns the claim of the subscription
+    /// that this one continues in the same app and environment; that owner may have been erased.
+    /// - Parameter isReleased: true if an operator has ended a dispute about it. Then only its own claim counts.
     func claim(of purchase: StorePurchase, in app: StoreApp, isReleased: Bool) -> Claim? {
         let own = claims[purchase.originalTransactionID]
         guard !isReleased, own?.player == nil, let previous = purchase.previousOriginalTransactionID,
@@ -121,18 +124,19 @@ public struct LedgerView: Sendable {
         return Claim(player: owner)
     }
 
-    /// The hold that keeps a transaction from all other players.
+    /// Returns the hold that keeps a transaction from all other players; nil if none does.
     func claimingHold(of transaction: StoreTransactionID) -> (player: PlayerID, hold: Hold)? {
         holds[transaction]?.first { $0.value.claims }.map { (player: $0.key, hold: $0.value) }
     }
 
-    /// One player's wait for it has ended.
+    /// Ends one player's wait for the transaction.
     public mutating func endHold(of transaction: StoreTransactionID, _ player: PlayerID) {
         holds[transaction]?[player] = nil
         if holds[transaction]?.isEmpty == true { holds[transaction] = nil }
     }
 
-    /// A non-consumable that was taken back may be bought again: no grant is under its claim any more. A period is paid once.
+    /// Frees the claim of a wholly revoked non-consumable, which may be bought again. A period's claim stays: it is
+    /// paid once.
     public mutating func freeRevoked(_ original: StoreTransactionID) {
         guard !PeriodIdentity.isPeriod(original), let granted = claims[original]?.grantedTransaction else { return }
         let grant = grants[granted]

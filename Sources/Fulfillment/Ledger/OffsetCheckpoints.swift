@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// Tells one life of a database from another: it changes with every start of the server, with every fail-over and with
-/// every restore. A decision of one history may be missing in the next.
+/// Identifies one life of a database. It changes with every start of the server, every fail-over and every restore. A
+/// decision of one history may be missing in the next.
 public struct DatabaseHistory: Hashable, Sendable {
     public let text: String
 
@@ -12,11 +12,12 @@ public struct DatabaseHistory: Hashable, Sendable {
 
 /// The row that the database keeps for a partition of a topic, for one consumer group.
 public struct OffsetCheckpoint: Hashable, Sendable {
-    /// Every record before it is decided, as far as this database has to know.
+    /// The offset before which every record is decided, as far as this database has to know.
     public var nextOffset: Int64
-    /// Drawn at random by each owner of the partition.
+    /// A random number that each owner of the partition draws.
     public var writer: Int64
-    /// Counts the writes of all owners. A row that went back to an earlier version was put back with its database.
+    /// The number of writes by all owners. A smaller number than before means that the row was restored with its
+    /// database.
     public var version: Int64
 
     public init(nextOffset: Int64, writer: Int64, version: Int64) {
@@ -28,7 +29,7 @@ public struct OffsetCheckpoint: Hashable, Sendable {
 
 /// A compare-and-set of one partition's checkpoint.
 public struct CheckpointWrite: Hashable, Sendable {
-    /// The content that the row must have for the write to happen; nil: there must be no row.
+    /// The content that the row must have for the write to happen; nil if there must be no row.
     public var expected: OffsetCheckpoint?
     public var new: OffsetCheckpoint
 
@@ -40,9 +41,9 @@ public struct CheckpointWrite: Hashable, Sendable {
 
 public struct StoredCheckpoints: Sendable, Equatable {
     public var history: DatabaseHistory
-    /// The checkpoints by partition. One that was never written has none.
+    /// The checkpoints by partition. A partition that was never checkpointed is missing.
     public var checkpoints: [Int32: OffsetCheckpoint]
-    /// The number of a partition's owners that left in order, by partition.
+    /// The number of owners that left each partition in order.
     public var departures: [Int32: Int64]
     /// The records that may have been decided in a lost state of the database, by partition.
     public var decidedAgain: [Int32: LostDecisions]
@@ -60,7 +61,7 @@ public struct StoredCheckpoints: Sendable, Equatable {
 
 /// Decisions on records of a partition that a database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
-    /// The most that the clocks of record stamps may be ahead of the database's. Milliseconds.
+    /// The most milliseconds by which the clocks of record timestamps may be ahead of the database's.
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
@@ -73,12 +74,13 @@ public struct LostDecisions: Sendable, Equatable {
         self.noticedAt = noticedAt
     }
 
-    /// - Parameter sentAt: the record's own time.
+    /// Returns whether a decision on this record may be among the lost ones.
+    /// - Parameter sentAt: the record's timestamp.
     public func mayCover(offset: Int64, sentAt: Timestamp) -> Bool {
         offset < belowOffset && sentAt <= noticedAt.adding(milliseconds: Self.clockMargin)
     }
 
-    /// Both.
+    /// Extends it to cover the other's losses too.
     public mutating func merge(_ other: LostDecisions) {
         belowOffset = max(belowOffset, other.belowOffset)
         noticedAt = max(noticedAt, other.noticedAt)
@@ -86,10 +88,10 @@ public struct LostDecisions: Sendable, Equatable {
 }
 
 public struct CheckpointResult: Sendable, Equatable {
-    /// The history of the database that answered. Where it is not the one asked for, nothing was written.
+    /// The history of the database that answered. If it is not the requested one, nothing was written.
     public var history: DatabaseHistory
-    /// The rows that held something else than expected, by partition, as they are now (nil: no row). Nothing was
-    /// written for these.
+    /// The rows that had other content than expected, by partition, as they are now; nil for no row. Nothing was
+    /// written for these partitions.
     public var refused: [Int32: OffsetCheckpoint?]
 
     public init(history: DatabaseHistory, refused: [Int32: OffsetCheckpoint?] = [:]) {
@@ -98,38 +100,40 @@ public struct CheckpointResult: Sendable, Equatable {
     }
 }
 
-/// The decided offsets of partitions, kept in the database that the decisions are in. A database that fell back to an
-/// earlier state fell back with its checkpoints, so that the records whose decisions it has lost are known.
+/// Stores how far the records of each partition are decided, in the database that has the decisions. A database that
+/// falls back to an earlier state takes its checkpoints back too. So the records whose decisions it lost are known.
 ///
-/// It belongs to one consumer group: groups that share a database do not see each other's.
+/// The checkpoints belong to one consumer group. Groups that share a database do not see each other's.
 public protocol OffsetCheckpoints: Sendable {
-    /// Throws where the database is out of reach.
+    /// Reads the checkpoints of these partitions. Throws if the database is out of reach.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
-    /// Writes new offsets. Call it when everything before them is decided: behind those decisions, so that no state of
-    /// the database has the checkpoint without them. Offsets may go down: a topic made anew begins again at 0.
+    /// Writes new offsets. Call it after the decisions on all earlier records, so that no state of the database has the
+    /// checkpoint without them. Offsets may go down: a topic that was deleted and created begins at 0.
     ///
-    /// - Parameter history: where the decisions were made that the checkpoints cover; nil: there are none since the last.
+    /// - Parameter history: the history in which the covered decisions were made; nil if there are none since the last
+    ///   write.
     ///
-    /// Throws where the database is out of reach; the checkpoints may have been written then.
+    /// Throws if the database is out of reach; the checkpoints may have been written then.
     func write(_ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?) async throws
         -> CheckpointResult
 
-    /// Counts a departure of each partition's owner, and returns their numbers. Partitions that never had a checkpoint have
-    /// none. Throws where the database is out of reach.
+    /// Counts a departure of each partition's owner, and returns the new counts. A partition that was never
+    /// checkpointed has none. Throws if the database is out of reach.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
-    /// Keeps that records before these offsets may have been decided, and told of, in a lost state of the database. An
-    /// offset that is kept already is never lowered. From then on `lostClaims` tells of the fall. Throws where the
-    /// database is out of reach.
-    /// - Parameter since: a time of the state that is left, or an earlier one; nil: when these partitions were last checkpointed.
+    /// Records that decisions below these offsets may have been made and published in a lost state of the database. A
+    /// recorded offset is never lowered. From then on `lostClaims` returns the fall. Throws if the database is out of
+    /// reach.
+    /// - Parameter since: a time of the state that is left, or an earlier one; nil takes the time of these partitions'
+    ///   last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
-    /// The claims that the group has not entered again yet, whichever topic showed the loss; nil if there are none.
-    /// Throws where the database is out of reach.
+    /// Returns the fall whose claims the group has not entered again yet, whatever topic showed the loss; nil if there
+    /// is none. Throws if the database is out of reach.
     func lostClaims() async throws -> LostClaims?
 
-    /// Marks these claims as entered: those noticed later are not meant. Throws where the database is out of reach.
+    /// Marks these claims as entered, but none that were noticed later. Throws if the database is out of reach.
     func entered(_ claims: LostClaims) async throws
 }
 

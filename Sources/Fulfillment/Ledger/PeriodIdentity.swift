@@ -2,18 +2,18 @@ import NamesAndTimes
 
 /// Identifies a paid period of an auto-renewable subscription, whatever transactions and originals name it.
 ///
-/// A period's id has a row in the table of claims beside those of original transactions. A grant, hold or revocation of a
-/// period first inserts or locks that row, so that the row's uniqueness decides, and no look-up.
+/// Each period's id has a row in the table of claims, beside those of original transactions. A grant, hold or
+/// revocation of a period first inserts or locks that row. So the row's uniqueness decides, and no look-up.
 public enum PeriodIdentity {
-    /// No transaction's id begins so.
+    /// The prefix of period ids. No transaction id begins with it.
     private static let prefix = "period "
 
     /// Whether a claim is a period's, and not an original transaction's.
     public static func isPeriod(_ claim: StoreTransactionID) -> Bool { claim.text.hasPrefix(prefix) }
 
-    /// The id of the period that a purchase pays for: by what Apple charged. Where Apple does not tell that, by product and
-    /// times under the original, or under the one that this goes on from.
-    /// - Parameter kind: the catalog's, which counts where Apple signed no type.
+    /// Returns the id of the period that a purchase pays for, by Apple's `webOrderLineItemId`. Without one, the id is
+    /// made of product and times under the original transaction, or under the one that it continues.
+    /// - Parameter kind: the catalog's kind, which counts if Apple signed no type.
     /// - Returns: nil for all but periods of auto-renewable subscriptions.
     static func claim(
         of purchase: StorePurchase, kind: ProductKind?, in app: StoreApp
@@ -37,8 +37,8 @@ public enum PeriodIdentity {
 }
 
 extension PeriodIdentity {
-    /// The claim of a purchase from an earlier system, whose kind is unknown: one that was charged as a period, or has
-    /// both a beginning and an end.
+    /// Returns the claim of a purchase from an earlier system, whose kind is unknown; nil unless it has a
+    /// `webOrderLineItemId`, or both a beginning and an end.
     public static func claim(
         of transaction: StoreTransactionID, under original: StoreTransactionID,
         goingOnFrom previous: StoreTransactionID?, charged: Identifier?, of product: ProductID, from start: Timestamp?,
@@ -54,7 +54,7 @@ extension PeriodIdentity {
     }
 }
 
-/// An app in one of Apple's environments: an id of the sandbox says nothing of Production.
+/// An app in one of Apple's environments. An id of the sandbox says nothing about Production.
 public struct StoreApp: Sendable, Hashable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
@@ -68,24 +68,24 @@ public struct StoreApp: Sendable, Hashable {
 extension PendingDecision {
     public var app: StoreApp { StoreApp(submission.bundleID, in: environment) }
 
-    /// The id of the paid period; nil if the purchase pays for none.
+    /// Returns the id of the paid period; nil if the purchase pays for none.
     public func period(of judged: JudgedPurchase) -> StoreTransactionID? {
         PeriodIdentity.claim(of: judged.purchase, kind: judged.kind, in: app)
     }
 
-    /// The id of the period that a purchase of a type that Apple signed pays for, nil where it is none.
+    /// Returns the id of the period that a purchase pays for, by the type that Apple signed; nil if it pays for none.
     func period(of purchase: StorePurchase) -> StoreTransactionID? {
         PeriodIdentity.claim(of: purchase, kind: nil, in: app)
     }
 
-    /// The id of the granted period; nil if the grant is of none.
+    /// Returns the id of the granted period; nil if the grant is of none.
     public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// A subscription that shares a period with another one, of which something is delivered, goes on from that: it is the same
-    /// player's, and so is each one that goes on from it in turn. One answer of Apple's shows that before the periods themselves are
-    /// delivered.
+    /// Passes ownership on between subscriptions that share a period and of which something is delivered. The later one
+    /// continues the other: both have the same owner, and so has each one after them. One answer of Apple's may show
+    /// this before the periods themselves are delivered.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var periods: [StoreTransactionID: [StoreTransactionID]] = [:]
         var originals: [StoreTransactionID: [StoreTransactionID]] = [:]
@@ -114,7 +114,7 @@ extension PendingDecision {
         }
     }
 
-    /// The id of the period that is held, nil where it is none, and where it is disputed: a dispute claims nothing.
+    /// Returns the id of the held period; nil if the hold is of none, or is a dispute, which claims nothing.
     public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
         hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
     }
@@ -133,8 +133,8 @@ extension NotifiedTransaction {
 }
 
 extension AnnouncedPurchase {
-    /// The id of the paid period; nil if the purchase pays for none.
-    /// - Parameter kind: the catalog's.
+    /// Returns the id of the paid period; nil if the purchase pays for none.
+    /// - Parameter kind: the catalog's kind; nil if the catalog lacks the product.
     public func period(_ kind: ProductKind?) -> StoreTransactionID? {
         PeriodIdentity.claim(
             of: purchase, kind: kind, in: StoreApp(evidence.bundleID, in: evidence.environment))
@@ -142,7 +142,7 @@ extension AnnouncedPurchase {
 }
 
 extension LedgerView {
-    /// The transaction by which the period of a purchase is granted or held, where that is another one.
+    /// Returns the other transaction by which the purchase's period is granted or held; nil if there is none.
     func otherTransaction(of judged: JudgedPurchase, in decision: PendingDecision) -> StoreTransactionID? {
         guard let period = decision.period(of: judged), let known = claims[period]?.grantedTransaction,
             known != judged.purchase.transactionID
@@ -150,7 +150,7 @@ extension LedgerView {
         return known
     }
 
-    /// The purchase has its period, granted or held.
+    /// Enters that the purchase has its period, granted or held.
     public mutating func enterPeriod(of judged: JudgedPurchase, decision: PendingDecision) {
         guard let period = decision.period(of: judged) else { return }
         claims[period] = Claim(

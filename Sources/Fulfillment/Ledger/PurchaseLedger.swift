@@ -1,25 +1,28 @@
 import NamesAndTimes
 
-/// The seam to the database of grants, holds and answers.
+/// The database of grants, holds and answers.
 public protocol PurchaseLedger: Sendable {
     /// Returns what is known of a record and of its proof, before Apple is asked. Many callers share one round trip.
     /// Waits while the database is out of reach; throws only `LedgerClosed`.
     func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection>
 
     /// Settles a decision against the ledger and makes it durable, with its events, in one SQL transaction shared with
-    /// others. Returns after COMMIT. Waits while the database is out of reach. Throws only `LedgerClosed`: also where the
-    /// database fell back since the submission was taken, so that the submission comes again.
+    /// others. Returns after COMMIT. Waits while the database is out of reach.
+    ///
+    /// Throws only `LedgerClosed`, also if the database fell back after the submission was taken. The submission then
+    /// comes again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
-    /// The events were acknowledged by the broker: their outbox rows go with the next transaction.
+    /// Notes that the broker acknowledged the events. The next transaction deletes their outbox rows.
     func published(_ eventIDs: [NameBasedUUID])
 
-    /// Has `tell` called where a database that was reached again has lost decisions. Nothing is decided from then on until
-    /// `lossesAreKnown` is called.
+    /// Sets the function to call if a database that was reached again has lost decisions. The ledger then decides
+    /// nothing until `lossesAreKnown` is called.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
     /// The number of fall backs so far. A decision on a submission that was taken before the last one is void.
     var fallBackCount: Int { get }
-    /// - Parameter count: the fall backs when the look for losses began. Nothing happens where another one came since.
+    /// Lets the ledger decide again. Nothing happens if the database fell back once more since.
+    /// - Parameter count: the number of fall backs when the search for losses began.
     func lossesAreKnown(after count: Int)
 }
 
@@ -33,7 +36,7 @@ extension PurchaseLedger {
 /// still be on the old primary, whose rows count only in its own history.
 public struct Durable<Value: Sendable>: Sendable {
     public let value: Value
-    /// Nil where there is no database that could fall back, or where the answer depends on no row.
+    /// The history; nil if no database can fall back, or if the answer depends on no row.
     public let history: DatabaseHistory?
 
     public init(_ value: Value, in history: DatabaseHistory?) {
@@ -42,23 +45,24 @@ public struct Durable<Value: Sendable>: Sendable {
     }
 }
 
-/// The ledger is shutting down, or its database fell back: the work is left undone, and its record will come again.
+/// The ledger is shutting down, or its database fell back. The work is left undone, and its record comes again.
 public struct LedgerClosed: Error, Sendable {
     public init() {}
 }
 
-/// A class for the reason that `Submission` is one.
+/// A class, for the same reason as `Submission`.
 public final class RecallQuery: Sendable {
     public let position: RecordPosition
     public let proof: Digest256
-    /// False where this record's offset lies behind all that were ever decided: then it cannot have an answer yet.
+    /// False if this record's offset is above all that were ever decided. Then it cannot have an answer yet.
     public let mayBeRedelivered: Bool
     /// True for a parked submission under a lease: its own row is no earlier outcome.
     public let isParked: Bool
-    /// The facts in a proven proof, if it needs no answer of Apple's: it is recalled by its purchases too. Not empty.
+    /// The facts in a proven proof that needs no answer of Apple's, for a look-up by its purchases; nil for other
+    /// proofs. Never empty.
     public let evidence: GenuineReceipt?
-    /// The player, where the submission has an account token: what the receipt tells of its purchases carries none, so
-    /// that it is recalled by them only where all are this player's and no token could decide.
+    /// The player, if the submission has an account token; nil otherwise. A receipt names no tokens, so that its
+    /// purchases answer the submission only if all are this player's and no token could decide.
     public let claimant: PlayerID?
 
     public init(
@@ -76,16 +80,16 @@ public final class RecallQuery: Sendable {
 
 public enum Recollection: Sendable, Equatable {
     case nothing
-    /// This very record was answered before: these are its events, byte for byte.
+    /// This record was answered before. These are its events, byte for byte.
     case answered([OutcomeEvent])
-    /// This very record waits in PostgreSQL: it is done here.
+    /// This record waits in PostgreSQL. It is done here.
     case parked
     /// The ledger has every purchase of this proof: the answer follows without Apple.
     indirect case provenBefore(GenuineReceipt)
 }
 
-/// A verdict with all that is stored with it, on its way into the ledger. A class for the reason that `Submission` is
-/// one.
+/// A verdict with everything that is stored with it, on its way into the ledger. A class, for the same reason as
+/// `Submission`.
 public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
@@ -93,14 +97,14 @@ public final class PendingDecision: Sendable {
     public let identity: NameBasedUUID
     public let verdict: Verdict
     public let environment: StoreEnvironment
-    /// The evidence to remember behind the proof, nil if it must not be.
+    /// The evidence to remember behind the proof; nil if it must not be remembered.
     public let evidence: GenuineReceipt?
     public let decidedAt: Timestamp
     public let catalogVersion: Int64
     public let traceparent: String?
-    /// The parked row that goes with this decision, nil where the submission never was parked.
+    /// The id of the parked row that this decision deletes; nil if the submission was not parked.
     public let parkedID: NameBasedUUID?
-    /// The thresholds from which its events carry signals; nil: they carry none.
+    /// The thresholds of risk signals; nil if the events carry none.
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
     /// The facts about subscriptions in its evidence, if its app follows them.
@@ -111,13 +115,13 @@ public final class PendingDecision: Sendable {
     public let undeliveredTerms: UndeliveredTerms?
     /// The trace for people; it decides nothing.
     public let trace: DecisionTrace?
-    /// Nil where it was submitted.
+    /// The terms of a purchase that nobody submitted; nil if it was submitted.
     public let announced: AnnouncedTerms?
-    /// The record was refused here, and Apple disagrees: a rejection was published before.
+    /// True if a worker refused the record before and Apple disagrees: a rejection was published.
     public let isSecond: Bool
-    /// The record was read again after a restore of the database: its grant may have been published.
+    /// True if the record was read again after a restore of the database. A grant may have been published.
     public let isDecidedAgain: Bool
-    /// The ledger's fall backs when the submission was taken.
+    /// The number of the ledger's fall backs when the submission was taken.
     public let fallBackCount: Int
     /// The refunds in Apple's answers besides the verdict's purchases, if the answers name purchases.
     public let shown: [NotifiedTransaction]
@@ -126,7 +130,7 @@ public final class PendingDecision: Sendable {
     /// The repair of the proof; nil if it was sent intact.
     public let repair: Cause?
 
-    /// - Parameter identity: nil: the submission's with this proof.
+    /// - Parameter identity: the identity of the decision; nil takes the submission's with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
         verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
@@ -164,13 +168,13 @@ public final class PendingDecision: Sendable {
 
     public var source: PurchaseSource { announced?.source ?? .submission }
 
-    /// Whether it is published: of a second decision only what grants or holds, for the rejection's id is the record's,
-    /// and it is taken.
+    /// Returns whether the event is published. A second decision publishes only grants and holds: the id of a rejection
+    /// is the record's, and the first decision used it.
     public func publishes(_ event: OutcomeEvent) -> Bool { !isSecond || event.kind != .rejected }
 }
 
 extension RecordPosition {
-    /// The position of a second decision on the record: it is stored beside the record's own decision, and once.
+    /// The position of a second decision on the record. It is stored beside the record's own decision, and once.
     public var ofSecondDecision: RecordPosition {
         RecordPosition(
             topic: topic, partition: partition, offset: offset, timestamp: timestamp,
@@ -181,6 +185,6 @@ extension RecordPosition {
 public enum RecordedOutcome: Sendable, Equatable {
     /// The events in publishing order. Durable: the outbox has those that are new.
     case events([OutcomeEvent])
-    /// The database refuses this one's data (SQLSTATE class 22 or 23): it is parked for an operator.
+    /// The database refuses the decision's data (SQLSTATE class 22 or 23). The submission is parked for an operator.
     case parked
 }

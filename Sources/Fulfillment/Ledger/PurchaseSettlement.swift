@@ -2,18 +2,18 @@ import NamesAndTimes
 
 /// The result of a purchase's verdict against the ledger.
 enum PurchaseSettlement {
-    /// This very submission won it earlier. Nil: a grant without an event, from an earlier system.
+    /// This submission won it earlier. Nil: the grant has no event, because an earlier system made it.
     case won(OutcomeEvent?)
     case grant(payload: String?)
-    /// Anew.
+    /// The purchase is held, which it was not before.
     case hold(Reason)
-    /// Nothing changes: this player's hold is there already.
+    /// Nothing changes, because this player's hold exists already.
     case stillHeld(Reason)
     case reject(Reason)
     /// Another transaction of the same period is granted to this player.
     case repeatedPeriod
 
-    /// The purchase becomes the player's, at once or when an operator says so.
+    /// True if the purchase becomes the player's, at once or after an operator's release.
     var claims: Bool {
         switch self {
         case .grant, .hold: true
@@ -24,7 +24,7 @@ enum PurchaseSettlement {
 
 extension PendingDecision {
     /// Settles in the order of `Rule.ofTransaction`: the ledger's facts about a purchase come before its verdict.
-    /// - Parameter waived: what an operator has waived.
+    /// - Parameter waived: the reasons that an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
@@ -50,9 +50,9 @@ extension PendingDecision {
         }
     }
 
-    /// Grants even a refunded purchase if the database has lost a decision on it: the lost grant may be in the game,
-    /// only a revocation takes it back, and there is none without the grant. Nil elsewhere, and where it would not be
-    /// granted anyway.
+    /// Grants even a refunded purchase if the database has lost a decision on it. The lost grant may have reached the
+    /// game: only a revocation takes it back, and a revocation needs a grant. Returns nil in other cases, and if the
+    /// purchase would not be granted anyway.
     private func grant(
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -63,7 +63,7 @@ extension PendingDecision {
         return .grant(payload: payload)
     }
 
-    /// Nil where neither a grant, nor a hold, nor a claim decides.
+    /// Returns nil if no grant, hold or claim decides.
     private func ownership(
         of judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -127,8 +127,8 @@ extension PendingDecision {
         dispute(of: purchase, isOtherBound: grant.isBound || grant.isRevoked, in: view, waived)
     }
 
-    /// Another player has it, granted or held. Disputed where the submission has the purchase's token, and the other player's had
-    /// none.
+    /// Decides on a purchase that another player has, granted or held. It is disputed if the submission has the
+    /// purchase's token and the other player's submission had none.
     private func dispute(
         of purchase: StorePurchase, isOtherBound: Bool, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement {
@@ -141,26 +141,26 @@ extension PendingDecision {
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
 
-    /// A word about the token names this player, and another one owns the original transaction.
+    /// Returns whether a word about the token names this player while another one owns the original transaction.
     private func isOwnerDisputed(_ waived: Set<Reason>) -> Bool {
         announced?.disputesOwner == true && !waived.contains(.ownershipDisputed)
     }
 
-    /// The app requires tokens, and this one was learnt as another player's, with the same Apple account as far as that is
-    /// known.
+    /// Returns whether the app requires tokens and this one was learnt as another player's, with the same Apple account
+    /// as far as that is known.
     private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
         tokenUse == .holds && ownerOfCopied(purchase, in: view) != nil
             && !waived.contains(.ownershipDisputed)
     }
 
-    /// The submission's token is the transaction's.
+    /// Returns whether the submission's token is the transaction's.
     public func isBound(_ purchase: StorePurchase) -> Bool {
         submission.appAccountToken != nil && submission.appAccountToken == purchase.appAccountToken
     }
 }
 
 extension JudgedPurchase {
-    /// The order of reasons: who it is bound to comes before what became of it.
+    /// Returns the reason for a revoked purchase. In the order of reasons, a binding comes before a revocation.
     fileprivate func reasonOfRevoked(byOperator: Bool = false) -> Reason {
         switch verdict {
         case .reject(.bindingMismatch): .bindingMismatch
@@ -172,8 +172,9 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// A copy of a non-consumable that an operator took back. Apple dates a restored copy when it was restored: its date tells
-    /// nothing, and who buys anew gets another original. A later period of a subscription is paid, and no copy.
+    /// Returns whether it is a copy of a non-consumable that an operator revoked. Apple dates a restored copy by its
+    /// restore, so that its date shows nothing, and a new purchase has another original. A later period of a
+    /// subscription is paid, and no copy.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
         judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
     }
@@ -220,7 +221,7 @@ extension LedgerView {
         decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
     }
 
-    /// The original transaction is its player's, where it is nobody's.
+    /// Makes the player the owner of the original transaction, if it has none.
     mutating func enterClaim(of judged: JudgedPurchase, decision: PendingDecision) {
         let original = judged.purchase.originalTransactionID
         let player = decision.submission.playerID

@@ -1,8 +1,8 @@
 extension ParsedProof {
-    /// The evidence that the ledger remembers behind this proof, so that Apple is not asked again: nil if its next
-    /// answer may be another one, or where the proof tells as much by itself. A refused proof is never remembered:
-    /// Apple may say otherwise tomorrow.
-    /// - Parameter receipt: what the verdict rests on.
+    /// Returns the evidence that the ledger remembers behind this proof, so that Apple is not asked again. Returns nil
+    /// if Apple's next answer may be another, or if the proof itself says as much. A refused proof is never remembered,
+    /// because Apple may say otherwise tomorrow.
+    /// - Parameter receipt: the evidence of the verdict.
     public func rememberedEvidence(
         _ receipt: GenuineReceipt, after verdict: Verdict, of app: AppPolicy
     ) -> GenuineReceipt? {
@@ -15,8 +15,8 @@ extension ParsedProof {
 }
 
 extension LedgerView {
-    /// Whether every purchase is granted or held. If so, the remembered evidence replaces Apple's answer.
-    /// - Parameter claimant: the player who must have them; nil: any player.
+    /// Returns whether every purchase is granted or held. If so, the remembered evidence replaces Apple's answer.
+    /// - Parameter claimant: the player who must have them; nil for any player.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
             let holders = holds[purchase.transactionID]?.keys

@@ -1,9 +1,8 @@
-/// Submissions for purchases that another player owns, counted by player: who keeps sending others' receipts.
+/// Submissions for purchases that another player owns, counted by player. They show who keeps sending others' receipts.
 public enum Replays {
-    /// Days over which they are counted, the present one too.
+    /// The days over which replays are counted, including today.
     public static let days: Int32 = 30
-    /// The number of one player's replays in one app that is worth a look. Two game accounts on one device bring about
-    /// a few.
+    /// The number of one player's replays in one app that deserves a look. Two game accounts on one device cause a few.
     public static let suspicious: Int32 = 10
 }
 

@@ -25,7 +25,7 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// A player in one app: Apple's numbers of accounts are an app's too.
+    /// A player in one app. Apple numbers its accounts for each app.
     public struct PlayerOfApp: Sendable, Hashable {
         public let bundleID: BundleID
         public let player: PlayerID
@@ -36,10 +36,10 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// Days over which a device's players are counted.
+    /// The days over which a device's players are counted.
     public static let deviceDays: Int32 = 30
-    /// Players of one device that are read at most, Apple accounts of one player and purchases of one day: thresholds
-    /// lie below.
+    /// The most that is read of a device's players, a player's Apple accounts and a day's purchases. Thresholds are
+    /// lower.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
@@ -59,7 +59,7 @@ public enum RiskSignal: String, Sendable, CaseIterable {
 }
 
 extension PendingDecision {
-    /// Nil where no device is named.
+    /// The submission's device; nil if it names none.
     public var device: RiskFacts.Device? {
         submission.deviceID.map { RiskFacts.Device(bundleID: submission.bundleID, id: $0) }
     }
@@ -73,7 +73,7 @@ extension PendingDecision {
             bundleID: submission.bundleID, player: submission.playerID, day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// - Parameter purchase: one that is granted in `view`, or held.
+    /// - Parameter purchase: a purchase that is granted in `view`, or held.
     func signals(on purchase: StorePurchase, in view: LedgerView) -> [RiskSignal] {
         guard let risk else { return [] }
         var signals: [RiskSignal] = []
@@ -88,8 +88,8 @@ extension PendingDecision {
         return signals
     }
 
-    /// The number of accounts that bought for the player, with that of `purchase`, which may be held and so not known
-    /// yet.
+    /// Returns the number of accounts that bought for the player, including that of `purchase`, which may be held and
+    /// so not counted yet.
     private func accounts(with purchase: StorePurchase, in view: LedgerView) -> Int {
         let known = view.risk.accountsOfPlayer[playerOfApp] ?? []
         let isNew = purchase.appTransactionID.map { !known.contains($0) } ?? false

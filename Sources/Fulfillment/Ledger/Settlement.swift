@@ -6,20 +6,20 @@ public struct Settlement: Sendable, Equatable {
         public let purchase: StorePurchase
         public let kind: ProductKind?
         public let event: OutcomeEvent
-        /// The revocation of a part that Apple took back before.
+        /// The revocation of the part that Apple refunded before the grant; nil if there was none.
         public var revocation: Revocation?
     }
 
     /// A grant that is revoked in part as soon as it is made.
     public struct Revocation: Sendable, Equatable {
         public let grant: GrantedPurchase
-        /// Nil where there is no player any more.
+        /// The event; nil if the player was erased.
         public let event: OutcomeEvent?
     }
 
     public struct NewHold: Sendable, Equatable {
         public let purchase: StorePurchase
-        /// The catalog's.
+        /// The catalog's kind; nil if the catalog lacks the product.
         public let kind: ProductKind?
         public let reason: Reason
         /// The risk signals of `receipt.held`; they are repeated on the grant that may follow.
@@ -29,22 +29,22 @@ public struct Settlement: Sendable, Equatable {
     /// A granted transaction whose delivery a worker reports to Apple.
     public struct Finish: Sendable, Equatable {
         public let transactionID: StoreTransactionID
-        /// Apple is told once this event is acknowledged.
+        /// The grant's event. Workers tell Apple once Kafka has acknowledged it.
         public let eventID: NameBasedUUID
     }
 
     public var grants: [NewGrant] = []
-    /// The finishes of transactions that were granted before. `grants` have their own.
+    /// The deliveries of earlier grants to report to Apple. `grants` have their own.
     public var finishes: [Finish] = []
     public var holds: [NewHold] = []
     /// The player's holds of transactions that are granted here.
     public var endedHolds: [StoreTransactionID] = []
-    /// Grants that this submission won earlier: their events come out again as they were.
+    /// The events of grants that this submission won earlier. They are published again, unchanged.
     public var reissued: [OutcomeEvent] = []
     public var outcomes: [TransactionOutcome] = []
-    /// Already granted by another transaction of their period: nothing is written of these.
+    /// The transactions whose period another transaction granted before. Nothing is written for them.
     public var repeated: Set<StoreTransactionID> = []
-    /// The submission's own event, where it is held or rejected.
+    /// The submission's own event, if it is held or rejected; nil otherwise.
     public var answer: OutcomeEvent?
 
     /// All events of the submission: grants in the order of purchases, revocations of these grants, then the
@@ -61,14 +61,15 @@ public struct Settlement: Sendable, Equatable {
 }
 
 extension PendingDecision {
-    /// Settles as if the ledger were empty, and forgets it. For a suspect: what kills the process by the decision's own data does so
-    /// here, while a death counts against it, and not inside the database's transaction, for which it waits.
+    /// Settles as if the ledger were empty, and discards the result. Data that kills the process does so here, where a
+    /// death counts against the suspect. Inside the database's transaction, for which the suspect only waits, it would
+    /// not.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view).events
     }
 
-    /// Settles against `view` and enters there what it changes, so that the next of the batch sees it.
+    /// Settles against `view` and enters the changes there, so that the next decision of the batch sees them.
     public func settle(in view: inout LedgerView) -> Settlement {
         switch verdict {
         case .whole(let reason, let purchases):
@@ -78,8 +79,7 @@ extension PendingDecision {
         }
     }
 
-    /// This submission's own earlier grants stay, whatever policy has changed since and whatever Apple answers now:
-    /// only the rest is rejected.
+    /// Rejects all but this submission's own earlier grants. They stay, whatever the policy and Apple say now.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
         let listed = Set(purchases.lazy.map(\.transactionID))
@@ -174,7 +174,7 @@ extension PendingDecision {
         return settlement
     }
 
-    /// - Parameter isOfAnother: another purchase of its receipt is another player's.
+    /// - Parameter isOfAnother: true if another purchase of its receipt is another player's.
     private func submitted(
         _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView
     ) -> PurchaseSettlement {
@@ -187,7 +187,7 @@ extension PendingDecision {
         return settled
     }
 
-    /// Nothing happens where the player has no hold of it.
+    /// Ends the player's hold of the transaction, if there is one.
     private func endHold(
         of transaction: StoreTransactionID, in settlement: inout Settlement, _ view: inout LedgerView
     ) {

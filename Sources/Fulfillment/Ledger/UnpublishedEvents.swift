@@ -1,4 +1,4 @@
-/// An event in the outbox that nobody has acknowledged yet.
+/// An event in the outbox that Kafka has not acknowledged yet.
 public struct UnpublishedEvent: Sendable {
     public let event: OutcomeEvent
     public let traceparent: String?
@@ -11,16 +11,16 @@ public struct UnpublishedEvent: Sendable {
 
 /// The decided events that are not published yet. A partition's owner and the sweeper read them.
 public protocol UnpublishedEvents: Sendable {
-    /// Events whose worker has probably died, oldest first, leased to the caller for a while.
+    /// Returns events whose worker has probably died, oldest first, leased to the caller for a while.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Events that no worker decided and that wait for any: of any age, oldest first, leased to the caller for a while.
+    /// Returns events that no worker decided, of any age, oldest first, leased to the caller for a while.
     func handedOver(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// All that one partition still owes, oldest first, whoever decided it.
+    /// Returns the unpublished events of one partition, oldest first, whoever decided them.
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent]
 
-    /// The highest offset that was ever decided in the partition, nil where none was. A record above it cannot have an
-    /// answer yet, unless a replica that has lost the partition is still deciding: the ledger's insert finds that out.
+    /// Returns the highest offset that was ever decided in the partition; nil if none was. A record above it has no
+    /// answer yet, unless a replica that has lost the partition is still deciding. The ledger's insert notices that.
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64?
 }

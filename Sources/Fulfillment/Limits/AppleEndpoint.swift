@@ -1,4 +1,4 @@
-/// An endpoint that Apple limits for each app by itself. Raw values are labels of
+/// An endpoint that Apple limits separately for each app. Raw values are labels of
 /// `receiptd_apple_requests_total{endpoint}`.
 public enum AppleEndpoint: String, Sendable, CaseIterable {
     case verifyReceipt
@@ -8,18 +8,20 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     case notificationHistory = "notification_history"
     case finish
     case consumption
-    /// Asked by `receiptd check` alone.
+    /// Only `receiptd check` asks it.
     case testNotification = "test_notification"
-    /// Asked by `receiptd inspect --apple-order` alone.
+    /// Only `receiptd inspect --apple-order` asks it.
     case orderLookup = "order_lookup"
 
-    /// Apple takes 50 requests a second of an app at each of these endpoints: half of that is left to submissions, and to
-    /// whatever else of the studio asks (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
+    /// The most requests a second of receiptd's own at one endpoint. Apple takes 50 of an app; half is left to
+    /// submissions and to the studio's other programs
+    /// (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
     static let ownPerSecond = 25.0
     /// A tenth of what Apple takes.
     static let historyPerSecond = 5.0
 
-    /// Requests a second, for all replicas, that receiptd asks by itself where no setting bounds them; nil: no bound.
+    /// The most requests a second that receiptd asks by itself, for all replicas, if no setting bounds them; nil for no
+    /// bound.
     var ownPerSecond: Double? {
         switch self {
         case .verifyReceipt: nil

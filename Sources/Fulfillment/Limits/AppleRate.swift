@@ -1,10 +1,10 @@
-/// The number of requests of one app and endpoint that may go in a second.
+/// The rate of requests about one app at one endpoint.
 public struct AppleRate: Sendable, Equatable {
     static let sandboxShare = 0.1
     /// The notification history's share of the setting.
     static let historyShare = 0.1
 
-    /// 0 is no limit.
+    /// Requests a second; 0 means no limit.
     public let perSecond: Double
     /// True if the rate bounds submissions; false if it bounds only receiptd's own questions.
     public let isForSubmissions: Bool

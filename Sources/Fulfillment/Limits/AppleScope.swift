@@ -1,4 +1,4 @@
-/// The unit that Apple limits by itself: it has its own circuit, `Retry-After` and budget.
+/// The unit that Apple limits separately. It has its own circuit, `Retry-After` and budget.
 public struct AppleScope: Sendable, Hashable {
     public let bundleID: BundleID
     /// The endpoint's name in `receiptd_apple_requests_total{endpoint}`.
@@ -11,9 +11,9 @@ public struct AppleScope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Requests a second for all replicas together: the setting or a share of it, and a tenth of that for the sandbox, as
-    /// Apple does.
-    /// - Parameter perSecond: 0 is no limit.
+    /// Returns the rate for all replicas together: the setting or a share of it, and a tenth of that for the sandbox,
+    /// as Apple does.
+    /// - Parameter perSecond: the setting in requests a second; 0 means no limit.
     public func rate(ofSetting perSecond: Double) -> AppleRate {
         let endpoint = AppleEndpoint(rawValue: endpoint)
         let share = endpoint == .notificationHistory ? AppleRate.historyShare : 1
@@ -23,6 +23,6 @@ public struct AppleScope: Sendable, Hashable {
         return AppleRate(perSecond: ownPerSecond * sandboxShare, isForSubmissions: false)
     }
 
-    /// Submissions wait for what it answers: where nobody is answered there, Apple as a whole is down.
+    /// True if submissions wait for its answers. If it answers nobody, Apple as a whole is down.
     public var isOfProofs: Bool { AppleEndpoint(rawValue: endpoint)?.isOfProofs ?? true }
 }

@@ -4,11 +4,11 @@
 /// result of a request that began before the last change of state is ignored: it says nothing about the new state.
 public struct CircuitBreaker: Sendable {
     public enum State: Sendable, Equatable {
-        /// Everything passes. Can become: open.
+        /// Everything passes. The next state is open.
         case closed
-        /// Nothing passes before `until`. Can become: halfOpen, by the first that passes then.
+        /// Nothing passes before `until`. The first request after that makes it halfOpen.
         case open(until: Double)
-        /// Probes pass. Can become: closed, when one succeeded; open, when all of them failed.
+        /// Probes pass. One success makes it closed; it is open again once all probes have failed.
         case halfOpen
     }
 
@@ -16,23 +16,23 @@ public struct CircuitBreaker: Sendable {
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
-        /// The result counts: neither the submission nor the proof has failed before.
+        /// Whether the result counts, because neither the submission nor the proof has failed before.
         public let isFirst: Bool
-        /// Whether it came since the circuit last closed.
+        /// Whether the request came since the circuit last closed.
         let isNew: Bool
-        /// Whether the newest request takes it instead of the oldest: those that have piled up may all fail for one
-        /// reason that new ones do not share.
+        /// Whether the newest request takes the pass instead of the oldest. Requests that have piled up may all fail
+        /// for one reason that new ones do not share.
         let isForNewest: Bool
     }
 
-    /// The least number of first tries that may probe at once. Where Apple answered few before, there are more: so many
-    /// that probably one of them would be answered.
+    /// The fewest first tries that may probe at once. If Apple answered few requests before, more may probe, so that
+    /// one of them is probably answered.
     public static let probes = 5
     static let mostProbes = 20
     private static let probeCertainty = 1.5
-    /// Seconds before the first probes; doubled after each round that fails.
+    /// The seconds before the first probes, doubled after each round that fails.
     static let shortestOpenSeconds = 1.0
-    /// The most seconds between two rounds of probes, and so before a recovery is noticed.
+    /// The most seconds between two rounds of probes, and so before the worker notices a recovery.
     public static let longestOpenSeconds = 5.0
 
     public private(set) var state = State.closed
@@ -40,12 +40,12 @@ public struct CircuitBreaker: Sendable {
     private var tries = FirstTries()
     private var openSeconds = Self.shortestOpenSeconds
     private var probesUnderWay = 0
-    /// First tries among this round's probes, and how many of them failed.
+    /// The first tries among this round's probes.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// The time from which one more probe may go although the others have not ended.
+    /// The time from which one more probe may go while others are under way.
     private var nextProbe = 0.0
-    /// The time from which a retry may probe: if nothing else comes, it finds the recovery.
+    /// The time from which a retry may probe. It finds the recovery if nothing else comes.
     private var nextRepeatedProbe = 0.0
     private var closedAt = -Double.infinity
 
@@ -64,8 +64,8 @@ public struct CircuitBreaker: Sendable {
         return isFirst ? time : max(time, nextRepeatedProbe)
     }
 
-    /// Nil where the request must wait.
-    /// - Parameter since: when it came; nil for now.
+    /// Returns the right to send a request; nil if it must wait.
+    /// - Parameter since: the time at which the request came; nil for now.
     public mutating func pass(isFirst: Bool, since: Double? = nil, now: Double) -> Pass? {
         if let next = nextPass(isFirst: isFirst), now < next { return nil }
         switch state {
@@ -90,7 +90,7 @@ public struct CircuitBreaker: Sendable {
         return Pass(epoch: epoch, isProbe: true, isFirst: isFirst, isNew: true, isForNewest: isForNewest)
     }
 
-    /// Whether a pass that was given still holds: the circuit may have opened meanwhile.
+    /// Returns whether an earlier pass still holds. The circuit may have opened meanwhile.
     public func isValid(_ pass: Pass) -> Bool { pass.epoch == epoch }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
@@ -99,15 +99,16 @@ public struct CircuitBreaker: Sendable {
         if pass.isProbe { close(now: now) }
     }
 
-    /// Apple answered somebody who speaks for these requests, too: what they fail at is their own.
+    /// Notes that Apple answered a request that speaks for these too. Their failures are their own.
     mutating func othersAnswered(now: Double) {
         tries.endRow()
         if isOpen { close(now: now) }
     }
 
+    /// Ends the pass of a request that failed.
     /// - Parameters:
-    ///   - suspect: whose request it was: each counts once.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - suspect: the request's sender and proof; each suspect counts once.
+    ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
         guard pass.isProbe else {
@@ -123,7 +124,7 @@ public struct CircuitBreaker: Sendable {
         endRound(now: now, jitter: jitter)
     }
 
-    /// The request was not sent, or its end says nothing.
+    /// Ends the pass of a request that was not sent, or whose end says nothing.
     public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
         guard isValid(pass), pass.isProbe else { return }
         probesUnderWay -= 1
@@ -131,7 +132,7 @@ public struct CircuitBreaker: Sendable {
         endRound(now: now, jitter: jitter)
     }
 
-    /// Many different ones have failed lately: a few receipts cannot be the cause.
+    /// Returns whether many different requests have failed lately, so that a few receipts cannot be the cause.
     public func isWidespread(now: Double) -> Bool { tries.areWidespread(now: now) }
 
     private var probesAtOnce: Int {

@@ -1,4 +1,4 @@
-/// The proofs that failed lately, so that one that is sent again in a new submission is not taken for a first try.
+/// The proofs that failed lately. One that is sent again in a new submission is no first try.
 public struct FailedProofs: Sendable {
     static let maximum = 4096
     static let seconds = 600.0

@@ -1,15 +1,14 @@
 /// Whether Apple answers anybody, as far as first tries tell, in bounded memory.
 ///
-/// A proof that failed may fail for ever, and each further failure says nothing new of Apple. So only first tries
-/// count, each player and each proof once; and Apple is only down where it answers none of them. How many have to fail
-/// in a row depends on how many it answered before: where that is one in five, thirty in a row happen by chance.
+/// A proof that failed may fail for ever, and each further failure says nothing new about Apple. So only first tries
+/// count, each player and each proof once. Apple is down only if it answers none of them. How many must fail in a row
+/// depends on how many it answered before: if that is one in five, thirty in a row fail by chance.
 struct FirstTries: Sendable {
-    /// The least number of different suspects that must have failed in a row: fewer may all have sent what Apple never
-    /// answers.
+    /// The fewest different suspects that must have failed in a row. Fewer may all have sent what Apple never answers.
     static let fewestFailures = 20
     /// The number of failures that is enough, however few were answered before.
     static let mostFailures = 200
-    /// Older failures do not count. Seconds.
+    /// The seconds after which a failure does not count.
     static let rowSeconds = 60.0
     /// The unlikelihood by chance that a run must have, as a natural logarithm: one in a thousand.
     private static let certainty = 6.9
@@ -22,19 +21,21 @@ struct FirstTries: Sendable {
         let isNew: Bool
     }
 
-    /// Different suspects since the last answer.
+    /// The failures of different suspects since the last answer.
     private var row: [Failure] = []
-    /// The share that was answered of those before the run of failures. Older ones weigh less.
+    /// The share of answers before the run of failures. Older results weigh less.
     private(set) var answeredShare = 1.0
     private var recent = RecentFailures()
 
-    /// - Parameter isFirst: any answer ends the run, but only answers to first tries are compared with failures.
+    /// - Parameter isFirst: true for a first try. Any answer ends the run, but only answers to first tries are compared
+    ///   with failures.
     mutating func succeeded(isFirst: Bool, now: Double) {
         endRow()
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }
 
-    /// - Parameter isNew: it came since Apple last answered a probe. The waiting ones by then may all be of one kind.
+    /// - Parameter isNew: true if the request came since Apple last answered a probe. Those that waited by then may all
+    ///   be of one kind.
     mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
         recent.note(suspect, now: now)
         row.removeAll { $0.at < now - Self.rowSeconds }
@@ -42,17 +43,17 @@ struct FirstTries: Sendable {
         row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
-    /// Ends the run, also when it has opened the circuit: if it was chance, the next one has to be longer.
+    /// Ends the run, even if it opened the circuit. If it was chance, the next run has to be longer.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }
         row = []
     }
 
-    /// Apple answers none of those who ask for the first time.
+    /// True if Apple answers no first try.
     var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
 
-    /// Many different ones have failed lately: a few receipts cannot be the cause.
+    /// Returns whether many different suspects have failed lately, so that a few receipts cannot be the cause.
     func areWidespread(now: Double) -> Bool { recent.isHandful(now: now) }
 
     var failuresNeeded: Int {

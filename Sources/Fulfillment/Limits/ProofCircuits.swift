@@ -25,16 +25,16 @@ public struct ProofCircuits: Sendable {
         _modify { yield &self[isProven: kind.isProven] }
     }
 
-    /// A submission of the kind came, or waits.
+    /// Notes that a submission of the kind came, or waits.
     mutating func came(_ kind: RequestKind, now: Double) {
         guard kind.work == .submission else { return }
         if kind.isProven { provenCameAt = now } else { unprovenCameAt = now }
     }
 
-    /// Whether the circuit is open that tells of Apple: that of proven proofs, while any come.
+    /// Returns whether the circuit that speaks for Apple is open: that of proven proofs, while any come.
     public func isOpen(now: Double) -> Bool { self[isProven: !areOnlyUnproven(now: now)].isOpen }
 
-    /// Whether what this kind meets says anything of Apple.
+    /// Returns whether the results of this kind say anything about Apple.
     func speaksOfApple(_ kind: RequestKind, now: Double) -> Bool { kind.isProven || areOnlyUnproven(now: now) }
 
     mutating func succeeded(_ pass: CircuitBreaker.Pass, of kind: RequestKind, now: Double) {

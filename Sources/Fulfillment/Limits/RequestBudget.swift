@@ -1,16 +1,16 @@
-/// One replica's part of the fleet's budget: what it has leased, and when to lease more.
+/// One replica's part of the fleet's budget: the leased requests, and when to lease more.
 ///
-/// A lease is a slice of time: its requests are to be sent within it, or not at all. Nothing can be saved up,
-/// so that no burst follows a pause; and a replica leases no more than it is about to send, so that little is lost.
+/// A lease is a slice of time. Its requests are sent within it, or not at all. Nothing can be saved up, so that no
+/// burst follows a pause. A replica leases no more than it is about to send, so that little is lost.
 public struct RequestBudget: Sendable {
-    /// A lease is at most so many seconds of the rate, and at least one request.
+    /// The longest lease, in seconds of the rate. A lease has at least one request.
     static let chunkSeconds = 0.2
-    /// The rest of a lease may be sent so long after its end. With `chunkSeconds` this bounds by how much any window of
-    /// time can be above the rate.
+    /// The seconds after a lease's end in which the rest of it may be sent. With `chunkSeconds` it bounds by how much
+    /// any window of time can exceed the rate.
     public static let graceSeconds = 0.1
-    /// The next lease is asked for so long before the last one ends, so that no request waits for the database.
+    /// The seconds before a lease's end at which the next one is requested, so that no request waits for the database.
     static let leadSeconds = 0.5
-    /// Seconds before asking again after a refusal or a failure; a draw adds up to as much again.
+    /// The seconds before asking again after a refusal or a failure. Jitter adds up to as much again.
     static let retrySeconds = 0.1
 
     private struct Slice {
@@ -30,17 +30,17 @@ public struct RequestBudget: Sendable {
     private var leaseAgainAt = 0.0
     private var arrivals = Arrivals()
 
-    /// - Parameter perSecond: of the whole fleet, above 0.
+    /// - Parameter perSecond: the requests a second of the whole fleet, above 0.
     public init(perSecond: Double) {
         self.perSecond = perSecond
     }
 
     public var chunk: Int { max(1, Int(perSecond * Self.chunkSeconds)) }
 
-    /// A request wants to be sent.
+    /// Counts a request that wants to be sent.
     public mutating func arrived(now: Double) { arrivals.count(now: now) }
 
-    /// Nil where the request must wait.
+    /// Returns the right to send one request of a lease; nil if the request must wait.
     public mutating func take(now: Double) -> Token? {
         slices.removeAll { $0.until + Self.graceSeconds <= now || $0.left == 0 }
         guard let index = slices.firstIndex(where: { $0.from <= now }) else { return nil }
@@ -48,7 +48,7 @@ public struct RequestBudget: Sendable {
         return Token(validUntil: slices[index].until + Self.graceSeconds)
     }
 
-    /// Returns the number of requests to lease now, nil for none. Then call `leased` or `failed` once.
+    /// Returns the number of requests to lease now; nil for none. Then call `leased` or `failed` once.
     public mutating func toLease(waiting: Int, now: Double) -> Int? {
         guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
@@ -60,9 +60,10 @@ public struct RequestBudget: Sendable {
         return wanted
     }
 
+    /// Enters the answer to a request for a lease.
     /// - Parameters:
-    ///   - lease: nil where there is none to be had now.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - lease: the lease; nil if none is to be had now.
+    ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func leased(_ lease: BudgetLease?, now: Double, jitter: Double) {
         guard let lease else { return failed(now: now, jitter: jitter) }
         isLeasing = false
@@ -75,7 +76,7 @@ public struct RequestBudget: Sendable {
         leaseAgainAt = now + Self.retrySeconds * (1 + jitter)
     }
 
-    /// Returns the time of the next look for waiting requests, nil while a lease is on its way.
+    /// Returns the time of the next look for waiting requests; nil while a lease is on its way.
     public func nextLook(now: Double) -> Double? {
         let starts = slices.filter { $0.left > 0 && $0.from > now }.map(\.from)
         var times = starts
@@ -84,7 +85,7 @@ public struct RequestBudget: Sendable {
     }
 }
 
-/// Counts what came within the last moments: this slot of time and the whole one before it.
+/// Counts the requests of the last moments: of this slot of time, and of the whole one before it.
 private struct Arrivals: Sendable {
     private var slot = 0
     private var current = 0

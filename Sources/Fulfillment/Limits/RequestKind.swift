@@ -1,4 +1,4 @@
-/// The kind of a request to Apple, as far as it decides who goes first.
+/// The kind of a request to Apple. It decides which request goes first.
 public struct RequestKind: Sendable, Hashable {
     public enum Work: Sendable, Hashable, CaseIterable {
         /// A submission waits for the answer.
@@ -6,31 +6,31 @@ public struct RequestKind: Sendable, Hashable {
         /// receiptd's own questions for which a player waits: the queue of subscriptions, and Apple's notification
         /// history.
         case queue
-        /// Requests that nobody waits for, which go when no other does.
+        /// Requests that nobody waits for. They go when no other request does.
         case background
     }
 
     public let work: Work
     /// True if neither the request's submission nor its proof has failed before.
     public let isFirst: Bool
-    /// The proof's signature is Apple's, and it is this app's. What receiptd asks by itself counts as proven.
+    /// True if Apple signed the proof for this app. receiptd's own questions count as proven.
     public let isProven: Bool
 
-    /// A request for a submission.
+    /// Makes the kind of a request for a submission.
     public init(isFresh: Bool, isProven: Bool) {
         work = .submission
         isFirst = isFresh
         self.isProven = isProven
     }
 
-    /// A request of receiptd's own.
+    /// Makes the kind of a request of receiptd's own.
     public init(_ work: Work, isFirst: Bool) {
         self.work = work
         self.isFirst = isFirst
         isProven = true
     }
 
-    /// A request for a submission that has not failed before.
+    /// True for a submission's request if neither the submission nor its proof has failed before.
     public var isFresh: Bool { work == .submission && isFirst }
 
     /// The kinds that submissions have.
@@ -59,8 +59,8 @@ public struct RequestKind: Sendable, Hashable {
         }
     }
 
-    /// If all kinds of submissions wait, a fifth of 25 turns is for retries, and a fifth for unproven proofs. With the
-    /// queue's it is three more. Background requests have turns only among themselves.
+    /// The kind's share of turns. If all kinds of submissions wait, a fifth of 25 turns is for retries, and a fifth for
+    /// unproven proofs. The queue's turns are three more. Background requests take turns only among themselves.
     var turns: Double {
         switch (work, isFirst, isProven) {
         case (.submission, true, true): 16

@@ -1,4 +1,4 @@
-/// Some of the kinds of requests: a bit for each, at its place in `RequestKind.all`.
+/// A set of request kinds, with one bit for each kind at its place in `RequestKind.all`.
 struct RequestKindSet: OptionSet, Sendable {
     let rawValue: UInt8
 
@@ -14,15 +14,15 @@ struct RequestKindSet: OptionSet, Sendable {
     static let proven = Self(RequestKind.submissions.filter(\.isProven))
     static let unproven = Self(RequestKind.submissions.filter { !$0.isProven })
     static let freshAndUnproven = Self(RequestKind.submissions.filter { $0.isFirst && !$0.isProven })
-    /// The proven kinds with receiptd's own requests.
+    /// The proven kinds, including receiptd's own requests.
     static let anyProven = Self(RequestKind.all.filter(\.isProven))
-    /// Anything proven that has not failed before.
+    /// The proven kinds of requests that have not failed before.
     static let firstAndProven = Self(RequestKind.all.filter { $0.isFirst && $0.isProven })
     static let deferrable = Self(RequestKind.deferrable)
     static let own = Self(RequestKind.own)
     static let background = Self(RequestKind.all.filter { $0.work == .background })
 
-    /// Places in `RequestKind.all`, in order.
+    /// The places in `RequestKind.all`, in order.
     var indexes: some Sequence<Int> {
         sequence(state: rawValue) { bits -> Int? in
             guard bits != 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Requests that wait for Apple: first come, first served within a kind, and the kinds take turns.
+/// Requests that wait for Apple. Within a kind the first one goes first; the kinds take turns.
 ///
 /// A kind without waiting requests saves up no turns.
 public struct RequestQueue<Element> {
@@ -9,19 +9,19 @@ public struct RequestQueue<Element> {
 
     public init() {}
 
-    /// The kinds of which any waits. Looked at for each request: a look at every line would cost more than the
+    /// The kinds that have waiting requests. It is read for each request: a look at every line would cost more than the
     /// request's turn.
     private(set) var kinds: RequestKindSet = []
 
     public private(set) var count = 0
     public var isEmpty: Bool { kinds.isEmpty }
-    /// Whether fresh submissions wait.
+    /// True if fresh submissions wait.
     var hasFresh: Bool { kinds.overlaps(.fresh) }
-    /// Whether proven submissions wait.
+    /// True if proven submissions wait.
     public var hasProven: Bool { kinds.overlaps(.proven) }
-    /// Whether such requests wait; receiptd's own count as proven.
+    /// Returns whether proven, or unproven, requests wait. receiptd's own requests count as proven.
     func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
-    /// Anything that has not failed before.
+    /// Returns whether proven, or unproven, requests wait that have not failed before.
     func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
     var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
     /// The number of receiptd's own requests.
@@ -43,7 +43,7 @@ public struct RequestQueue<Element> {
         if lines[index].count > 0 { kinds.formUnion(kind) } else { kinds.subtract(kind) }
     }
 
-    /// The kind whose turn it is, of those that may go: one of the background only where no other may.
+    /// Returns the kind whose turn it is among those that may go: background only if no other kind may.
     public func next(where mayGo: (RequestKind) -> Bool = { _ in true }) -> RequestKind? {
         guard !kinds.isEmpty else { return nil }
         return next(of: kinds.subtracting(.background), where: mayGo)
@@ -62,7 +62,7 @@ public struct RequestQueue<Element> {
 
     public func first(_ kind: RequestKind) -> Element? { lines[kind.index].first }
 
-    /// Takes the first of a kind, or the last one: that was its turn.
+    /// Takes the first request of a kind, or the newest one. That was the kind's turn.
     public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
         let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
         guard let element = taken else { return nil }
@@ -73,7 +73,7 @@ public struct RequestQueue<Element> {
         return element
     }
 
-    /// Takes those at the heads of the lines that fulfil the condition.
+    /// Takes the requests at the heads of the lines while they fulfil the condition.
     public mutating func takeFirst(_ kinds: [RequestKind]? = nil, while condition: (Element) -> Bool) -> [Element] {
         var taken: [Element] = []
         for kind in kinds ?? RequestKind.all {

@@ -1,11 +1,12 @@
 /// The number of requests under way that each kind may have.
 ///
-/// Retries and receiptd's own questions have together a fifth while anything fresh waits, and never more than half: a
-/// request may hang until the time-out, and the next one must find places free. No background request goes while
-/// anything else waits. Unproven proofs have a fifth while anything proven waits, and leave a fifth free while proven
-/// ones come.
+/// While anything fresh waits, retries and receiptd's own questions have a fifth together, and never more than half: a
+/// request may hang until its time-out, and the next one must find places free. Background requests go only while
+/// nothing else waits.
+///
+/// Unproven proofs have a fifth while anything proven waits, and leave a fifth free while proven ones come.
 public struct RequestShares: Sendable {
-    /// After so many requests in a row that are not proven, no place is kept free for proven ones.
+    /// The number of unproven requests in a row after which no place is kept free for proven ones.
     static let provenIsRareAfter = 500
 
     public private(set) var total = 0
@@ -15,7 +16,7 @@ public struct RequestShares: Sendable {
 
     public init() {}
 
-    /// Whether one more of the kind may go.
+    /// Returns whether one more request of the kind may go.
     public func admits<Element>(_ kind: RequestKind, beside waiting: RequestQueue<Element>, limit: Int) -> Bool {
         guard total < limit else { return false }
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }

@@ -1,9 +1,9 @@
-/// Knows since when each request is under way: which of them take longer than Apple's answers do.
+/// Remembers since when each request is under way, and finds those that take longer than Apple's answers do.
 ///
-/// Otherwise a part of Apple that never answers would hold every place until the time-outs, and so delay the players
-/// whom Apple answers at once.
+/// Without this, a part of Apple that never answers would hold every place until the time-outs. The players whom Apple
+/// answers at once would wait.
 public struct RequestsUnderWay: Sendable {
-    /// A request that has been under way for longer does not count against the limit. Seconds.
+    /// The seconds after which a request under way does not count against the limit.
     static let slowSeconds = 1.0
 
     private struct Entry {
@@ -11,7 +11,7 @@ public struct RequestsUnderWay: Sendable {
         let since: Double
     }
 
-    /// The entries in the order in which they began.
+    /// The entries, in the order in which their requests began.
     private var entries: [Entry] = []
 
     public init() {}
@@ -24,12 +24,12 @@ public struct RequestsUnderWay: Sendable {
         if let index = entries.firstIndex(where: { $0.number == number }) { entries.remove(at: index) }
     }
 
-    /// Returns the number of slow ones.
+    /// Returns the number of slow requests.
     public func slow(now: Double) -> Int {
         entries.firstIndex { $0.since > now - Self.slowSeconds } ?? entries.count
     }
 
-    /// Returns the time at which the next one will be slow, nil if none will.
+    /// Returns the time at which the next request will be slow; nil if none will.
     public func nextSlow(now: Double) -> Double? {
         entries.first { $0.since > now - Self.slowSeconds }.map { $0.since + Self.slowSeconds }
     }

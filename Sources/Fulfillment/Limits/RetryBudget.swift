@@ -6,7 +6,7 @@
 public struct RetryBudget: Sendable {
     static let capacity = 200.0
     static let paidBySuccess = 2.0
-    /// Retries a second that are always allowed, for a recovery must be noticed.
+    /// The retries a second that are always allowed, so that a recovery is noticed.
     static let reservePerSecond = 10.0
 
     private var tokens = capacity
@@ -25,7 +25,7 @@ public struct RetryBudget: Sendable {
         tokens = min(Self.capacity, tokens + Self.paidBySuccess)
     }
 
-    /// A retry that was paid for was not sent.
+    /// Returns the token of a retry that was not sent.
     public mutating func withdrew() {
         tokens = min(Self.capacity, tokens + 1)
     }

@@ -1,19 +1,19 @@
 /// The limits of one app, endpoint and environment, in their order: `Retry-After`, circuit breaker, retry budget,
-/// budget.
+/// fleet-wide budget.
 public struct ScopeLimits: Sendable {
     /// The right to send one request.
     public struct Pass: Sendable {
         let circuit: CircuitBreaker.Pass
         public let kind: RequestKind
-        /// Nil where there is no budget.
+        /// The token of the fleet-wide budget; nil if there is no budget.
         var token: RequestBudget.Token?
     }
 
     public enum Admission: Sendable {
         case pass(Pass)
-        /// Held back: by `Retry-After`, or after failures.
+        /// Requests are held back by `Retry-After`, or after failures.
         case shut
-        /// Retries are to wait, others may pass.
+        /// Retries must wait, others may pass.
         case noRetry
         /// The budget is spent for now.
         case noBudget
@@ -22,32 +22,32 @@ public struct ScopeLimits: Sendable {
     public private(set) var circuits = ProofCircuits()
     public private(set) var heldUntil = -Double.infinity
     public var budget: RequestBudget?
-    /// The budget is that of what receiptd asks by itself: submissions have none.
+    /// False if the budget bounds only what receiptd asks by itself.
     private let hasBudgetForSubmissions: Bool
     private var retries = RetryBudget()
 
-    /// - Parameter perSecond: 0 is no limit.
+    /// - Parameter perSecond: the fleet-wide budget in requests a second; 0 means no limit.
     public init(perSecond: Double, forSubmissions: Bool = true) {
         hasBudgetForSubmissions = forSubmissions
         if perSecond > 0 { budget = RequestBudget(perSecond: perSecond) }
     }
 
-    /// Whether a request of the kind needs a token of the budget.
+    /// Returns whether a request of the kind needs a token of the budget.
     public func needsBudget(_ kind: RequestKind) -> Bool {
         budget != nil && (hasBudgetForSubmissions || kind.work != .submission)
     }
 
-    /// Returns the number of waiting ones that need budget.
+    /// Returns the number of waiting requests that need the budget.
     public func needingBudget<Element>(of waiting: RequestQueue<Element>) -> Int {
         hasBudgetForSubmissions ? waiting.count : waiting.ownCount
     }
 
     public func isHeld(now: Double) -> Bool { now < heldUntil }
     public func isShut(now: Double) -> Bool { isHeld(now: now) || circuits.isOpen(now: now) }
-    /// Whether requests of this kind are held back.
+    /// Returns whether requests of this kind are held back.
     public func isShut(_ kind: RequestKind, now: Double) -> Bool { isHeld(now: now) || circuits[kind].isOpen }
 
-    /// Many different ones of the kind have failed lately, and they tell of Apple's load.
+    /// Returns whether many different requests of the kind have failed lately and show Apple's load.
     public func isWidespread(_ kind: RequestKind, now: Double) -> Bool {
         circuits.speaksOfApple(kind, now: now) && circuits[kind].isWidespread(now: now)
     }
@@ -72,9 +72,9 @@ public struct ScopeLimits: Sendable {
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
-    /// The waiting request of this scope whose turn it is, with the right to go. First tries probe their circuit where
-    /// there are any.
-    /// - Parameter since: when one came.
+    /// Returns the waiting request of this scope whose turn it is, with the right to go; nil if none may go. If first
+    /// tries wait, they probe their circuit.
+    /// - Parameter since: returns the time at which a request came.
     public mutating func next<Element>(
         of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
     ) -> (element: Element, pass: Pass)? {
@@ -96,8 +96,8 @@ public struct ScopeLimits: Sendable {
         }
     }
 
-    /// Checks again right before sending, for the request may have waited since. False: withdraw the pass, and wait for
-    /// another.
+    /// Checks a pass again right before sending, because the request may have waited since. If it returns false,
+    /// withdraw the pass and wait for another.
     public mutating func confirm(_ pass: inout Pass, now: Double) -> Bool {
         if isHeld(now: now) || !circuits[pass.kind].isValid(pass.circuit) { return false }
         guard let token = pass.token, token.validUntil <= now else { return true }
@@ -115,12 +115,12 @@ public struct ScopeLimits: Sendable {
         retries.succeeded()
     }
 
-    /// Does the same as for `CircuitBreaker`.
+    /// Ends the pass of a request that failed, as `CircuitBreaker.failed` does.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         circuits[pass.kind].failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
-    /// Apple answered with `Retry-After`, which is no failure.
+    /// Enters Apple's `Retry-After`, which is no failure.
     /// - Returns: whether that is news to the other replicas.
     @discardableResult
     public mutating func hold(until time: Double) -> Bool {
@@ -129,10 +129,10 @@ public struct ScopeLimits: Sendable {
         return true
     }
 
-    /// Holds whose ends are this close are one.
+    /// The most seconds between the ends of two holds that count as one.
     private static let sameHoldSeconds = 0.25
 
-    /// Returns the time of the next look for waiting requests, nil if another event will cause it.
+    /// Returns the time of the next look for waiting requests; nil if another event will cause it.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
         var times: [Double] = []

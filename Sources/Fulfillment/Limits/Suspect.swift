@@ -8,6 +8,6 @@ public struct Suspect: Sendable, Equatable {
         self.proof = proof
     }
 
-    /// One player with many proofs, or one proof that many players send, is one suspect.
+    /// Returns whether both are one suspect: one player with many proofs, or one proof that many players send.
     func isSame(as other: Suspect) -> Bool { player == other.player || proof == other.proof }
 }

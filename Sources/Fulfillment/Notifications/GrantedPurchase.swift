@@ -3,20 +3,20 @@ import NamesAndTimes
 /// A grant in the ledger, with what an event about it has to repeat.
 public struct GrantedPurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
-    /// Nil where another system granted and did not say.
+    /// The original transaction; nil if another system granted it and did not say.
     public let originalTransactionID: StoreTransactionID?
     public let player: PlayerID
     public let bundleID: BundleID
     public let productID: ProductID
     public var quantity: Int32
     public let environment: StoreEnvironment
-    /// Nil where another system granted and did not say.
+    /// The time of the purchase; nil if another system granted it and did not say.
     public let purchasedAt: Timestamp?
     public var expiresAt: Timestamp?
     public let submissionID: Identifier
     public var revision: Int32
     public var revocations: GrantRevocations
-    /// The granted event as it was made; nil where another system granted.
+    /// The bytes of the granted event; nil if another system granted it.
     public let event: [UInt8]?
 
     public init(
@@ -39,6 +39,6 @@ public struct GrantedPurchase: Sendable, Equatable {
         self.revocations = revocations
         self.event = event
     }
-    /// Nil where it is whole.
+    /// The time of the revocation; nil if the grant is whole.
     public var revokedAt: Timestamp? { revocations.revokedAt }
 }

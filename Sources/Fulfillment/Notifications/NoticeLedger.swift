@@ -1,16 +1,17 @@
 import NamesAndTimes
 
-/// The seam to the database for Apple's notifications.
+/// Stores the effects of Apple's notifications in the database.
 public protocol NoticeLedger: Sendable {
-    /// Makes the notices durable in their order, with the events that they yield, in one SQL transaction. Throws where
-    /// the database is out of reach; any may be given again then.
+    /// Makes the notices durable in their order, with their events, in one SQL transaction. Throws if the database is
+    /// out of reach; then any notice may be given again.
     func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices>
 }
 
 public struct ReceivedNotice: Sendable {
     public let notice: StoreNotice
     public let source: PurchaseSource
-    /// The topic of the record that brought it. For the outbox only, where it came in another way.
+    /// The topic of the record that brought the notice. For a notice that came in another way, it serves the outbox
+    /// only.
     public let topic: String
     public let partition: Int32
     public let traceparent: String?
@@ -31,9 +32,9 @@ public struct ReceivedNotice: Sendable {
 }
 
 public struct AppliedNotices: Sendable, Equatable {
-    /// One for each notice.
+    /// The effects, one for each notice.
     public var effects: [AppliedNotice]
-    /// The events about subscriptions and requests, of all notices. Durable: the outbox has them.
+    /// The events of all notices about subscriptions and refund requests. Durable: the outbox has them.
     public var events: [OutcomeEvent]
 
     public init(effects: [AppliedNotice] = [], events: [OutcomeEvent] = []) {
@@ -44,13 +45,13 @@ public struct AppliedNotices: Sendable, Equatable {
 
 public enum AppliedNotice: Sendable, Equatable {
     case applied(NoticeEffect)
-    /// The database refuses its data, and always will.
+    /// The database refuses the notice's data, and always will.
     case refused
 }
 
 /// The result of a notice.
 public struct NoticeEffect: Sendable, Equatable {
-    /// The name for people: the metric's and the table's.
+    /// The name of the effect for people, in the metric and in the table.
     public var name: String
     /// The events in publishing order. Durable: the outbox has them.
     public var events: [OutcomeEvent]
@@ -60,10 +61,10 @@ public struct NoticeEffect: Sendable, Equatable {
         self.events = events
     }
 
-    /// Taken before, whichever way.
+    /// The notification was taken before, whichever way it came.
     public static let duplicate = NoticeEffect(name: RefundEffect.duplicate.name)
 
-    /// - Parameter refund: what it did to a grant, where it is about a refund.
+    /// - Parameter refund: the effect on a grant; nil unless the notice is about a refund.
     public init(of notice: StoreNotice, refund: RefundEffect?) {
         var events: [OutcomeEvent] = []
         if case .published(let event) = refund { events = [event] }

@@ -25,19 +25,20 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 
     public let scope: HistoryScope
-    /// Everything that Apple tried to send before it is durable here; nil where nothing was asked for yet.
+    /// The time before which everything that Apple tried to send is durable here; nil before the first question.
     public var takenUntil: Timestamp?
     /// The time of the lease by the database's clock.
     public let now: Timestamp
     /// The number that tells this lease from a later one.
     public var lease: Int64
-    /// The next page of a window that is taken in part.
+    /// The next page of a window that was taken in part; nil if there is none.
     public var page: HistoryPage?
-    /// Leases since a page was last taken, this one included, without those that were ended: each may be a death.
+    /// The number of leases since a page was last taken, including this one and without ended ones. Each may have been
+    /// a death.
     public var starts = 1
-    /// The one during which the process died last, and how often it did.
+    /// The last notification during which the process died, and how often it did; nil if there is none.
     public var culprit: Culprit?
-    /// The notifications that killed the process, and are dead letters.
+    /// The notifications that killed the process and are dead letters.
     public var setAside: Set<Digest256> = []
 
     public init(scope: HistoryScope, takenUntil: Timestamp?, now: Timestamp, lease: Int64) {
@@ -48,10 +49,10 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 }
 
-/// A page of a window: everything before it is durable.
+/// A page of a window. Everything before it is durable.
 public struct HistoryPage: Sendable, Equatable {
     public let window: NotificationHistoryWindow
-    /// Apple's `paginationToken`. It is of use with this window only, and ends some time.
+    /// Apple's `paginationToken`. It is valid with this window only, and not for ever.
     public let token: String
 
     public init(window: NotificationHistoryWindow, token: String) {
@@ -60,11 +61,11 @@ public struct HistoryPage: Sendable, Equatable {
     }
 }
 
-/// The step by which a place is to move.
+/// A step by which a place moves.
 public enum HistoryStep: Sendable, Equatable {
     /// The place moves to a further page of its window.
     case page(HistoryPage)
-    /// The place behind a window that ends then.
+    /// The place moves behind a window that ends at this time.
     case windowEnd(Timestamp)
 }
 
@@ -73,46 +74,49 @@ public enum HistoryMove: Sendable, Equatable {
     case moved(HistoryPlace)
     /// The lease is over.
     case lost
-    /// The place stays: the database has become another one, which may lack effects.
+    /// The place stays, because the database is another one now and may lack effects.
     case otherDatabase
 }
 
-/// The seam to where the places of histories are kept: one replica at a time asks for one of them.
+/// Stores the places of notification histories. One replica at a time reads a history.
 public protocol HistoryPlaces: Sendable {
-    /// Nil where another replica has it, or where it is not due.
-    /// - Parameter survived: what this process took by itself last: it did not die of it.
+    /// Leases a history. Returns nil if another replica has it, or if it is not due.
+    /// - Parameter survived: the notification that this process took alone last, and survived.
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
-    /// Moves it, and makes the lease longer.
-    /// - Parameter effects: of the databases that took what was told before `step`: it moves in no other.
+    /// Moves the place, and extends the lease.
+    /// - Parameter effects: the histories of the databases that stored the effects of everything before `step`. The
+    ///   place moves in no other history.
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
-    /// Before a notification is taken with nothing else in flight, and again before it goes on; makes the lease longer. Nil where
-    /// that is over.
-    /// - Parameter name: nil while the notification only waits: a death of the process is not counted against it.
+    /// Call this before a notification is taken with nothing else in flight, and again before it goes on. It extends
+    /// the lease, and returns nil if that is over.
+    /// - Parameter name: the notification; nil while it only waits, so that a death of the process does not count
+    ///   against it.
     func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
-    /// Makes the notification a dead letter, which is not taken again.
+    /// Records that the notification is a dead letter and is not taken again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
-    /// Ends the lease, where it is not over.
+    /// Ends the lease if it is not over.
     func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws
 }
 
 extension HistoryPlace {
-    /// Asked for again at each round: Apple lists some a while after it tried to send them.
+    /// The last hour, in milliseconds, which each round asks for again: Apple lists some notifications a while after it
+    /// tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
-    /// The length of one window. Where little comes a window is longer, so that a month in which nothing happened is
-    /// not asked for in a hundred questions.
+    /// The length of one window in milliseconds. It grows while little comes, so that a quiet month does not take a
+    /// hundred questions.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
-    /// The clocks of a primary and of the replica that takes its place differ.
+    /// The milliseconds by which the clocks of a primary and of its successor may differ.
     static let toleranceMilliseconds: Int64 = 600_000
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// A day less than Apple keeps.
+    /// Returns how many days back receiptd asks at most: one day less than Apple keeps.
     static func longestDays(in environment: StoreEnvironment) -> Int64 { environment == .production ? 179 : 29 }
 
-    /// The beginning of a round.
-    /// - Parameter days: how far back at first.
+    /// Returns the time at which a round begins.
+    /// - Parameter days: the days that the first round goes back.
     public func start(days: Int) -> Timestamp {
         let longest = Self.longestDays(in: scope.environment)
         let earliest = now.milliseconds - longest * Self.dayMilliseconds
@@ -123,7 +127,7 @@ extension HistoryPlace {
         return Timestamp(milliseconds: max(takenUntil.milliseconds - Self.overlapMilliseconds, earliest))
     }
 
-    /// The page to go on with where a window was left in part; nil where a round begins with a window.
+    /// The page to go on with if a window was left in part; nil if a round begins with a window.
     public var unfinished: HistoryPage? {
         // Half of the day that is left to what Apple keeps: the window began a while ago.
         let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
@@ -136,8 +140,8 @@ extension HistoryPlace {
         return page.window.from.milliseconds >= takenUntil.milliseconds - Self.overlapMilliseconds ? page : nil
     }
 
-    /// The window that begins at `from`; nil where the round is at its end.
-    /// - Parameter sparse: how many windows before it held no more than a page, one after the other.
+    /// Returns the window that begins at `from`; nil at the end of the round.
+    /// - Parameter sparse: the number of windows in a row that held no more than a page.
     public func window(from: Timestamp, sparse: Int = 0) -> NotificationHistoryWindow? {
         guard from < now else { return nil }
         let length = min(Self.windowMilliseconds << Int64(min(sparse, 8)), Self.longestWindowMilliseconds)

@@ -10,7 +10,7 @@ public enum NotificationName {
         return Digest256(hashing: Array(id.utf8))
     }
 
-    /// The decoded payload of its JWS, not judged.
+    /// Returns the decoded payload of its JWS, whose signature nobody has checked; nil if there is none.
     public static func payload(of body: [UInt8]) -> [UInt8]? {
         guard let document = try? JSONParser.parse(body), let jws = document.value["signedPayload"]?.string else {
             return nil

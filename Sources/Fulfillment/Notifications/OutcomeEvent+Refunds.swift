@@ -2,9 +2,9 @@ import Encodings
 import NamesAndTimes
 
 extension GrantedPurchase {
-    /// Makes the event of a change, and counts the grant's revision up. Nil if the player was erased.
+    /// Makes the event of a change, and increments the grant's revision. Returns nil if the player was erased.
     /// - Parameters:
-    ///   - told: fills in what an imported grant does not say.
+    ///   - told: Apple's facts, for what an imported grant lacks; nil without any.
     ///   - catalog: has the payload of a reinstated product.
     public mutating func tell(
         _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog
@@ -21,8 +21,8 @@ extension GrantedPurchase {
 }
 
 extension OutcomeEvent {
-    /// A granted transaction is taken back, the whole or a part: `quantity` is the whole.
-    /// - Parameter grant: with the revision of this event.
+    /// Makes the event of a revocation, of the whole or of a part. Its `quantity` is the whole.
+    /// - Parameter grant: the grant, with the revision of this event.
     static func revoked(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, _ revocation: GrantRevocations.Revocation,
         at now: Timestamp
@@ -38,7 +38,8 @@ extension OutcomeEvent {
     }
 
     /// Makes the event of a reinstatement.
-    /// - Parameter payload: the catalog's; where it no longer has the product, what was granted is repeated.
+    /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product, so that the granted
+    ///   one is repeated.
     static func reinstated(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, payload: String?, at now: Timestamp
     ) -> OutcomeEvent {

@@ -1,8 +1,9 @@
 import NamesAndTimes
 
-/// A notification's effects, which one SQL transaction has to make durable.
+/// The effects of a notification, which one SQL transaction makes durable.
 public struct StoreNotice: Sendable, Equatable {
-    /// Apple keeps its notifications for 180 days: what it may tell again is known until then.
+    /// The days for which receiptd remembers a notification. Apple keeps it for 180 days, and may send it again until
+    /// then.
     public static let rememberedDays: Int32 = 200
 
     public let id: Identifier
@@ -28,7 +29,7 @@ public struct StoreNotice: Sendable, Equatable {
         environment = notification.environment
     }
 
-    /// A notice of a refund and nothing else.
+    /// Makes a notice of a refund and nothing else.
     public init(_ refund: RefundNotice, type: String, id: Identifier) {
         self.id = id
         self.type = type
@@ -40,10 +41,10 @@ public struct StoreNotice: Sendable, Equatable {
         self.refund = refund
     }
 
-    /// Whether the notice changes nothing here, and is only counted.
+    /// True if the notice changes nothing here and is only counted.
     public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
 
-    /// The originals whose claims are locked before anything of it is entered, with the app that each is made for.
+    /// The original transactions whose claims are locked before anything of the notice is entered.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
         if let refund {
@@ -67,7 +68,8 @@ public struct StoreNotice: Sendable, Equatable {
 /// The verdict on a notification.
 public enum NotificationVerdict: Sendable, Equatable {
     case taken(StoreNotice)
-    /// A refund of a part that cannot be read: Apple is to tell it by name. Boxed, as few notifications come to it.
+    /// The notification is of a refund whose share cannot be read. The worker asks Apple for the transaction. Boxed,
+    /// because it is rare.
     indirect case needsPart(UnreadRefund)
     case deadLetter(DeadLetter)
 }

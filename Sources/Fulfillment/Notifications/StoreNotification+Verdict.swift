@@ -4,7 +4,7 @@ private enum NotificationKind {
     /// The notification announces a purchase that is to be delivered.
     case purchase
     case refund(Reason)
-    /// A refund of seats of a subscription, which are no goods.
+    /// The notification is of a refund of a subscription's seats, which are no goods.
     case seats
     case reversal
     case refundRequest
@@ -33,7 +33,7 @@ private enum NotificationKind {
         }
     }
 
-    /// Nothing that it does depends on renewal info: a refund takes effect without.
+    /// True if no effect depends on renewal info. A refund counts without.
     var isOfTransactionOnly: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true
@@ -51,10 +51,11 @@ private enum NotificationKind {
 }
 
 extension StoreNotification {
+    /// Returns the effects of the notification, or the reason why it has none.
     /// - Parameters:
     ///   - catalog: decides only whether Apple's app id is the right one. A notification of an app that the catalog
-    ///     does not have is taken all the same: the transaction may be submitted once it does.
-    ///   - source: which way it came.
+    ///     lacks is taken too: its transaction may be submitted once the catalog has the app.
+    ///   - source: the way by which the notification came.
     public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
         let kind = NotificationKind(self)
         var notice = StoreNotice(self)
@@ -95,7 +96,7 @@ extension StoreNotification {
         let detail: String
     }
 
-    /// - Parameter isNeeded: false: what Apple signed of it and cannot be read is as if it were absent.
+    /// - Parameter isNeeded: false to treat a part that Apple signed and that cannot be read as absent.
     private func content<Value>(
         of part: SignedPart<Value>, called name: String, isNeeded: Bool = true
     ) throws(Unusable) -> Value? {
@@ -109,7 +110,8 @@ extension StoreNotification {
         }
     }
 
-    /// Payload, transaction and renewal info must be of one app and environment.
+    /// Returns the difference between payload, transaction and renewal info, which must name one app and environment;
+    /// nil if there is none.
     private func fault(
         in told: NotifiedTransaction?, _ renewal: RenewalInfo?, under catalog: Catalog
     ) -> String? {

@@ -1,23 +1,23 @@
 import NamesAndTimes
 
-/// An App Store Server Notification (version 2) that Apple signed, as far as it is of use here.
+/// An App Store Server Notification (version 2) that Apple signed, with the parts that receiptd uses.
 public struct StoreNotification: Sendable, Equatable {
     public typealias Transaction = SignedPart<NotifiedTransaction>
 
-    /// Apple's `notificationUUID`: the same each time that it is delivered.
+    /// Apple's `notificationUUID`, the same at each delivery.
     public var id: Identifier
     /// Apple's `notificationType`.
     public var type: String
     public var subtype: String?
     public var signedAt: Timestamp
-    /// Nil where it is about no app's purchases.
+    /// The app; nil if the notification is about no app's purchases.
     public var bundleID: BundleID?
-    /// Nil or 0 where Apple does not tell it, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if Apple names none, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment?
-    /// The subscription's state, if the notification is about one: Apple's `status`.
+    /// The subscription's state, Apple's `status`; nil if the notification is about no subscription.
     public var state: SubscriptionState?
-    /// The player's reason for a refund: Apple's `consumptionRequestReason`.
+    /// The player's reason for a refund, Apple's `consumptionRequestReason`; nil if Apple names none.
     public var consumptionRequestReason: String?
     /// The content of `signedTransactionInfo`.
     public var transaction: Transaction
@@ -44,11 +44,11 @@ public struct StoreNotification: Sendable, Equatable {
 /// A part of a notification that Apple signs by itself.
 public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case none
-    /// Apple did not sign it, or it is something else. Says why, and holds none of its content.
+    /// Apple did not sign it, or it is something else. The text says why, and holds none of its content.
     case unusable(String)
-    /// Nobody can tell whether Apple signed it.
+    /// Nobody can tell whether Apple signed it. The text says why.
     case notProvable(String)
-    /// Apple signed it, and what it is about cannot be read. Says which field.
+    /// Apple signed it, but nobody can read what it is about. The text names the field.
     case unreadable(String)
     case told(Value)
 
@@ -59,17 +59,17 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
 
 /// The transaction of a notification, from a JWS of its own that Apple signed.
 public struct NotifiedTransaction: Sendable, Equatable {
-    /// `cancelledAt` is Apple's `revocationDate`.
+    /// The purchase. Its `cancelledAt` is Apple's `revocationDate`.
     public var purchase: StorePurchase
     public var kind: ProductKind?
     public var bundleID: BundleID
     public var environment: StoreEnvironment
-    /// Thousandths of a percent that were refunded; nil where Apple does not tell.
+    /// The refunded share in thousandths of a percent; nil if Apple names none.
     public var refundedMilliPercent: Int32? {
         get { purchase.refundedMilliPercent }
         set { purchase.refundedMilliPercent = newValue }
     }
-    /// Apple's `revocationType`, such as `REFUND_PRORATED`.
+    /// Apple's `revocationType`, such as `REFUND_PRORATED`; nil if Apple names none.
     public var revocationType: String? {
         get { purchase.revocationType }
         set { purchase.revocationType = newValue }
@@ -77,7 +77,7 @@ public struct NotifiedTransaction: Sendable, Equatable {
     /// The time at which Apple signed this transaction; nil if Apple gave none.
     public var signedAt: Timestamp?
     public var subscriptionGroupID: String?
-    /// The subscription that this one goes on from.
+    /// The original transaction of the subscription that this one continues; nil if Apple names none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(
@@ -92,16 +92,16 @@ public struct NotifiedTransaction: Sendable, Equatable {
     }
 }
 
-/// The seam to what reads notifications and proves their signatures. It asks nobody.
+/// Reads notifications and proves their signatures. It sends no request.
 public protocol NotificationParser: Sendable {
-    /// - Parameter body: what Apple posted: a JSON object with a `signedPayload`.
+    /// - Parameter body: the body that Apple posted, a JSON object with a `signedPayload`.
     func parse(notification body: [UInt8]) -> NotificationReading
 }
 
 public enum NotificationReading: Sendable, Equatable {
-    /// The data is no notification, or not Apple's. Says why, and holds none of its content.
+    /// The data is no notification, or not Apple's. The text says why, and holds none of its content.
     case unusable(String)
-    /// Nobody can tell whether Apple signed it.
+    /// Nobody can tell whether Apple signed it. The text says why.
     case notProvable(String)
     case read(StoreNotification)
 }

@@ -11,8 +11,9 @@ public struct UnreadRefund: Sendable, Equatable {
     /// The transaction to ask Apple about.
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
 
-    /// Nil where it is still not known how much was taken back.
-    /// - Parameter answer: the transaction as Apple tells it now; nil where it could not be asked, or did not answer.
+    /// Returns the notice after Apple's answer; nil if the refunded share is still unknown.
+    /// - Parameter answer: the transaction as Apple describes it now; nil if Apple could not be asked or did not
+    ///   answer.
     public func notice(after answer: NotifiedTransaction?) -> StoreNotice? {
         guard let answer, RefundKey(answer) == RefundKey(transaction), answer.purchase.unreadable.isEmpty else {
             return nil

@@ -4,31 +4,33 @@ import NamesAndTimes
 public struct ParkingPolicy: Sendable, Equatable {
     /// The longest time between two tries of a parked submission that Apple itself keeps failing. Seconds.
     public static let longestSeconds = 6.0 * 3600
-    /// And no more than so many times the longest delay in memory, which by default is just that.
+    /// The same time as a multiple of the longest delay in memory. With the default settings both are equal; the
+    /// shorter one counts.
     static let longestInMemory = 72.0
-    /// However short the operator sets the delays, Apple and the processor get this much rest. Seconds.
+    /// The shortest delay, in seconds, whatever the settings say. Apple and the processor need a rest.
     public static let minimumDelay = 0.01
     /// Tries before a blocked submission is parked: a passing fault must not look like wrong credentials.
     public static let triesWhileBlocked = 2
-    /// Submissions of one player in memory.
+    /// The most submissions of one player in memory.
     public static let placesOfPlayer = 32
-    /// Parked submissions of one player with proofs that are not proven: further ones are rejected. Further ones that
-    /// are proven are tried one after the other. Batches written at the same moment each count without the other.
+    /// The most parked submissions of one player with unproven proofs. Further ones are rejected. Further proven ones
+    /// are tried one after the other. Batches that are written at the same moment do not count each other.
     public static let parkedOfPlayer = 20
     /// The number of tries that failed while Apple answered other submissions, after which a submission leaves memory
-    /// before the outage ends: it may fail for ever.
+    /// during the outage. It may fail for ever.
     public static let failuresOfItsOwn = 3
-    /// The same where Apple answered nobody: then it was a probe so often, and nobody knows who else would be answered.
+    /// The same while Apple answered nobody. The submission was a probe so often, and nobody knows whether others would
+    /// be answered.
     public static let failuresInOutage = 8
-    /// The seconds until a submission that killed its workers in isolation is tried once more in isolation. A short
-    /// memory or an operator may have killed the workers, and is gone by then.
+    /// The seconds until a submission that killed its workers in isolation is tried once more in isolation. If a lack
+    /// of memory or an operator killed the workers, that has passed by then.
     public static let lastTrySeconds = 3600.0
-    /// No parked submission waits longer than this share of the time for which it has failed, or than memory keeps it: it
-    /// finds the end of Apple's trouble in time.
+    /// The longest wait of a parked submission, as a share of the time for which it has failed; at least the time that
+    /// memory keeps one. So each finds the end of Apple's trouble in time.
     static let shareOfAge = 0.5
 
     public var retry: RetryDelay
-    /// Waited in memory at most, in seconds.
+    /// The most seconds that a submission waits in memory.
     public var parkAfterSeconds: Double
 
     public init(retry: RetryDelay = RetryDelay(), parkAfterSeconds: Double = 30) {
@@ -41,15 +43,17 @@ public struct ParkingPolicy: Sendable, Equatable {
         case park(ParkingReason, dueAfterSeconds: Double)
     }
 
-    /// The conditions that count besides the submission.
+    /// The circumstances that count besides the submission.
     public struct Circumstances: Sendable {
-        /// Whether it came from PostgreSQL: it goes back there.
+        /// True if it came from PostgreSQL, to which it returns.
         public var isParked: Bool
-        /// Nobody gets an answer: what waits fills the window, Kafka keeps the rest, and that time parks nothing.
+        /// True if Apple answers nobody. Waiting submissions fill the window, Kafka keeps the rest, and that time parks
+        /// nothing.
         public var isAppleOut: Bool
-        /// Whether one more retrying submission may stay in memory.
+        /// True if one more retrying submission may stay in memory.
         public var hasRoom: Bool
-        /// Apple has answered others lately: what fails now fails by itself, and is asked for more and more rarely.
+        /// True if Apple has answered others lately. A submission then fails by itself, and is tried more and more
+        /// rarely.
         public var answersOthers: Bool
 
         public init(
@@ -62,9 +66,10 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
+    /// Returns the next step of the submission.
     /// - Parameters:
-    ///   - judgement: of the try that just ended, already recorded in `history`.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - judgement: the judgement of the try that just ended, already noted in `history`.
+    ///   - jitter: a number drawn evenly from 0..<1.
     public func step(
         after judgement: Judgement, _ history: WaitingHistory, _ circumstances: Circumstances, jitter: Double,
         now: Timestamp
@@ -98,19 +103,19 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Whether a try of a parked submission that ended so makes its next delays longer: it failed although Apple
+    /// Returns whether a try with this judgement makes the next delays of a parked submission longer. It does if Apple
     /// answered others.
     public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
         guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
         return trouble.wasAsked && circumstances.answersOthers
     }
 
-    /// Seconds until the next try of one that no try can help before the operator does.
+    /// Returns the seconds until the next try of a submission that only the operator can help.
     public func delayWhileBlocked(_ history: WaitingHistory, jitter: Double) -> Double {
         delayWhileParked(history, first: max(parkAfterSeconds, retry.maximumSeconds), jitter: jitter)
     }
 
-    /// Seconds until the next try of one that stays in memory.
+    /// Returns the seconds until the next try of a submission that stays in memory.
     public func delayInMemory(
         after judgement: Judgement, _ history: WaitingHistory, jitter: Double, now: Timestamp
     ) -> Double {
@@ -127,7 +132,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Where Apple answers nobody, or was not asked, no try is missed by being late: the usual longest delay holds.
+    /// Returns the seconds until the next try. While Apple answers nobody, or was not asked, a late try misses nothing,
+    /// so that the usual longest delay holds.
     private func delayWhileParked(
         _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double,
         now: Timestamp
@@ -144,7 +150,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(parkAfterSeconds, Self.minimumDelay, age * Self.shareOfAge)
     }
 
-    /// Exponential with full jitter, from where memory left off.
+    /// Returns an exponential delay with full jitter that goes on where memory left off.
     private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
         let doublings = min(max(history.parkings, 0), 40)
         let longest = min(Self.longestSeconds, max(Self.minimumDelay, retry.maximumSeconds * Self.longestInMemory))
@@ -153,7 +159,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
     }
 
-    /// Seconds for which Apple asks for no requests.
+    /// Returns the seconds for which Apple asks for no requests.
     private static func rest(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
         trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
     }

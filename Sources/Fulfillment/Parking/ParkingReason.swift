@@ -1,22 +1,23 @@
 /// The reason why a submission waits in PostgreSQL and not in memory.
 public enum ParkingReason: String, Sendable, CaseIterable {
-    /// Apple gave no answer for as long as it may be tried from memory.
+    /// Apple gave no answer for as long as memory keeps a submission.
     case appleTrouble = "apple_trouble"
-    /// Apple may take its answer back: it is asked again, later than memory waits.
+    /// Apple may change its answer. The worker asks again later than memory waits.
     case doubt
-    /// 21004, or a secret that is set nowhere.
+    /// Status 21004, or a secret that is not set.
     case blockedSharedSecret = "blocked_shared_secret"
-    /// 21000: Apple does not take our request.
+    /// Status 21000: Apple does not take our request.
     case blockedRequest = "blocked_request"
     /// The proof needs App Store Server API credentials that the app does not have.
     case blockedNoServerAPI = "blocked_no_server_api"
     /// Apple does not take the app's App Store Server API credentials, or its private key is missing.
     case blockedServerAPI = "blocked_server_api"
-    /// The player has as many submissions in memory as one may have.
+    /// The player has the most submissions in memory that one player may have.
     case playerShare = "player_share"
-    /// PostgreSQL does not take this submission's data: only an operator ends the wait.
+    /// PostgreSQL refuses this submission's data. Only an operator ends the wait.
     case databaseRefused = "database_refused"
-    /// Workers died with it in isolation: it is tried once more, an hour later, and then only an operator ends the wait.
+    /// Workers died with it in isolation. It is tried once more, an hour later; after that only an operator ends the
+    /// wait.
     case crashed
 
     public init(_ blockage: AppleAnswer.Blockage) {
@@ -28,8 +29,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// Ended by an answer of verifyReceipt for the app; until then no try can succeed.
+    /// The blockages that an answer of verifyReceipt for the app ends. Until then no try can succeed.
     public static let blockagesOfReceipts: [ParkingReason] = [.blockedSharedSecret, .blockedRequest]
-    /// Ended by an answer of the App Store Server API for the app, or by credentials for it.
+    /// The blockages that an answer of the App Store Server API for the app ends, or new credentials for it.
     public static let blockagesOfTransactions: [ParkingReason] = [.blockedNoServerAPI, .blockedServerAPI]
 }

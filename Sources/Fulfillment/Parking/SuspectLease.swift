@@ -1,18 +1,18 @@
-/// The result of looking for a row whose workers died, or may have.
+/// The result of looking for a suspect: a row whose workers died, or may have.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
     /// The row is to be tried while no other of its kind is leased.
     case isolated(Leased)
-    /// The row killed its workers: nothing looks into it for now, or until an operator wants it.
+    /// The row killed its workers. Nobody tries it until its last try is due, or until an operator asks.
     case setAside(SetAside)
 }
 
-/// A held or an announced purchase, as it may be shown.
+/// A set-aside held or announced purchase, as operators may see it.
 public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let source: PurchaseSource
-    /// The deaths of workers while only it was leased.
+    /// The number of workers that died while only it was leased.
     public let deaths: Int
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, source: PurchaseSource, deaths: Int) {

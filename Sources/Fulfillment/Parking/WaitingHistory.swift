@@ -1,24 +1,22 @@
 import NamesAndTimes
 
-/// The tries of one submission so far. It outlives the process in the submission's parked row, but for what tells how
-/// long it may stay in memory.
+/// The tries of one submission so far. Its parked row keeps them, except the numbers that limit its stay in memory.
 public struct WaitingHistory: Sendable, Equatable {
-    /// Tries that ended in trouble or at a blockage.
+    /// The number of tries that ended in trouble or at a blockage.
     public private(set) var failures: Int
     /// The number of times that Apple gave each answer that it may take back.
     public private(set) var doubts: [Reason: Int]
-    /// The time at which the first try ended without a verdict, or it was parked before any; nil if all is still to
-    /// come.
+    /// The time at which the first try ended without a verdict, or at which it was parked untried; nil before.
     public private(set) var firstFailureAt: Timestamp?
-    /// The number of times that it came back from memory, or from a try of a parked one, to PostgreSQL.
+    /// The number of times that it returned to PostgreSQL, from memory or from a try of a parked one.
     public private(set) var parkings: Int
-    /// Waited in memory since the first try ended. An outage of Apple as a whole does not count.
+    /// The seconds waited in memory since the first try ended. An outage of Apple as a whole does not count.
     public private(set) var waitedSeconds = 0.0
-    /// Tries from memory that failed while Apple answered others.
+    /// The number of tries from memory that failed while Apple answered others.
     public private(set) var failuresOfItsOwn = 0
-    /// Transactions that need no look-up any more: what a further question brought.
+    /// The transactions that need no further look-up, because a further question answered them.
     public var lookedUp: Set<StoreTransactionID> = []
-    /// The last tries, for people: they decide nothing.
+    /// The last tries, for people. They decide nothing.
     public var tries: [AppleTry]
 
     public init(
@@ -32,7 +30,7 @@ public struct WaitingHistory: Sendable, Equatable {
         self.tries = tries
     }
 
-    /// A try ended without a verdict.
+    /// Notes a try that ended without a verdict.
     public mutating func note(_ judgement: Judgement, now: Timestamp) {
         switch judgement {
         case .decided, .needs: return

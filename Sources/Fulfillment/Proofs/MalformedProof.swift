@@ -2,7 +2,7 @@ import Encodings
 
 /// Names the likely kind of a proof that cannot be read.
 public enum MalformedProof {
-    /// - Parameter reading: what its reader could not read; nil where it did not come to it.
+    /// - Parameter reading: the reason why its reader could not read it; nil if no reader tried.
     public static func cause(of proof: Submission.Proof, reading: Cause? = nil) -> Cause {
         switch proof {
         case .receipt(let text): shownBy(text) ?? causeOfReceipt(text) ?? reading ?? .notAReceipt()
@@ -11,7 +11,7 @@ public enum MalformedProof {
         }
     }
 
-    /// Nil where the text shows nothing that is known.
+    /// Returns the cause that the text shows; nil if it shows none.
     private static func shownBy(_ text: String) -> Cause? {
         let bytes = text.utf8
         if bytes.starts(with: "data:".utf8) { return .dataURL }
@@ -23,7 +23,7 @@ public enum MalformedProof {
         return nil
     }
 
-    /// Google's `Purchase` as a client has it names the token beside it.
+    /// Returns the cause for JSON text. Google's `Purchase` has a `purchaseToken`.
     private static func causeOfJSON(_ text: String) -> Cause {
         text.contains("\"purchaseToken\"") ? .googlePlay : .jsonText
     }
@@ -60,12 +60,13 @@ public enum MalformedProof {
         return text.utf8.starts(with: "ey".utf8) && points != 2 ? .jwsParts : nil
     }
 
-    /// Base64 of so many digits has others, too: whether it is the receipt in hexadecimal, or its base64, and cut off or not.
+    /// Returns whether the text is hexadecimal, of the receipt or of its base64, complete or cut off. Base64 of that
+    /// length would have other characters.
     private static func isHex(_ bytes: String.UTF8View) -> Bool {
         bytes.count >= 32 && bytes.allSatisfy { HexDigit.value(of: $0) != nil }
     }
 
-    /// Whether ASN.1's outer length says that there is more (X.690, 8.1.3).
+    /// Returns whether ASN.1's outer length says that bytes are missing (X.690, 8.1.3).
     private static func isCutShort(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == 0x30 else { return false }
         guard bytes.count > 1 else { return true }

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
 extension PendingDecision {
-    /// A reason of the answer with what is behind it.
-    /// - Parameter outcomes: those that the answer lists; the last one of the reason is what it tells of.
+    /// Returns a reason of the answer with its cause.
+    /// - Parameter outcomes: the outcomes that the answer lists. The last one with the reason gives the cause.
     func refusal(for reason: Reason, of outcomes: [TransactionOutcome]) -> Refusal {
         Refusal(reason, cause(of: reason, outcomes))
     }
 
-    /// Nil where the reason has only one.
+    /// Returns nil if the reason has only one cause.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
         if case .whole(reason, _) = verdict, let cause { return cause }
         let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []

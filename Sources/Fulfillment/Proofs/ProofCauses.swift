@@ -43,14 +43,14 @@ extension Cause {
         code: "jws_not_a_transaction",
         sentence: "Apple signed this JWS, but it is no transaction: send the transaction's jwsRepresentation.")
 
-    /// - Parameter why: what cannot be read; holds nothing of the proof.
+    /// - Parameter why: the part that cannot be read. It holds nothing of the proof.
     public static func notAReceipt(_ why: String = "its structure is another") -> Cause {
         Cause(
             code: "not_a_receipt",
             sentence: "The proof cannot be read as a receipt (\(why)): send the app receipt's bytes as base64.")
     }
 
-    /// - Parameter why: what cannot be read; holds nothing of the proof.
+    /// - Parameter why: the part that cannot be read. It holds nothing of the proof.
     public static func notAJWS(_ why: String = "its structure is another") -> Cause {
         Cause(
             code: "not_a_jws",
@@ -65,19 +65,19 @@ extension Cause {
         code: "xcode_receipt",
         sentence: "Xcode signed the proof, not Apple: test with the sandbox or TestFlight in place of a StoreKit file.")
 
-    /// - Parameter why: which certificate, and what is wrong with it.
+    /// - Parameter why: the certificate, and its fault.
     public static func chainNotApples(_ why: String) -> Cause {
         Cause(code: "chain_not_apples", sentence: "Apple did not sign the proof: \(why).")
     }
 
-    /// - Parameter why: what does not fit.
+    /// - Parameter why: the parts that do not fit.
     public static func signatureBroken(_ why: String) -> Cause {
         Cause(
             code: "signature_broken", sentence: "The proof was changed after Apple signed it, or never signed: \(why).")
     }
 }
 
-/// The causes about a proof's owner, and of Apple's words about it.
+/// The causes about a proof's owner, and about Apple's answer to it.
 extension Cause {
     static let otherBundle = Cause(
         code: "other_bundle_id",
@@ -95,7 +95,7 @@ extension Cause {
         code: "apple_cannot_authenticate", sentence: "Apple answered that it cannot authenticate the receipt (21003).")
 }
 
-/// The causes that name a repair: the event says so, and the game mends its client.
+/// The causes that name a repair. The event names it so that the game mends its client.
 extension Cause {
     static let repairedBlanks = Cause(
         code: "repaired_blanks",

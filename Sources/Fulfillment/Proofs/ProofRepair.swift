@@ -1,14 +1,14 @@
 import Encodings
 
-/// Undoes the damage that a proof takes on a careless way from the device to the topic. Each is a guess: only a
-/// signature that proves what comes out makes it a proof.
+/// Undoes damage to a proof on its way from the device to the topic. Each repair is a guess: only a signature that
+/// proves its result makes that a proof.
 public struct ProofRepair {
     public let cause: Cause
     public let proof: Submission.Proof
     /// The envelope around the proof; nil without one.
     public let envelope: UnityEnvelope?
 
-    /// The repairs to try, most likely first; empty if the text shows no damage. Each goes on from the one before.
+    /// The repairs to try, most likely first; empty if the text shows no damage. Each continues from the one before.
     public static func candidates(for proof: Submission.Proof) -> [ProofRepair] {
         let text: String
         switch proof {
@@ -32,7 +32,7 @@ public struct ProofRepair {
         return candidates
     }
 
-    /// Nil where nothing is encoded so, or where a sign is no byte's.
+    /// Returns nil if nothing is percent-encoded, or if an escape is no byte.
     private static func percentDecoded(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         var bytes: [UInt8] = []
@@ -51,7 +51,7 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Nil where there is no backslash.
+    /// Returns nil if there is no backslash.
     private static func withoutEscapes(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         var bytes: [UInt8] = []
@@ -72,14 +72,14 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Nil where there is no blank.
+    /// Returns nil if there is no blank.
     private static func withPlus(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
         let bytes = text.utf8.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Nil where it is not base64 of a receipt's base64 or of a JWS.
+    /// Returns nil unless the text is base64 of a receipt's base64, or of a JWS.
     private static func decodedOnce(_ text: String) -> String? {
         guard let bytes = Base64.decode(text.utf8), bytes.starts(with: "MI".utf8) || bytes.starts(with: "ey".utf8)
         else {

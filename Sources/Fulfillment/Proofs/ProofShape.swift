@@ -1,15 +1,15 @@
 import Encodings
 
-/// Tells by its shape which kind of proof a text is: the field's name is a hint, for what has no shape of its own.
+/// Finds the kind of a proof by the text's shape. The field's name counts only for a text without a shape of its own.
 public struct ProofShape {
     /// The member of the submission that held the text.
     public enum Field: Sendable { case receiptData, signedTransaction }
 
     public let proof: Submission.Proof
-    /// Nil where the text is no envelope of Unity's.
+    /// Unity's envelope around the text; nil without one.
     public let envelope: UnityEnvelope?
 
-    /// - Parameter field: decides where the text has no shape of its own.
+    /// - Parameter field: the field of the text, which decides if the text has no shape of its own.
     public init(_ text: String, in field: Field) {
         // Nearly all of them: they cost one look.
         if field == .receiptData, text.utf8.starts(with: "MI".utf8) {
@@ -24,7 +24,7 @@ public struct ProofShape {
         }
     }
 
-    /// An envelope is not looked for in another.
+    /// Makes the shape of an envelope's payload. It looks for no envelope in another.
     init(_ told: (envelope: UnityEnvelope, payload: String), in field: Field) {
         proof = Self.proof(Self.withoutFrame(told.payload), in: field)
         envelope = told.envelope
@@ -45,7 +45,7 @@ public struct ProofShape {
         }
     }
 
-    /// Whether the header is a JSON object in base64, with a point behind it.
+    /// Returns whether the text begins with a JSON object in base64, with a point behind it.
     private static func isJWS(_ text: String) -> Bool {
         text.utf8.starts(with: "ey".utf8) && text.utf8.contains(UInt8(ascii: "."))
     }
@@ -65,13 +65,13 @@ public struct ProofShape {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// A JWS without blanks, which its alphabet lacks: some mailers and columns wrap it.
+    /// Returns a JWS without blanks, which its alphabet lacks. Some mailers and columns wrap a JWS.
     private static func withoutBlanks(_ text: String) -> String {
         guard text.utf8.contains(where: isBlank) else { return text }
         return String(decoding: text.utf8.filter { !isBlank($0) }, as: UTF8.self)
     }
 
-    /// The text without blanks and one pair of quotes around it.
+    /// Returns the text without blanks, and without one pair of quotes around it.
     private static func withoutFrame(_ text: String) -> String {
         func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
             var rest = bytes.drop(while: isBlank)

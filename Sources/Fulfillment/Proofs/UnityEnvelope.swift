@@ -4,17 +4,17 @@ import NamesAndTimes
 /// The object that Unity IAP gives a game in place of a receipt: `Product.receipt` with `Store`, `TransactionID` and
 /// `Payload` (source: Unity's manual, "Purchase receipts").
 public struct UnityEnvelope: Sendable, Equatable {
-    /// Nil where it names none.
+    /// The store; nil if the envelope names none.
     public let store: String?
-    /// Nil where it names none.
+    /// The transaction id; nil if the envelope names none.
     public let transactionID: String?
 
     static let members = ["Store", "TransactionID", "Payload"]
     /// Unity's names of Apple's two stores.
     private static let appleStores = ["appleappstore", "macappstore"]
 
-    /// Nil where it may be the envelope of a proof that lists these purchases.
-    /// - Parameter purchases: empty where the proof lists none, as a receipt whose purchases cannot be read.
+    /// Returns the reason why it cannot be the envelope of a proof that lists these purchases; nil if it may be.
+    /// - Parameter purchases: empty if the proof lists none, as a receipt whose purchases cannot be read.
     public func cause(against purchases: [StorePurchase]) -> Cause? {
         if let causeAgainstStore { return causeAgainstStore }
         guard let named = transactionID.map({ StoreTransactionID($0) }), !purchases.isEmpty else { return nil }
@@ -22,15 +22,16 @@ public struct UnityEnvelope: Sendable, Equatable {
         return isListed ? nil : .envelopeMismatch
     }
 
-    /// Nil where it may be a purchase of Apple's.
+    /// The cause if the envelope names another store than Apple's; nil if it may be Apple's.
     var causeAgainstStore: Cause? {
         guard let store else { return nil }
         if Self.appleStores.contains(store.lowercased()) { return nil }
         return store == "GooglePlay" ? .googlePlay : .otherStore
     }
 
-    /// Nil where `value` is no such envelope: an object without a text `Payload`, or with a member that is no text.
-    /// - Parameter value: an object of JSON.
+    /// Returns nil if `value` is no such envelope: an object without a text `Payload`, or with a member that is no
+    /// text.
+    /// - Parameter value: a JSON object.
     static func read(_ value: JSONValue) -> (envelope: UnityEnvelope, payload: String)? {
         guard case .object(let members) = value else { return nil }
         var texts: [String: String] = [:]
@@ -48,6 +49,6 @@ public struct UnityEnvelope: Sendable, Equatable {
 }
 
 extension Cause {
-    /// The envelope around a proof is what refuses it: no answer of Apple's about the proof says otherwise.
+    /// True if the envelope around a proof is refused. No answer of Apple's about the proof changes that.
     public var isOfEnvelope: Bool { [.googlePlay, .otherStore, .envelopeMismatch].contains(self) }
 }

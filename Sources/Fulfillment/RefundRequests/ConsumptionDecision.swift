@@ -3,7 +3,7 @@ import NamesAndTimes
 /// The answer that Apple gets about a refund request now (docs/contract/catalog.md).
 public enum ConsumptionDecision: Sendable, Equatable {
     case answer(ConsumptionAnswer)
-    /// The inventory service may not have the grant yet.
+    /// The worker waits, because the inventory service may not have the grant yet.
     case wait
     case end(ConsumptionResult)
 }
@@ -11,20 +11,20 @@ public enum ConsumptionDecision: Sendable, Equatable {
 /// The result of a refund request.
 public enum ConsumptionResult: String, Sendable, CaseIterable {
     case accepted
-    /// Apple will never take the answer.
+    /// Apple will never accept the answer.
     case refused
     /// Apple's twelve hours are over.
     case tooLate = "too_late"
     case revoked
     case notConsented = "not_consented"
-    /// The catalog does not say that requests are answered.
+    /// The catalog does not ask for answers.
     case notConfigured = "not_configured"
     /// The ledger has no grant, hold or refusal of the transaction.
     case notInLedger = "not_in_ledger"
 }
 
 extension LeasedRefundRequest {
-    /// - Parameter catalog: says whether, and what where the game said nothing.
+    /// - Parameter catalog: says whether Apple is answered, and fills in what the game left out.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
         // A transaction that did not appear for as long as Apple takes an answer was never there.
         guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }
@@ -56,7 +56,7 @@ extension LeasedRefundRequest {
                 refundPreference: preference))
     }
 
-    /// More than nothing and less than all: only then is there a share to refund.
+    /// Returns whether the share is more than nothing and less than all. Only then can a share be refunded.
     private static func isPart(_ milliPercent: Int32?) -> Bool {
         milliPercent.map { 0 < $0 && $0 < ConsumptionReport.wholeInMilliPercent } ?? false
     }

@@ -1,15 +1,15 @@
 import Encodings
 import NamesAndTimes
 
-/// The game's report of a transaction whose refund was, or may be, asked for. The catalog decides what the report
-/// leaves out.
+/// The game's report about a transaction whose refund a player requested, or may request. The catalog fills in what the
+/// report leaves out.
 public struct ConsumptionReport: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public var content: Content
 
     public struct Content: Sendable, Equatable {
-        /// Thousandths of a percent.
+        /// The consumed share in thousandths of a percent; nil if the report leaves it out.
         public var consumedMilliPercent: Int32?
         public var refundPreference: ConsumptionPolicy.RefundPreference?
         public var isConsented: Bool?
@@ -36,7 +36,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 }
 
-/// Reads a record of the topic on which the game reports: docs/contract/catalog.md.
+/// Decodes records of the topic on which the game reports (docs/contract/catalog.md).
 public struct ConsumptionReportDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case report(ConsumptionReport)
@@ -45,13 +45,13 @@ public struct ConsumptionReportDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .consumption)
     }
 
     /// - Parameters:
-    ///   - key: the record's.
+    ///   - key: the record's key.
     ///   - signatureHeaders: the values of every header `receiptd-signature`.
     public func decode(key: [UInt8]?, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         switch read(key, value, signatureHeaders) {

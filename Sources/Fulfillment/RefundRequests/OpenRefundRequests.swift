@@ -1,64 +1,65 @@
 import NamesAndTimes
 
-/// The seam to the database for refund requests that Apple waits to be answered about.
+/// The database's refund requests that Apple wants answers to.
 public protocol OpenRefundRequests: Sendable {
-    /// Leases up to `limit` that are due, oldest first; each is due again by itself, later each time. One whose transaction
-    /// is not in the ledger is not leased before Apple takes no answer any more: it is looked at again each minute, and once
-    /// its transaction is there, its event is in the outbox. Throws where the database is out of reach.
+    /// Leases up to `limit` due requests, oldest first. Each comes due again by itself, later each time.
+    ///
+    /// A request whose transaction is not in the ledger is not leased before Apple's deadline. Workers look for the
+    /// transaction each minute. Once it is there, the request's event is in the outbox.
     /// - Parameters:
-    ///   - waitSeconds: how long one of which the game has said nothing waits for that.
-    ///   - now: of such events.
+    ///   - waitSeconds: the seconds that a request waits for the game's report.
+    ///   - now: the time of such events.
     func leaseDueRequests(limit: Int, waitSeconds: Double, at now: Timestamp) async throws -> [LeasedRefundRequest]
 
-    /// Ends a request. Nothing happens where the lease is gone. Throws where the database is out of reach.
-    /// - Parameter answer: what Apple was told last, if anything.
+    /// Ends a request. Nothing happens if the lease is gone. Throws if the database is out of reach.
+    /// - Parameter answer: the last answer to Apple; nil if Apple got none.
     func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?) async throws
 
-    /// The try ended without a verdict: it is due again after so many seconds. Nothing happens where the lease is gone. Throws
-    /// where the database is out of reach.
-    /// - Parameter countsAsTry: false where there was nothing to try yet.
+    /// Makes the request due again after `seconds`, because the try ended without a verdict. Nothing happens if the
+    /// lease is gone. Throws if the database is out of reach.
+    /// - Parameter countsAsTry: false if there was nothing to try yet.
     func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws
 
-    /// Releases the row as if it had never been leased. Throws where the database is out of reach.
+    /// Releases the row as if it had never been leased. Throws if the database is out of reach.
     func release(_ request: LeasedRefundRequest) async throws
 
-    /// Makes durable what the game said, in its order, and lets requests that wait for it be due. Throws where the
-    /// database is out of reach; all may be given again then.
+    /// Stores the game's reports in their order, and makes the requests due that wait for them. Throws if the database
+    /// is out of reach; then all may be given again.
     func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]>
 }
 
-/// The result of entering a record of the game's.
+/// The result of entering a record from the game.
 public enum EnteredRecord: Sendable, Equatable {
     case entered
-    /// The database refuses its data, and always will.
+    /// The database refuses the record's data, and always will.
     case refused
 }
 
 /// A refund request under a lease, with what is known of its transaction.
 public struct LeasedRefundRequest: Sendable, Equatable {
     public enum Delivery: Sendable, Equatable {
-        /// - Parameter isAcknowledged: the broker has its event.
+        /// - Parameter isAcknowledged: true if the broker has acknowledged the grant's event.
         case granted(isAcknowledged: Bool)
-        /// Apple or an operator took it back since, or Apple did before it was granted.
+        /// Apple or an operator revoked it, or Apple refunded it before it was granted.
         case revoked
-        /// Held, waiting or refused.
+        /// The purchase is held, parked or refused.
         case undelivered
         case unknown
     }
 
     public let request: RefundRequest
     public let delivery: Delivery
-    /// Nil where the game has said nothing.
+    /// The game's report; nil if there is none.
     public let report: ConsumptionReport.Content?
-    /// The number of tries so far, with this one.
+    /// The number of tries so far, including this one.
     public let tries: Int
-    /// Names the lease: when it is due again, in microseconds since 1970.
+    /// Identifies the lease: the row's next due time, in microseconds since 1970.
     public let lease: Int64
 
-    /// Before the end of Apple's twelve hours, for tries: no wait for the game is longer. Seconds.
+    /// The seconds before Apple's deadline that are kept for tries. No wait for the game lasts into them.
     public static let reservedSeconds = 7200.0
-    /// Requests are kept for so long.
+    /// The days for which requests are kept.
     public static let keptDays: Int32 = 200
 
     public init(

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// A player asks Apple for a refund of a transaction that the ledger has.
+    /// Makes the event of a player's refund request about a transaction in the ledger.
     public static func refundRequested(_ request: RefundRequest, by player: PlayerID, at now: Timestamp) -> OutcomeEvent
     {
         let id = eventID(refundRequest: request.id)
@@ -24,7 +24,7 @@ extension OutcomeEvent {
             subject: request.transactionID, occurredAt: now, value: json.bytes)
     }
 
-    /// One for each notification of Apple's.
+    /// The id of the event: one for each of Apple's notifications.
     public static func eventID(refundRequest notification: Identifier) -> NameBasedUUID {
         NameBasedUUID("refund request event", Kind.refundRequested.rawValue, notification.text)
     }

@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// A player asks Apple for a refund, and Apple asks what became of the purchase (`CONSUMPTION_REQUEST`).
+/// A player's request to Apple for a refund, about which Apple asks receiptd (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {
-    /// The time that Apple takes an answer, from `signedDate` on. Milliseconds: twelve hours.
+    /// The milliseconds from `signedDate` on for which Apple takes an answer: twelve hours.
     public static let answerMilliseconds: Int64 = 12 * 3_600_000
 
     /// The notification's UUID.
@@ -14,9 +14,9 @@ public struct RefundRequest: Sendable, Equatable {
     public let productID: ProductID
     /// The product's type that Apple signed; nil without one.
     public var kind: ProductKind?
-    /// The id of the period that it is about, nil where it is about none: the period may be in the ledger under another id.
+    /// The id of the paid period; nil if the purchase pays for none. The ledger may have the period under another id.
     public var period: StoreTransactionID?
-    /// Apple's `consumptionRequestReason`.
+    /// Apple's `consumptionRequestReason`; nil if Apple names none.
     public let reason: String?
     public let signedAt: Timestamp
 

@@ -1,17 +1,19 @@
 import NamesAndTimes
 
-/// A purchase that Apple vouches for and that the player who paid did not get: a rule refused it, or its submission is parked.
+/// A purchase that Apple vouches for and that its player paid for and did not get. A rule refused it, or its submission
+/// is parked.
 public struct UndeliveredPurchase: Sendable, Equatable {
-    /// The most purchases of a submission; a receipt may list hundreds.
+    /// The most purchases that are kept of a submission. A receipt may list hundreds.
     static let mostOfSubmission = 20
     /// The days that they are kept: Apple asks about a refund within weeks.
     public static let keptDays: Int32 = 180
     /// Stands for a reason if the submission is parked.
     public static let parked = "parked"
 
-    /// Reasons of rules that leave the player who paid without the purchase. Not those of what another player owns or
-    /// another transaction delivered, nor of what Apple takes back or somebody else paid for; what is held, and what an
-    /// operator refused, has rows of its own.
+    /// The reasons by which a rule leaves a paying player without the purchase.
+    ///
+    /// Purchases that another player owns, that another transaction delivered, that Apple took back or that somebody
+    /// else paid for are not among them. Held purchases and operators' refusals have rows of their own.
     static let reasons: Set<Reason> = [
         .sandboxNotAllowed, .productMismatch, .bindingMismatch, .subscriptionExpired, .retiredProduct,
     ]
@@ -22,12 +24,13 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     public let environment: StoreEnvironment
     public let kind: ProductKind?
     public let expiresAt: Timestamp?
-    /// A reason of the contract's, or `parked`.
+    /// The code of a reason, or `parked`.
     public let reason: String
-    /// The purchase's, where it was refused for its binding: it is not the player's where the token is known as another's.
+    /// The purchase's token if it was refused for its binding; nil otherwise. If the token is known as another
+    /// player's, so is the purchase.
     public let doubtedToken: AccountTokenKey?
 
-    /// Nil where it is no purchase that this player paid for and may still have.
+    /// Returns nil unless this player paid for the purchase and may still have it.
     init?(
         _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
         doubtedToken: AccountTokenKey? = nil
@@ -48,7 +51,7 @@ public struct UndeliveredPurchase: Sendable, Equatable {
         self.doubtedToken = doubtedToken
     }
 
-    /// The newest of them.
+    /// Returns the newest ones, at most `mostOfSubmission`.
     fileprivate static func some(of purchases: [(purchase: StorePurchase, told: UndeliveredPurchase)])
         -> [UndeliveredPurchase]
     {
@@ -60,9 +63,9 @@ public struct UndeliveredPurchase: Sendable, Equatable {
 
 /// The terms by which a refused purchase counts as its player's.
 public struct UndeliveredTerms: Sendable {
-    /// A receipt, or a signature that is proven: a bare id proves no possession.
+    /// True for a receipt or a proven signature. A bare id proves no possession.
     public let provesPossession: Bool
-    /// The app's cutover: another system delivered earlier purchases, if at all.
+    /// The app's cutover; nil if it has none. Another system delivered earlier purchases, if anyone did.
     public let cutover: Timestamp?
 
     public init(provesPossession: Bool, cutover: Timestamp?) {
@@ -72,7 +75,7 @@ public struct UndeliveredTerms: Sendable {
 }
 
 extension PendingDecision {
-    /// The purchases that the rules refused and the player paid for.
+    /// Returns the purchases that the player paid for and the rules refused.
     public func undelivered(after settlement: Settlement) -> [UndeliveredPurchase] {
         guard let terms = undeliveredTerms, settlement.outcomes.contains(where: { $0.isOfUndelivered }) else {
             return []
@@ -112,8 +115,8 @@ extension PendingDecision {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
     }
 
-    /// Whether what is refused for its binding may be the player's: nothing that is known here names another. The
-    /// database's facts about the token are looked up with the row.
+    /// Returns whether a purchase that was refused for its binding may be the player's, because nothing known here
+    /// names another player. The database's facts about the token are looked up with the row.
     fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
         guard judged.verdict == .reject(.bindingMismatch) else { return false }
         guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }
@@ -122,7 +125,7 @@ extension PendingDecision {
 }
 
 extension HoldDecision {
-    /// Nil unless the rules refuse for `reason` what its player paid for.
+    /// Returns the purchase if the rules refused for `reason` what its player paid for; nil otherwise.
     public func undelivered(refusedFor reason: Reason?) -> UndeliveredPurchase? {
         guard let reason, UndeliveredPurchase.reasons.contains(reason), let judged else { return nil }
         let isDoubted = reason == .bindingMismatch
@@ -134,8 +137,8 @@ extension HoldDecision {
 }
 
 extension ParkingSubmission {
-    /// The purchases of a proven proof, except another account's.
-    /// - Parameter cutover: what was bought before was delivered by another system, if at all.
+    /// Returns the purchases of a proven proof, except another account's.
+    /// - Parameter cutover: the app's cutover. Another system delivered earlier purchases, if anyone did.
     static func undelivered(
         _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission
     ) -> [UndeliveredPurchase] {

@@ -13,7 +13,7 @@ public struct Cause: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The cause where the reason has only one, or where nothing more is known.
+    /// The cause of a reason that has only one, or of which nothing more is known.
     public var cause: Cause { Cause(code: rawValue, sentence: detail) }
 }
 
@@ -22,7 +22,7 @@ public struct Refusal: Sendable, Hashable {
     public let reason: Reason
     public let cause: Cause
 
-    /// - Parameter cause: nil: the reason's own.
+    /// - Parameter cause: the cause; nil takes the reason's own.
     public init(_ reason: Reason, _ cause: Cause? = nil) {
         self.reason = reason
         self.cause = cause ?? reason.cause

@@ -2,16 +2,15 @@ import NamesAndTimes
 
 /// A question to the App Store Server API that the rules need answered before they decide.
 public enum FurtherQuestion: Sendable, Equatable {
-    /// Each of these that the ledger does not have is looked up: a receipt does not tell that Apple took a consumable back,
-    /// and what cannot be read of an answer Apple may tell by name.
+    /// Looks up each of these transactions that the ledger lacks. A receipt does not show that Apple refunded a
+    /// consumable. Apple may also name a fact that cannot be read in its answer.
     case transactions([StoreTransactionID], in: StoreEnvironment)
-    /// The purchases of a product by a transaction's Apple account: a client that finishes too early makes its receipt
-    /// without them.
+    /// Asks for the account's purchases of a product. A client that finishes too early makes its receipt without them.
     case purchases(EarlyFinish)
-    /// Whether this period, which is over, has a grace period that is not.
+    /// Asks whether this period, which is over, has a grace period that is not.
     case grace(of: StorePurchase, in: StoreEnvironment)
 
-    /// These are in the receipt that Apple signed, and not in Apple's answer about it.
+    /// Asks by name for transactions that are in the receipt that Apple signed and not in Apple's answer about it.
     case named([StoreTransactionID], in: StoreEnvironment)
 
     public struct EarlyFinish: Sendable, Equatable {
@@ -31,7 +30,7 @@ public struct FurtherAnswers: Sendable, Equatable {
     /// rest.
     public static let maximumRemembered = 2_000
 
-    /// The transactions that the ledger has, or that are not to be looked up again.
+    /// The transactions that the ledger has, or that need no further look-up.
     public private(set) var settled: Set<StoreTransactionID>
     /// The transactions as Apple described them when they were looked up.
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
@@ -64,27 +63,27 @@ public struct FurtherAnswers: Sendable, Equatable {
         if case .told = named[transaction] { true } else { false }
     }
 
-    /// Forgets unknown ones: at the next try Apple is asked for them again.
+    /// Forgets the unknown ones, so that the next try asks Apple for them again.
     public mutating func forgetUnknown() { named = named.filter { $0.value != .unknown } }
 
     public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
 
-    /// - Parameter purchase: nil where Apple does not know it: the receipt decides.
+    /// - Parameter purchase: the purchase; nil if Apple does not know it, so that the receipt decides.
     public mutating func note(_ purchase: StorePurchase?, of transaction: StoreTransactionID) {
         if let purchase { lookedUp[transaction] = purchase } else { settled.insert(transaction) }
     }
 
-    /// The refunds that Apple showed besides the question's.
+    /// The refunds in Apple's answers that the question was not about.
     public private(set) var revoked: [NotifiedTransaction] = []
 
-    /// - Parameter told: of the submission's app.
+    /// - Parameter told: transactions of the submission's app.
     public mutating func noteRevocations(in told: some Sequence<NotifiedTransaction>) {
         revoked += told.filter { $0.purchase.cancelledAt != nil }
     }
 
     public var allSubscriptions: [SubscriptionFact] { subscriptions.values.flatMap(\.self) }
 
-    /// - Parameter facts: of this original, perhaps none.
+    /// - Parameter facts: the facts about this original transaction, which may be none.
     public mutating func note(_ facts: [SubscriptionFact], of original: StoreTransactionID) {
         subscriptions[original, default: []] += facts
     }

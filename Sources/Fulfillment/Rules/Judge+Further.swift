@@ -2,13 +2,13 @@ import NamesAndTimes
 
 /// Judges by facts that a receipt lacks and the App Store Server API has.
 extension Judge {
-    /// A younger purchase is granted without a look: a refund takes Apple longer. An hour.
+    /// The age in milliseconds from which a purchase is looked up: an hour. A refund takes Apple longer.
     static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// The longest time between the receipt and a purchase that counts as if it were in the receipt. The client may
-    /// have kept the one or the other for a while. An hour.
+    /// The longest time in milliseconds between the receipt and a purchase that counts as if it were in the receipt: an
+    /// hour. The client may have kept the one or the other for a while.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
-    /// Nil where nothing can be asked: then no purchase of the product counts but those in the receipt.
+    /// Returns nil if nothing can be asked. Then only the purchases in the receipt count.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
         guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
             let newest = receipt.purchases.last
@@ -25,8 +25,8 @@ extension Judge {
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
-    /// Returns those of an account's purchases that count as if they were in the receipt. The bounds keep an old
-    /// receipt from claiming what its account bought earlier, or buys later.
+    /// Returns the account's purchases that count as if they were in the receipt. The bounds keep an old receipt from
+    /// claiming earlier or later purchases of its account.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -42,8 +42,8 @@ extension Judge {
         }.map(\.purchase)
     }
 
-    /// Purchases of the receipt that Apple is to tell by name before they are decided: those that cannot be read, and
-    /// consumables that would be granted, old enough that Apple may have taken them back.
+    /// Returns the receipt's purchases that Apple must name before they are decided. They are those that cannot be
+    /// read, and consumables to be granted that are old enough to have been refunded.
     func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
         guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
         return judged.lazy.filter { one in
@@ -59,7 +59,7 @@ extension Judge {
 }
 
 extension GenuineReceipt {
-    /// Whether a purchase of it may be of this product.
+    /// Returns whether any of its purchases may be of this product.
     func names(_ product: ProductID) -> Bool {
         purchases.contains { $0.productID == product }
             || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }

@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// A period that is over is not expired while its subscription is in its grace period.
 extension Judge {
-    /// Apple's longest grace period, and some: what ended before has none.
+    /// The milliseconds of Apple's longest grace period, with a margin. A period that ended earlier has none.
     static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
 
     /// Returns the end of access by a period: its own end, or the end of the grace period that follows it, if one is
@@ -22,7 +22,8 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// The question to ask before a period is refused as over; nil if the answer is known, or nobody can tell.
+    /// Returns the question to ask before a period is refused as over; nil if the answer is known, or if nobody can
+    /// tell.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {

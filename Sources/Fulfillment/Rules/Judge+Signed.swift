@@ -1,22 +1,22 @@
 import NamesAndTimes
 
-/// Never refuses a purchase that Apple has signed because an answer leaves it out. Apple is asked for it by name; where
-/// nobody can tell, it waits.
+/// Never refuses a purchase that Apple has signed because an answer leaves it out. The worker asks Apple for it by
+/// name. If nobody can tell, the submission waits.
 extension Judge {
     enum SignedWord {
-        /// Apple's answer, with what it had left out.
+        /// Apple's answer, completed with the purchases that it had left out.
         case told(GenuineReceipt)
         case open(Judgement)
     }
 
-    /// Apple signed the proof, or called it genuine before.
+    /// True if Apple signed the proof, or called it genuine before.
     var isApples: Bool { signature == .proven || wasGenuine }
 
     func isSigned(_ transaction: StoreTransactionID) -> Bool {
         signed?.purchases.contains { $0.transactionID == transaction } ?? false
     }
 
-    /// Apple's answer with the purchases that it leaves out although Apple signed them.
+    /// Returns Apple's answer with the purchases that it leaves out although Apple signed them.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
         if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
@@ -38,7 +38,7 @@ extension Judge {
         return .told(answer.completed(by: FurtherAnswers(), adding: found))
     }
 
-    /// A transaction that Apple signed and of which something cannot be read. Nil of any other proof.
+    /// The proof's transaction if Apple signed it and part of it cannot be read; nil for any other proof.
     var unreadableSigned: GenuineReceipt? {
         guard case .signedTransaction = submission.proof, let receipt = signed?.asReceipt, !receipt.isReadable else {
             return nil
@@ -46,7 +46,8 @@ extension Judge {
         return receipt
     }
 
-    /// An answer without a receipt, as one without a purchase. Nil where the proof lists none to ask for.
+    /// Apple's answer without a receipt, in the form of one without a purchase; nil if the proof lists no purchase to
+    /// ask for.
     var emptyAnswer: GenuineReceipt? {
         guard let signed, !signed.purchases.isEmpty, let environment = signed.environment else { return nil }
         return GenuineReceipt(
@@ -65,7 +66,8 @@ extension Judge {
 }
 
 extension StorePurchase {
-    /// A receipt dates the refund of a period and an upgrade to another plan alike: only Apple's answer tells which it was.
+    /// The purchase without a cancellation that may be an upgrade. A receipt dates a refund and an upgrade alike, and
+    /// only Apple's answer tells which it was.
     fileprivate var withoutDoubtfulCancellation: StorePurchase {
         guard expiresAt != nil else { return self }
         var purchase = self

@@ -1,34 +1,33 @@
 import NamesAndTimes
 
-/// Applies the rules that Apple's answer, or a proof that is enough by itself, and the catalog decide.
-/// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments, the same judgement.
+/// Applies the rules that depend on the catalog and on Apple's answer, or on a proof that is enough by itself.
+/// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments give the same judgement.
 public struct Judge: Sendable {
     /// The number of times that Apple is asked before an answer that it may change is believed.
     public static let triesInDoubt = 3
-    /// The same for a transaction that neither environment knows: a fresh one may be unknown for a day.
+    /// The same for a transaction that neither environment knows. A fresh one may be unknown for a day.
     public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
     private let terms: AppTerms
-    /// Expiry is judged by it.
+    /// The time by which expiry is judged.
     let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
     /// The content of a proven proof; nil if it is not proven, or nothing in it can be read.
     let signed: ProofContent?
-    /// Apple called it genuine before, so that it was held.
+    /// True if Apple called it genuine before, so that it was held.
     let wasGenuine: Bool
     /// The reasons that an operator waived: they make no hold.
     public let waived: Set<Reason>
-    /// Nil where it was submitted.
+    /// The terms of a purchase that nobody submitted; nil if it was submitted.
     public let announced: AnnouncedTerms?
-    /// A grant of it may have been published, and be lost: that it was refunded, or given up for another plan, is no
-    /// verdict by itself then.
+    /// True if a grant of it may have been published and lost. Then a refund or an upgrade alone is no verdict.
     let isDecidedAgain: Bool
 
     /// - Parameters:
-    ///   - recordTimestamp: the record's own; of what Apple told by itself, when it told it.
-    ///   - takenAt: when the submission was first tried or held, nil where it is judged for the first time.
+    ///   - recordTimestamp: the record's time, or the time at which Apple announced the purchase.
+    ///   - takenAt: the time of the first try or of the hold; nil at the first judgement.
     public init(
         submission: Submission, under terms: AppTerms, recordTimestamp: Timestamp, takenAt: Timestamp? = nil,
         now: Timestamp,
@@ -50,9 +49,10 @@ public struct Judge: Sendable {
 
     var app: AppPolicy { terms.app }
 
+    /// Returns the judgement of the rules.
     /// - Parameters:
-    ///   - further: what came of further questions so far.
-    ///   - doubts: how often this answer was given before, for this submission.
+    ///   - further: the answers to further questions so far.
+    ///   - doubts: returns how often this answer was given before, for this submission.
     public func judge(
         _ answer: AppleAnswer, besides further: FurtherAnswers = FurtherAnswers(), doubts: (Reason) -> Int
     ) -> Judgement {
@@ -98,7 +98,7 @@ public struct Judge: Sendable {
         }
     }
 
-    /// Purchase by purchase, unless the product that was submitted is missing.
+    /// Judges each purchase, unless the submitted product is missing.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
         if let product = submission.productID, !receipt.names(product) {
@@ -127,7 +127,7 @@ public struct Judge: Sendable {
         return .decided(.each(receipt.nameless.map(\.rejected) + judged))
     }
 
-    /// Whether only 21006 makes the difference: around an expiry Apple is known to say it wrongly for hours.
+    /// Returns whether 21006 alone makes the difference. Apple is known to send it wrongly for hours around an expiry.
     private func dependsOnExpiredStatus(
         _ judgement: Judgement, _ receipt: GenuineReceipt, _ further: FurtherAnswers
     ) -> Bool {
@@ -147,7 +147,7 @@ public struct Judge: Sendable {
         return nil
     }
 
-    /// - Parameter exempt: rules that are not applied.
+    /// - Parameter exempt: the rules to skip.
     func judged(
         _ told: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers = FurtherAnswers(),
         but exempt: Set<Reason> = []
@@ -164,7 +164,7 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    /// The reasons that a purchase may have got after it was granted.
+    /// The reasons that a purchase may have got after its grant.
     private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
 
     private func isWaived(_ reason: Reason) -> Bool {

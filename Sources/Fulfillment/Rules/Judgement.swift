@@ -1,9 +1,9 @@
 /// The result of the rules for Apple's answer, before it is settled against the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
-    /// Apple may change the answer: ask again, then believe it.
+    /// Apple may change the answer. The worker asks again, then believes it.
     case doubtful(Reason)
-    /// Something else has to be known first. Boxed, as few submissions come to it.
+    /// The rules need another answer first. Boxed, because it is rare.
     indirect case needs(FurtherQuestion)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
@@ -11,9 +11,9 @@ public enum Judgement: Sendable, Equatable {
 
 /// The decision of the rules, which no rule takes back. The ledger's facts about a purchase still come before it.
 public enum Verdict: Sendable, Equatable {
-    /// The submission as a whole, with every purchase that Apple told.
+    /// The verdict is on the submission as a whole, with every purchase that Apple listed.
     case whole(Reason, [StorePurchase])
-    /// Purchase by purchase, in purchase order.
+    /// The verdict is on each purchase, in purchase order.
     case each([JudgedPurchase])
 
     public var purchases: [StorePurchase] {
@@ -23,7 +23,7 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
-    /// The number of `purchases`, which makes no copies of them.
+    /// The number of `purchases`, counted without a copy of them.
     public var purchaseCount: Int {
         switch self {
         case .whole(_, let purchases): purchases.count
@@ -31,7 +31,7 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
-    /// Nothing in it is refused or held by the rules.
+    /// True if the rules refuse and hold nothing in it.
     public var grantsAll: Bool {
         guard case .each(let judged) = self else { return false }
         return judged.allSatisfy { if case .grant = $0.verdict { true } else { false } }
@@ -42,7 +42,7 @@ public struct JudgedPurchase: Sendable, Equatable {
     public let purchase: StorePurchase
     public let kind: ProductKind?
     public let verdict: Verdict
-    /// The product's, where the settlement has to check it.
+    /// The product's daily limit if the settlement has to check it; nil otherwise.
     public let dailyLimit: Int?
     public var origin = Origin.receipt
 
@@ -62,22 +62,23 @@ public struct JudgedPurchase: Sendable, Equatable {
         self.dailyLimit = dailyLimit
     }
 
-    /// Holds unless the ledger knows the purchase already: ownership comes first in the contract's order of reasons.
+    /// The verdict counts unless the ledger knows the purchase already. Ownership comes first in the contract's order
+    /// of reasons.
     public enum Verdict: Sendable, Equatable {
-        /// `payload` is the catalog's, a JSON object.
+        /// The payload is the catalog's JSON object; nil without one.
         case grant(payload: String?)
         case hold(Reason)
         case reject(Reason)
     }
 
-    /// Whether another player's claim on the original transaction bars this one. Where the catalog does not know the
-    /// product, a period or an original of another id tells that it is no consumable.
+    /// True if another player's claim on the original transaction bars this purchase. If the catalog lacks the product,
+    /// a period or an original with another id shows that it is no consumable.
     public var isOwnedByOriginal: Bool {
         kind?.isOwnedByOriginal
             ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)
     }
 
-    /// Whether it is a non-consumable that was restored from another transaction.
+    /// True for a non-consumable that was restored from another transaction.
     public var isCopy: Bool {
         kind == .nonConsumable && purchase.transactionID != purchase.originalTransactionID
     }

@@ -1,15 +1,15 @@
-/// A rejection that a worker decided without asking anyone, as its event tells it. A sample of them is kept.
+/// A rejection that a worker decided without asking anyone, as its event has it. Workers keep a sample of them.
 public struct LocalRefusal: Sendable, Equatable {
-    /// A UUID.
+    /// The event's UUID.
     public let eventID: String
     public let submissionID: String
     public let playerID: String
-    /// Nil where the record names none.
+    /// The bundle id; nil if the record names none.
     public let bundleID: String?
     public let reason: String
     public let detailCode: String
     public let detail: String
-    /// The time of the event, by RFC 3339.
+    /// The time of the event in the form of RFC 3339.
     public let occurredAt: String
 
     public init(

@@ -1,7 +1,6 @@
 import NamesAndTimes
 
-/// A submission's proof, read as far as it can be without asking anyone. A class for the reason that `Submission` is
-/// one.
+/// A submission's proof, read as far as it can be without asking anyone. A class, for the same reason as `Submission`.
 public final class ParsedProof: Sendable, Equatable {
     /// SHA-256 of the decoded proof: the same bytes are the same proof.
     public let digest: Digest256
@@ -9,20 +8,20 @@ public final class ParsedProof: Sendable, Equatable {
     public let signature: Signature
     /// The proof's own content; nil if it has none that can be read, as a bare transaction id.
     public let content: ProofContent?
-    /// The reason why its signature is forged; nil if it is not, or nothing more is known.
+    /// The cause of a forged signature; nil if it is not forged, or if nothing more is known.
     public let forgery: Cause?
     /// The repair of its text; nil if it was sent intact.
     public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
-        /// Standard base64, as Apple takes it.
+        /// The receipt in standard base64, as Apple takes it.
         case receipt(String)
         case signedTransaction(String)
         case transactionID(StoreTransactionID)
     }
 
-    /// Each has its own consequence: if Apple refuses a proven receipt Apple is in trouble, a forged one is refused
-    /// here, and where it is not provable Apple is asked.
+    /// The worth of the signature. If Apple refuses a proven receipt, Apple is in trouble. receiptd refuses a forged
+    /// one, and asks Apple about one that is not provable.
     public enum Signature: Sendable {
         case proven
         case forged
@@ -48,14 +47,14 @@ public final class ParsedProof: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// The age from which Apple is asked about a JWS, if the app has credentials: an older JWS does not show a later
-    /// refund. An hour.
+    /// The age in milliseconds from which Apple is asked about a JWS, if the app has credentials: an hour. An older JWS
+    /// does not show a later refund.
     public static let freshMilliseconds: Int64 = 3_600_000
-    /// The most purchases of a proven receipt that is looked up in the ledger by them.
+    /// The most purchases of a proven receipt that is looked up in the ledger by its purchases.
     public static let maximumRecalledPurchases = 500
 
-    /// The evidence of a proof that is enough by itself: judged as if Apple had given it. Nil where Apple has to be
-    /// asked.
+    /// Returns the evidence of a proof that is enough by itself, to be judged as if Apple had given it; nil if Apple
+    /// must be asked.
     public func sufficientEvidence(for app: AppPolicy, now: Timestamp) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
         switch material {
@@ -69,7 +68,8 @@ extension ParsedProof {
         }
     }
 
-    /// The question to Apple if the proof is not enough by itself. Nil where that takes credentials that the app lacks.
+    /// Returns the question to Apple for a proof that is not enough by itself; nil if the question needs credentials
+    /// that the app lacks.
     public func question(for app: AppPolicy) -> VerificationRequest.Subject? {
         switch material {
         case .receipt(let text): return .receipt(text, sharedSecretSetting: app.sharedSecretSetting)
@@ -80,8 +80,8 @@ extension ParsedProof {
         }
     }
 
-    /// The evidence that decides without Apple if the ledger has all of its purchases. Nil where Apple may know of
-    /// more: new periods of a subscription appear behind the same bytes.
+    /// The evidence that decides without Apple if the ledger has all of its purchases; nil if Apple may know of more.
+    /// New periods of a subscription appear behind the same bytes.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
             (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)
@@ -89,8 +89,9 @@ extension ParsedProof {
         return evidence
     }
 
-    /// Whether it is recalled by its own purchases wherever Apple's answer would be, and says as much: then the answer
-    /// need not be kept. A receipt names no account, for one: an answer that does is worth keeping.
+    /// Returns whether the ledger recalls this proof by its own purchases wherever it would recall Apple's answer, with
+    /// the same facts. Then the answer need not be kept. A receipt names no account, so that an answer that names one
+    /// is kept.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
         guard let own = recallableEvidence, own.environment == answer.environment,
             own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription
@@ -110,12 +111,12 @@ extension ParsedProof {
         if case .receipt(let text) = material { text } else { nil }
     }
 
-    /// Whether Apple signed it for this app.
+    /// Returns whether Apple signed it for this app.
     public func isProven(of bundleID: BundleID) -> Bool {
         signature == .proven && content?.bundleID == bundleID
     }
 
-    /// The evidence in a proven proof; nil if it lacks something.
+    /// The evidence in a proven proof; nil if the proof is not proven or lacks something.
     public var evidence: GenuineReceipt? {
         guard signature == .proven, var receipt = content?.asReceipt else { return nil }
         if case .receipt = material { receipt.createdAt = content?.signedAt }

@@ -1,12 +1,12 @@
 import NamesAndTimes
 
-/// The content of a receipt or a signed transaction: worth as much as its signature.
+/// The content of a receipt or a signed transaction. It is worth as much as its signature.
 public struct ProofContent: Sendable, Equatable {
-    /// Nil where it names none.
+    /// The bundle id; nil if the proof names none.
     public var bundleID: BundleID?
-    /// Nil or 0 where it is not told.
+    /// Apple's number of the app; nil or 0 if the proof names none.
     public var appAppleID: Int64?
-    /// Nil where it is not told or cannot be read, or is a development machine's.
+    /// The environment; nil if it is missing, unreadable or a development machine's.
     public var environment: StoreEnvironment?
     public var purchases: [StorePurchase]
     /// False if receiptd cannot read a part of the proof; Apple can.
@@ -29,8 +29,8 @@ public struct ProofContent: Sendable, Equatable {
     }
 
     /// The content in the form of Apple's answer; nil if it lacks something. Without a known environment nothing is
-    /// granted: a sandbox purchase costs nothing. Of purchases that cannot be read nothing is, so that either
-    /// environment will do.
+    /// granted, because a sandbox purchase costs nothing. If no purchase can be read, nothing is granted anyway, and
+    /// either environment will do.
     public var asReceipt: GenuineReceipt? {
         let known = environment ?? (isNothingReadable ? .production : nil)
         guard isComplete, let bundleID, let environment = known else { return nil }

@@ -1,23 +1,24 @@
 import Encodings
 import NamesAndTimes
 
-/// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread.
+/// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread may call
+/// it.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading
-    /// - Parameter matters: whether the signature of a receipt that says this of itself is of any use. Where it is not, it
-    ///   need not be looked at, and is called not provable.
+    /// - Parameter matters: returns whether the signature of a receipt with this content matters. If not, the parser
+    ///   may skip it and call it not provable.
     func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading
     func parse(signedTransaction text: String) -> ProofReading
 }
 
 public enum ProofReading: Sendable, Equatable {
-    /// The text is not of the kind that its field says: `malformed_receipt`.
+    /// The text is not of the kind that its field names: `malformed_receipt`.
     case unreadable(Cause)
-    /// Content is nil where the signature is forged and nothing else can be read. The cause says why it is forged.
+    /// The content is nil if the signature is forged and nothing else can be read. The cause says why it is forged.
     case read(ProofContent?, ParsedProof.Signature, cause: Cause? = nil)
 
-    /// Unreadable, and nothing more is known.
+    /// The proof cannot be read, and nothing more is known.
     public static let malformed = Self.unreadable(.notAReceipt())
 }
 
@@ -28,7 +29,7 @@ public struct DecodedProof: Sendable {
     /// The bytes of a receipt; empty for other proofs.
     private let bytes: [UInt8]
 
-    /// Nil where a receipt is not base64.
+    /// Returns nil for a receipt that is not base64.
     public init?(_ proof: Submission.Proof) {
         switch proof {
         case .receipt(let text):
@@ -47,13 +48,14 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// The proof as one that only Apple can judge. Nil unless it has the form of a receipt: PKCS #7 or a property list.
+    /// Returns the proof as one that only Apple can judge; nil unless it has the form of a receipt, PKCS #7 or a
+    /// property list.
     func doubted(_ content: ProofContent? = nil) -> ParsedProof? {
         guard case .receipt = material, hasReceiptForm else { return nil }
         return ParsedProof(digest: digest, material: material, signature: .notProvable, content: content)
     }
 
-    /// Whether the first octets are an ASN.1 sequence, or one of the forms of a property list.
+    /// True if the first octets are an ASN.1 sequence, or one of the forms of a property list.
     private var hasReceiptForm: Bool { Self.hasReceiptForm(bytes) }
 
     static func hasReceiptForm(_ bytes: [UInt8]) -> Bool {
@@ -62,10 +64,10 @@ public struct DecodedProof: Sendable {
         return starts.contains { body.starts(with: $0) }
     }
 
-    /// Throws why it is malformed.
+    /// Parses the proof. Throws the reason why it is malformed.
     /// - Parameters:
-    ///   - matters: whether the signature of a receipt that says this of itself is of any use.
-    ///   - repair: what had to be done to the text before it was decoded.
+    ///   - matters: returns whether the signature of a receipt with this content matters.
+    ///   - repair: the repair of the text before it was decoded; nil if it was sent intact.
     public func parsed(
         by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }, repair: Cause? = nil
     ) throws(Malformed) -> ParsedProof {
@@ -91,8 +93,8 @@ public struct DecodedProof: Sendable {
 }
 
 extension Base64 {
-    /// `decoded` in the standard alphabet, padded, without white space, as `encode` gives it: nothing that a client wrote
-    /// goes on to Apple. That is `text` itself, at less cost, where it is that already.
+    /// Returns `decoded` in the standard alphabet, padded and without white space, so that nothing that a client wrote
+    /// goes on to Apple. It returns `text` itself, at less cost, if that has this form already.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
         func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             // The loop has no early exit, so that many bytes are looked at in one step.

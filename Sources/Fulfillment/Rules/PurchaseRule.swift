@@ -6,10 +6,10 @@ struct PurchaseRule: Sendable {
     struct Facts {
         let judge: Judge
         let purchase: StorePurchase
-        /// Nil where the catalog does not have it.
+        /// The catalog's product; nil if the catalog lacks it.
         let product: Product?
         let receipt: GenuineReceipt
-        /// The end of a subscription's period, with its grace period if one is known.
+        /// The end of a subscription's period, or of its grace period if one is known; nil for other purchases.
         let accessEnd: Timestamp?
 
         var app: AppPolicy { judge.app }
@@ -17,9 +17,9 @@ struct PurchaseRule: Sendable {
 
     enum Effect: Sendable {
         case reject
-        /// Unless an operator has waived the reason.
+        /// The purchase is held, unless an operator has waived the reason.
         case hold
-        /// The hold stays whatever an operator waives: only another answer of Apple's may end it.
+        /// The purchase is held whatever an operator waives. Only another answer of Apple's may end the hold.
         case holdAlways
     }
 
@@ -27,7 +27,7 @@ struct PurchaseRule: Sendable {
     let effect: Effect
     let fails: @Sendable (Facts) -> Bool
 
-    /// Nil where the purchase passes.
+    /// Returns nil if the purchase passes.
     func verdict(on facts: Facts) -> JudgedPurchase.Verdict? {
         switch effect {
         case .reject: fails(facts) ? .reject(reason) : nil
@@ -84,7 +84,7 @@ extension PurchaseRule.Facts {
         return type.kind != product.kind
     }
 
-    /// An unreadable token is not absent.
+    /// True if the app requires a token and the transaction has none. An unreadable token is not absent.
     fileprivate var lacksRequiredToken: Bool {
         app.accountToken == .require && purchase.appAccountToken == nil
             && !purchase.isUnreadable("appAccountToken", "app_account_token")
@@ -122,8 +122,8 @@ extension PurchaseRule.Facts {
         }
     }
 
-    /// A bare id proves no possession, and neither does a JWS that is not proven, for anyone can write one around an
-    /// id. Only equal tokens tie such a transaction to the player.
+    /// True unless the proof is a bare id or an unproven JWS, which anyone can write around an id. Only equal tokens
+    /// tie such a transaction to the player.
     private var provesPossession: Bool {
         switch judge.submission.proof {
         case .receipt: true

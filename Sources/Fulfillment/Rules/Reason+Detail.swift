@@ -1,5 +1,5 @@
 extension Reason {
-    /// One sentence for people. It holds nothing of the submission, so that it can hold no secret.
+    /// One sentence for people. It holds nothing of the submission, and so no secret.
     public var detail: String {
         switch self {
         case .malformedSubmission: "The record is not a submission; the dead-letter topic has it."

@@ -6,7 +6,7 @@ import NamesAndTimes
 public struct RecordTime: Sendable, Equatable {
     /// The record's timestamp; nil if it has none, or one in the future.
     private let told: Timestamp?
-    /// The time at which the submission was first taken: while nothing was kept of it, that is now.
+    /// The time at which the submission was first taken. It is now if nothing was kept of an earlier try.
     private let taken: Timestamp
     private let now: Timestamp
 
@@ -25,15 +25,15 @@ public struct RecordTime: Sendable, Equatable {
         [told, taken].compactMap(\.self).first { $0 >= carriedAt } ?? now
     }
 
-    /// The time by which an announced purchase is judged: it is Apple's.
+    /// The time by which an announced purchase is judged, which is Apple's.
     var ofNotice: Timestamp { told ?? now }
 }
 
 extension Judge {
     /// Returns the time by which a purchase of `receipt` is judged.
     ///
-    /// The receipt was made behind all that it holds, so that its newest purchase tells of the record's time too. What Apple
-    /// tells beside that was perhaps bought later, and says nothing of it.
+    /// A receipt is made after all purchases in it, so that its newest one bounds the record's time too. Other
+    /// purchases in Apple's answer may be newer, and say nothing about it.
     func time(of purchase: StorePurchase, in receipt: GenuineReceipt) -> Timestamp {
         if announced != nil { return recordTime.ofNotice }
         var carriedAt = purchase.purchasedAt

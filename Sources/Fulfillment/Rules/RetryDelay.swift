@@ -23,26 +23,26 @@ public struct RetryDelay: Sendable, Equatable {
         return ceiling * jitter
     }
 
-    /// Seconds before the next try of what comes due by itself, after one without a verdict: no more than six hours, or than
-    /// Apple asks for.
+    /// Returns the seconds before the next try of due work after a try without a verdict: six hours at most, or longer
+    /// if Apple asks for that.
     /// - Parameters:
-    ///   - tries: so far, with that one.
-    ///   - trouble: what came in place of a verdict, where Apple told any.
+    ///   - tries: the number of tries so far, including that one.
+    ///   - trouble: Apple's trouble in place of a verdict; nil if there was none.
     public func afterTry(_ tries: Int, _ trouble: AppleAnswer.Trouble?, jitter: Double, now: Timestamp) -> Double {
         let delay = min(ParkingPolicy.longestSeconds, afterTrouble(failures: tries, jitter: jitter))
         let rest = trouble?.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
         return max(ParkingPolicy.minimumDelay, delay, rest)
     }
 
-    /// Seconds before a doubtful answer is asked for again: the tries are spread evenly over `doubtSeconds`.
+    /// The seconds before a doubtful answer is asked for again. The tries are spread evenly over `doubtSeconds`.
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
 
     /// The seconds over which a transaction that neither environment knows is asked for.
     static let unknownTransactionSeconds = 86_400.0
 
-    /// Seconds before a transaction that neither environment knows is asked for again. Each wait is four times the one
-    /// before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
-    /// - Parameter doubts: how often it was unknown so far, at least 1.
+    /// Returns the seconds before a transaction that neither environment knows is asked for again. Each wait is four
+    /// times the one before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
+    /// - Parameter doubts: the number of times that it was unknown so far, at least 1.
     static func whileUnknown(doubts: Int) -> Double {
         let waits = Judge.triesForUnknownTransaction - 1
         let unit = unknownTransactionSeconds / Double(((1 << (2 * waits)) - 1) / 3)

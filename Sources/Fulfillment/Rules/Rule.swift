@@ -1,6 +1,6 @@
 /// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
-/// `Screening`, `Judge` and the settlement check in this order, and `receiptd inspect` tells by it which rules a
+/// `Screening`, `Judge` and the settlement check in this order. `receiptd inspect` uses it to list the rules that a
 /// decision passed. RuleOrderTests compares all of them with one another and with the contract.
 public enum Rule {
     /// The rules of the submission as a whole, before anyone is asked: `Screening`.

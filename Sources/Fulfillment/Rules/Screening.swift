@@ -2,12 +2,12 @@ import NamesAndTimes
 
 /// The decision on a submission before anyone is asked: the contract's local reasons, in their order.
 public enum Screening: Sendable, Equatable {
-    /// Decided here and now. It costs no request and touches no table.
-    /// `proof` is the digest of the decoded proof, nil where it cannot be decoded.
+    /// The submission is refused without a request and without a table. `proof` is the digest of the decoded proof, nil
+    /// if it cannot be decoded.
     case rejected(Refusal, proof: Digest256?)
     /// The submission goes on to the ledger: by the proof if that is enough by itself, else by Apple's answer.
     case admitted(ParsedProof)
-    /// The proof needs credentials that the app does not have: it waits for the operator.
+    /// The proof needs credentials that the app lacks. The submission waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
     /// - Parameter now: decides whether a signed transaction is still fresh enough to be believed without Apple.
@@ -44,8 +44,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// The proof of a receipt that is refused here by our reading of it, as one of which Apple has the say. Nil where
-    /// Apple cannot say otherwise, or would only read junk.
+    /// Returns the proof of a receipt that receiptd refused by its own reading, for Apple to decide; nil if Apple
+    /// cannot say otherwise, or would only read junk.
     public static func disputable(_ submission: Submission, refusedFor reason: Reason) -> ParsedProof? {
         switch reason {
         case .malformedReceipt, .unauthenticReceipt: DecodedProof(submission.proof)?.doubted()
@@ -53,7 +53,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Most of the traffic is other apps' receipts, whose signatures change nothing.
+    /// Parses the proof. Most of the traffic is other apps' receipts, whose signatures change nothing and are not
+    /// checked.
     private static func parsed(
         _ submission: Submission, _ decoded: DecodedProof?, by parser: any ProofParser, for app: AppPolicy
     ) throws(DecodedProof.Malformed) -> ParsedProof {
@@ -79,8 +80,8 @@ public enum Screening: Sendable, Equatable {
         throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
     }
 
-    /// A proof that names another app or the sandbox is refused whatever its signature is worth: no sender gains by
-    /// lying about these. Its words in its own favour never count here.
+    /// Returns the refusal of a proof that names another app or the sandbox, whatever its signature is worth: no sender
+    /// gains by such a lie. What a proof says in its own favour does not count here.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
@@ -91,7 +92,7 @@ public enum Screening: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// Throws where an envelope names another store, or a transaction that is none of the proof's.
+    /// Throws if an envelope names another store, or a transaction that the proof lacks.
     fileprivate func checked(against envelope: UnityEnvelope?) throws(DecodedProof.Malformed) -> ParsedProof {
         if let cause = envelope?.cause(against: content?.purchases ?? []) { throw DecodedProof.Malformed(cause: cause) }
         return self

@@ -13,15 +13,15 @@ public struct DeadLetter: Sendable, Equatable {
     public let reason: Reason
     /// One sentence for people. Never holds the record's content.
     public let detail: String
-    /// The cause in its answer; its sentence holds none of the record's content.
+    /// The cause that the answer names. Its sentence holds none of the record's content.
     public let cause: Cause
-    /// The sender to answer, if player and submission could be read and no signature is wrong.
+    /// The sender to answer; nil unless player and submission could be read and no signature is wrong.
     public let sender: Sender?
 
-    /// The offset of the last record, if the letter replaces several.
+    /// The offset of the last record if the letter replaces several; nil otherwise.
     public let lastOffset: Int64?
 
-    /// - Parameter code: of the cause; nil where nothing more is known than the reason.
+    /// - Parameter code: the cause's code; nil if only the reason is known.
     public init(reason: Reason, detail: String, code: String? = nil, sender: Sender? = nil, lastOffset: Int64? = nil) {
         self.reason = reason
         self.detail = detail

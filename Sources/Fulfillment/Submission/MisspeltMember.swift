@@ -1,16 +1,17 @@
 import Encodings
 
-/// A member of a submission's object that means nothing, and whose name is almost that of one that does.
+/// A member of a submission's object whose name means nothing, and is close to a name that does.
 public struct MisspeltMember: Sendable, Equatable {
     /// The name as it was sent, if it has letters, digits, blanks, points, dashes and underscores only.
     public let name: String
-    /// The member that it is near.
+    /// The known name that it is close to.
     public let known: String
 
-    /// Names longer than this are near nothing.
+    /// The most characters of a name that is close to any.
     private static let maximumLength = 40
 
-    /// Returns them in the order of the object, at most one for each known name; empty if `value` is no JSON object.
+    /// Returns the misspelt members in the order of the object, at most one for each known name; empty if `value` is no
+    /// JSON object.
     /// - Parameter value: a record's value.
     public static func all(in value: [UInt8]) -> [MisspeltMember] {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else { return [] }
@@ -30,7 +31,7 @@ public struct MisspeltMember: Sendable, Equatable {
         SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
         uniquingKeysWith: { first, _ in first })
 
-    /// The name in lower case, without joining characters. Nil where the name has other characters.
+    /// Returns the name in lower case, without joining characters; nil if it has other characters.
     private static func bare(_ name: String) -> String? {
         guard name.utf8.count <= maximumLength else { return nil }
         var bare: [UInt8] = []

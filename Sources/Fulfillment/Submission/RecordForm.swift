@@ -1,6 +1,6 @@
 import Encodings
 
-/// The form of a record of one of receiptd's topics, as the names in its object tell.
+/// The form of a record of one of receiptd's topics, as the names in its object show.
 public enum RecordForm: Sendable, CaseIterable {
     case submission
     case notification
@@ -8,8 +8,8 @@ public enum RecordForm: Sendable, CaseIterable {
     case consumption
     case outcome
 
-    /// Nil where it looks like none of them.
-    /// - Parameter value: a record's.
+    /// Returns nil if the value has none of the forms.
+    /// - Parameter value: a record's value.
     public init?(of value: [UInt8]) {
         guard value.count <= SubmissionLimits.maximumBytes, let document = try? JSONParser.parse(value),
             case .object(let members) = document.value
@@ -43,10 +43,10 @@ public enum RecordForm: Sendable, CaseIterable {
 }
 
 extension DeadLetter {
-    /// The same, which also says where the record belongs if it looks like one of another topic.
+    /// Returns the same dead letter. If the record has the form of another topic, its detail says where it belongs.
     /// - Parameters:
-    ///   - form: what its topic holds.
-    ///   - value: the record's.
+    ///   - form: the form of its own topic's records.
+    ///   - value: the record's value.
     public func naming(formOf value: [UInt8]?, in form: RecordForm) -> DeadLetter {
         guard reason == .malformedMessage || reason == .badSignature, let value, let own = RecordForm(of: value),
             own != form
@@ -55,7 +55,7 @@ extension DeadLetter {
             reason: reason, detail: "\(detail); \(own.hint)", code: cause.code, sender: sender, lastOffset: lastOffset)
     }
 
-    /// The detail for a record of the notifications' topic that is no notification.
+    /// Makes the dead letter of a record on the notifications' topic that is no notification.
     /// - Parameter why: one sentence, without anything of the record.
     public init(notification value: [UInt8], unreadable why: String) {
         self = DeadLetter(reason: .malformedMessage, detail: why).naming(formOf: value, in: .notification)

@@ -1,11 +1,11 @@
 import NamesAndTimes
 
-/// The place of a record in Kafka and a digest of its content. A redelivered record has the same of both.
+/// The place of a record in Kafka, and a digest of its content. A redelivered record has the same position.
 public struct RecordPosition: Sendable, Hashable {
     public let topic: String
     public let partition: Int32
     public let offset: Int64
-    /// The record's own time; the epoch where Kafka told none.
+    /// The record's own time; the epoch if Kafka gave none.
     public let timestamp: Timestamp
     /// SHA-256 of the value. It distinguishes a topic that was deleted and created from the one before.
     public let content: Digest256

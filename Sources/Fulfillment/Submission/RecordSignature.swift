@@ -3,8 +3,8 @@ import Encodings
 
 /// The optional record header `receiptd-signature`: an HMAC-SHA-256 under any of the keys.
 ///
-/// `v1` covers only a record's value, and is taken for submissions only: their value says all that they mean. `v2` covers the
-/// kind of the topic and the record's key too, so that a signed record of one kind is no record of another.
+/// `v1` covers only a record's value. It is taken for submissions only, whose value says all that they mean. `v2`
+/// covers the kind of the topic and the record's key too, so that a signed record of one kind is no record of another.
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
@@ -14,7 +14,7 @@ public struct RecordSignature: Sendable {
         case accounts = "player-accounts"
         case consumption = "receipt-consumption"
 
-        /// A code over no more than the value is enough.
+        /// True if a code over the value alone is enough.
         var takesValueOnly: Bool { self == .submissions }
     }
 
@@ -27,8 +27,8 @@ public struct RecordSignature: Sendable {
     private let kind: Kind
 
     /// - Parameters:
-    ///   - keys: the secrets' UTF-8 bytes. Empty: nothing is checked.
-    ///   - kind: what the topic holds.
+    ///   - keys: the secrets' UTF-8 bytes. If empty, signatures are not checked.
+    ///   - kind: the kind of the topic's records.
     public init(keys: [String], of kind: Kind) {
         self.keys = keys.map { SymmetricKey(data: Array($0.utf8)) }
         self.kind = kind
@@ -36,9 +36,9 @@ public struct RecordSignature: Sendable {
 
     public var isRequired: Bool { !keys.isEmpty }
 
-    /// Nil where the record may be read: no signature is required, or one of `headers` is a valid one.
+    /// Returns nil if the record may be read: no signature is required, or one of `headers` is a valid one.
     /// - Parameters:
-    ///   - key: the record's; nil counts as empty.
+    ///   - key: the record's key; nil counts as empty.
     ///   - headers: the values of every header `receiptd-signature` of the record.
     public func refusal(ofKey key: [UInt8]?, value: [UInt8], headers: [[UInt8]]) -> DeadLetter? {
         guard isRequired, !accepts(key: key, value: value, headers: headers) else { return nil }
@@ -53,7 +53,7 @@ public struct RecordSignature: Sendable {
         return DeadLetter(reason: .badSignature, detail: detail)
     }
 
-    /// Whether one of `headers` is a valid code. Each code is compared in constant time, with every key.
+    /// Returns whether one of `headers` is a valid code. Each code is compared in constant time, with every key.
     public func accepts(key: [UInt8]?, value: [UInt8], headers: [[UInt8]]) -> Bool {
         var accepted = false
         for header in headers {
@@ -69,8 +69,8 @@ public struct RecordSignature: Sendable {
         return accepted
     }
 
-    /// The header that a sender writes, under the first secret. Nil where there is none.
-    /// - Parameter key: the record's; nil counts as empty.
+    /// Returns the header that a sender writes under the first secret; nil if there is no secret.
+    /// - Parameter key: the record's key; nil counts as empty.
     public func header(ofKey key: [UInt8]?, value: [UInt8]) -> [UInt8]? {
         guard let secret = keys.first else { return nil }
         let version = kind.takesValueOnly ? Version.one : .two

@@ -1,8 +1,8 @@
 import Encodings
 
 extension Submission {
-    /// The names of fields that its record has and that were ignored, for what they say cannot be read: a `currency` or a
-    /// `submitted_at`. Empty where `value` is no JSON object.
+    /// Returns the names of the record's fields that were ignored because their values cannot be read: `currency` and
+    /// `submitted_at`. Empty if `value` is no JSON object.
     /// - Parameter value: the record's value.
     public func ignoredFields(in value: [UInt8]) -> [String] {
         guard let members = try? JSONParser.parse(value).value else { return [] }

@@ -2,8 +2,8 @@ import NamesAndTimes
 
 /// A game server's request to verify a proof for a player.
 ///
-/// A class, though it never changes: it is handed on by everything that a submission passes, and a copy of a struct of ten
-/// texts costs ten reference counts each time.
+/// A class, though it never changes: every step hands it on, and copying a struct of ten texts costs ten reference
+/// counts each time.
 public final class Submission: Sendable, Equatable {
     public let submissionID: Identifier
     public let playerID: PlayerID
@@ -14,7 +14,7 @@ public final class Submission: Sendable, Equatable {
     /// The product that the client names: compared, never trusted.
     public let productID: ProductID?
     public let orderID: String?
-    /// Lower case, as UUIDs compare.
+    /// The token in lower case, because UUIDs compare without case; nil without one.
     public let appAccountToken: String?
     public let deviceID: Identifier?
     /// The currency that the client names: used only if Apple names none.
@@ -53,7 +53,7 @@ public final class Submission: Sendable, Equatable {
         if case .receipt(let text) = proof { text } else { nil }
     }
 
-    /// Exactly one of three.
+    /// The proof, which is exactly one of three.
     public enum Proof: Sendable, Equatable {
         /// Base64 of an iOS 7+ app receipt or an iOS 6 transaction receipt, as sent.
         case receipt(String)
@@ -64,7 +64,7 @@ public final class Submission: Sendable, Equatable {
     }
 }
 
-/// The limits of a submission, all in one place.
+/// The limits of a submission.
 public enum SubmissionLimits {
     /// Bytes of a record's value.
     public static let maximumBytes = 1_048_576

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Bytes of a record → a submission, or the dead letter it is.
+/// Decodes a record's bytes into a submission or a dead letter.
 public struct SubmissionDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case submission(Submission)
@@ -13,13 +13,13 @@ public struct SubmissionDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. Empty: nothing is checked.
+    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .submissions)
     }
 
     /// - Parameters:
-    ///   - key: the record's.
+    ///   - key: the record's key.
     ///   - value: the record's value; nil is a tombstone, which is no submission.
     ///   - signatureHeaders: the values of the record's `receiptd-signature` headers.
     public func decode(key: [UInt8]? = nil, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
@@ -65,7 +65,7 @@ public struct SubmissionDecoder: Sendable {
         }
     }
 
-    /// Names the members that were perhaps meant, if something is missing.
+    /// Returns the known names that the sender perhaps meant, if a member is missing.
     private static func hint(for fault: SubmissionFields.Fault, in value: [UInt8]) -> String {
         guard fault.code == "field_missing" || fault.code == "proof_missing" else { return "" }
         return MisspeltMember.all(in: value).map { "; \"\($0.name)\": did you mean \($0.known)?" }.joined()

@@ -11,7 +11,7 @@ struct SubmissionFields {
 
     /// A dozen at most: looking through them costs less than hashing their names.
     private var values: [(name: Name, value: JSONValue)] = []
-    /// The fields that came twice: a guess about which value counts would be a hole.
+    /// The fields that came twice. A guess about which value counts would be a hole.
     private var repeated: Set<Name> = []
 
     enum Name: String, CaseIterable {
@@ -29,7 +29,7 @@ struct SubmissionFields {
         case submittedAt = "submitted_at"
     }
 
-    /// Other names mean nothing.
+    /// The known names. All others mean nothing.
     static let names = JSONNames(Name.allCases.map(\.rawValue) + UnityEnvelope.members)
     private static let nameCount = Name.allCases.count
 
@@ -44,7 +44,7 @@ struct SubmissionFields {
 
     private subscript(name: Name) -> JSONValue? { values.first { $0.name == name }?.value }
 
-    /// The sender, if it can be read whatever else is wrong.
+    /// The sender; nil if player or submission cannot be read. Other faults do not matter.
     var sender: DeadLetter.Sender? {
         guard let submissionID = readable(.submissionID, name), let playerID = readable(.playerID, name)
         else { return nil }
@@ -99,7 +99,7 @@ struct SubmissionFields {
         return try text(name).map { ProofShape($0, in: field) }
     }
 
-    /// A string that is neither empty nor holds NUL; null counts as absent.
+    /// Returns a string that is neither empty nor holds NUL. Null counts as absent, which is nil.
     private func text(_ name: Name) throws(Fault) -> String? {
         switch self[name] {
         case nil, .null: return nil
@@ -143,7 +143,8 @@ struct SubmissionFields {
         return value
     }
 
-    /// A token that is no UUID is a fault: a binding that silently vanished would be a hole.
+    /// Returns the token; nil if it is absent. A token that is no UUID is a fault, because a binding that silently
+    /// vanished would be a hole.
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
         let token = AccountToken(told: text)
@@ -153,7 +154,7 @@ struct SubmissionFields {
         return token.text
     }
 
-    /// Ill-formed or empty is ignored: it only ever serves where Apple says nothing.
+    /// Returns nil if it is ill-formed or empty: the currency counts only if Apple names none.
     private func currency() throws(Fault) -> String? {
         guard let text = try lenientText(.currency) else { return nil }
         let letters = text.utf8.map { $0 & 0xDF }
@@ -175,7 +176,7 @@ struct SubmissionFields {
 }
 
 enum UUIDText {
-    /// Lower case, nil where `text` is not 8-4-4-4-12 hex digits.
+    /// Returns the UUID in lower case; nil if `text` is not 8-4-4-4-12 hex digits.
     static func normalized(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         guard bytes.count == 36 else { return nil }

@@ -1,8 +1,8 @@
 import NamesAndTimes
 
 extension Submission {
-    /// The identity of a submission: bundle, player, `submission_id` and the decoded proof together. An id that a game
-    /// server uses again with another proof names another submission.
+    /// Returns the identity of a submission: bundle, player, `submission_id` and the decoded proof together. If a game
+    /// server uses an id again with another proof, that is another submission.
     public func identity(proof: Digest256) -> NameBasedUUID {
         NameBasedUUID(
             ["submission".utf8, bundleID.text.utf8, playerID.text.utf8, submissionID.text.utf8], then: proof)

@@ -1,34 +1,33 @@
 import NamesAndTimes
 
-/// The seam to the database for what asks Apple about subscriptions. Every function throws where the database is out of
-/// reach.
+/// The store of the subscriptions that workers ask Apple about. Every function throws if the database is out of reach.
 public protocol FollowedSubscriptions: Sendable {
-    /// Leases what is due, the longest due first.
+    /// Leases due subscriptions, the longest due first.
     /// - Parameters:
-    ///   - room: how many of each app; in this order, so that none waits for another where all take turns.
-    ///   - limit: of all together.
+    ///   - room: the most for each app, in this order. Apps take turns, so that none waits for another.
+    ///   - limit: the most for all apps together.
     func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription]
 
-    /// Enters what Apple answered, in one SQL transaction; returns its events, which are in the outbox. The lease ends.
-    /// Throws where the database refuses the answer, too: it is put off for a day.
+    /// Enters Apple's answer in one SQL transaction, which ends the lease. Returns its events, which are in the outbox.
+    /// It also throws if the database refuses the answer; the subscription is then put off for a day.
     func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent]
 
-    /// Puts it off without an answer. Nothing where the lease is over.
+    /// Puts the subscription off without an answer. Nothing happens if the lease is over.
     func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws
 
-    /// Ends the lease as if there had been none. Nothing where the lease is over.
+    /// Ends the lease as if there had been none. Nothing happens if the lease is over.
     func endLease(of leased: LeasedSubscription) async throws
 
-    /// Returns those of the originals that are known.
+    /// Returns the ledger's subscriptions among these original transactions.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 }
 
 /// A subscription that is due, under a lease.
 public struct LeasedSubscription: Sendable, Equatable {
     public let subscription: Subscription
-    /// The receipt in base64, if one is kept.
+    /// The receipt in base64; nil if none is kept.
     public let receipt: String?
-    /// Tells this lease from any other of the row.
+    /// Distinguishes this lease from any other of the row.
     public let lease: Int64
 
     public init(_ subscription: Subscription, receipt: String?, lease: Int64) {

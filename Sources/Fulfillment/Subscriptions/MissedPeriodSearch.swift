@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The occasion to search Apple's history for unreported periods, once a newer one was reported.
+/// The policy for searching Apple's history for unreported periods, once a newer one was reported.
 public enum MissedPeriodSearch: Sendable {
     case never
     /// Searches only for a missed period that may still run: the catalog does not grant an ended one.
@@ -16,15 +16,15 @@ extension AppPolicy {
 }
 
 extension Subscription {
-    /// Whether there may be periods between the known one and a newer one: that begins after the known end, or before it, as
-    /// after a change of the plan. One that renews in time begins at the known end.
+    /// Returns whether there may be periods between the known one and a newer one. The newer one then begins after the
+    /// known end, or before it, as after a change of plan. A renewal in time begins at the known end.
     func mayMiss(before began: Timestamp) -> Bool {
         guard began > told.periodBeganAt, let end = expiresAt else { return false }
         let gap = began.milliseconds - end.milliseconds
         return abs(gap) > CheckSchedule.of(environment).punctuality
     }
 
-    /// Notes from when on Apple's history is to be looked through, as a newer period is heard of.
+    /// Notes the time from which Apple's history is to be searched, as a newer period is reported.
     mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
         switch search {
         case .never: return
@@ -36,15 +36,15 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// A newer period was told of by something that does not grant it.
+    /// Notes a newer period that was reported by something that does not grant it.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Apple was asked, and its history perhaps read to its end. That is no longer to be done, but where something newer was
-    /// told meanwhile.
-    /// - Parameter known: as it was before this answer.
+    /// Notes that Apple was asked, and that its history was perhaps read to the end. Neither is needed again, unless
+    /// something newer was reported meanwhile.
+    /// - Parameter known: the subscription before this answer.
     /// - Returns: whether a part of the history was read, so that the rest is to be asked for at once.
     public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription

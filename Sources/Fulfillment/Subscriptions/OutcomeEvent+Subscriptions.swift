@@ -2,12 +2,12 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Subscriptions: one for each revision.
+    /// The id of a subscription's event: one for each revision.
     public static func eventID(subscription original: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("subscription event", Kind.subscriptionChanged.rawValue, original.text, String(revision))
     }
 
-    /// The event of a subscription's change.
+    /// Makes the event of a subscription's change.
     public static func subscriptionChanged(_ subscription: Subscription, at now: Timestamp) -> OutcomeEvent {
         let kind = Kind.subscriptionChanged
         let original = subscription.originalTransactionID

@@ -1,7 +1,7 @@
 extension PendingDecision {
-    /// Whether the period that a fact of its evidence tells of needs no question to Apple: it is granted, waits for an
-    /// operator, or is no goods. A period that is refused to the submission's player may be paid by the owner.
-    /// - Parameter outcomes: of its purchases.
+    /// Returns whether the period of a fact in its evidence needs no question to Apple: it is granted, waits for an
+    /// operator, or is no goods. If it is refused to the submission's player, its owner may have paid it.
+    /// - Parameter outcomes: the outcomes of the decision's purchases.
     public func bringsPeriod(of fact: SubscriptionFact, by outcomes: [TransactionOutcome]) -> Bool {
         // The period was entered with Apple's announcement.
         if announced != nil { return true }

@@ -2,14 +2,15 @@ import NamesAndTimes
 
 /// The times of questions to Apple about subscriptions.
 public struct CheckSchedule: Sendable, Equatable {
-    /// After a period's end, or the end of its grace, in milliseconds: Apple's own notification usually comes first.
+    /// The milliseconds between the end of a period, or of its grace, and the first check. Apple's own notification
+    /// usually comes first.
     var afterEnd: Int64
-    /// The first distance between two checks after that; each further one is twice as long.
+    /// The milliseconds between the first two checks after that. Each further distance is twice as long.
     var firstDistance: Int64
     var longestDistance: Int64
-    /// The longest time after a period's end that Apple is asked.
+    /// The milliseconds after a period's end for which Apple is asked.
     var longest: Int64
-    /// A period that begins so near to the end of the one before leaves room for none between them.
+    /// The milliseconds between two periods that leave no room for another one.
     var punctuality: Int64
 
     private static let minute: Int64 = 60_000
@@ -19,7 +20,7 @@ public struct CheckSchedule: Sendable, Equatable {
     static let production = CheckSchedule(
         afterEnd: 5 * minute, firstDistance: 30 * minute, longestDistance: 24 * hour, longest: 60 * 24 * hour,
         punctuality: hour)
-    /// Months are minutes there.
+    /// In the sandbox, months are minutes.
     static let sandbox = CheckSchedule(
         afterEnd: 5_000, firstDistance: minute, longestDistance: 4 * hour, longest: 24 * hour,
         punctuality: 30_000)
@@ -28,12 +29,12 @@ public struct CheckSchedule: Sendable, Equatable {
         environment == .production ? production : sandbox
     }
 
-    /// Distances are spread by so much, so that what ended at one time is not asked for at one time.
+    /// The share by which distances vary, so that subscriptions that ended together are not checked together.
     static let spread = 0.5
 
     /// - Parameters:
-    ///   - tries: checks since the subscription last changed.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - tries: the number of checks since the subscription last changed.
+    ///   - jitter: a number drawn evenly from 0..<1.
     func distance(tries: Int32, jitter: Double) -> Int64 {
         let doublings = min(max(tries, 0), 20)
         let distance = min(longestDistance, firstDistance << Int64(doublings))
@@ -48,12 +49,13 @@ public struct CheckSchedule: Sendable, Equatable {
 }
 
 extension Subscription {
-    /// Sets when Apple is asked next, after something was told. What told the same makes a question needless.
+    /// Sets the time of the next check after facts were heard. Facts that say what a check would ask make the check
+    /// needless.
     /// - Parameters:
-    ///   - hearing: what it did.
-    ///   - isCheck: Apple was asked about it, and this is the answer.
-    ///   - goesOn: a part of Apple's history was read, and the rest is to be read next.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - hearing: the effect of the facts.
+    ///   - isCheck: true if the facts are Apple's answer to a check.
+    ///   - goesOn: true if a part of Apple's history was read, and the rest is to be read next.
+    ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func scheduleCheck(
         after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, at now: Timestamp, jitter: Double
     ) {

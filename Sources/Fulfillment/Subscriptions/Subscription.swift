@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// A subscription of a player's as Apple last told it, and when Apple is to be asked about it.
+/// A player's subscription as Apple last described it, and the time of the next check.
 ///
-/// Whatever order Apple's facts come in, and however often, they end in the same subscription: a fact of a later period
-/// counts before one of an earlier period, and within a period what was told later counts. A fact about the renewal
+/// Apple's facts give the same subscription in whatever order they come, and however often. A fact about a later period
+/// counts before one about an earlier period. Within a period, what Apple gave later counts. A fact about the renewal
 /// counts by its own time.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
@@ -12,7 +12,7 @@ public struct Subscription: Sendable, Equatable {
     public var player: PlayerID
     public private(set) var productID: ProductID
     public private(set) var subscriptionGroupID: String?
-    /// Can become: any, by what Apple says and by nothing else.
+    /// The state. Only Apple's facts change it, from any state to any other.
     public private(set) var state: SubscriptionState
     public private(set) var expiresAt: Timestamp?
     public private(set) var graceExpiresAt: Timestamp?
@@ -26,7 +26,7 @@ public struct Subscription: Sendable, Equatable {
 
     public struct Told: Sendable, Equatable {
         public var periodBeganAt: Timestamp
-        /// Nil while Apple has reported only the period itself.
+        /// The time at which Apple gave the state; nil while Apple has reported only the period itself.
         public var stateAt: Timestamp?
         public var willRenewAt: Timestamp?
         public var renewalProductAt: Timestamp?
@@ -44,15 +44,15 @@ public struct Subscription: Sendable, Equatable {
 
     /// The time of the next question to Apple.
     public struct Check: Sendable, Equatable {
-        /// Nil: receiptd does not ask before Apple reports a change.
+        /// The time of the next question; nil if receiptd does not ask before Apple reports a change.
         public var dueAt: Timestamp?
-        /// Checks since it last changed.
+        /// The number of checks since the subscription last changed.
         public var tries: Int32
-        /// The time from which Apple's history is to be searched for missed periods, until it was read to its end. Nil:
-        /// none were.
+        /// The time from which Apple's history is to be searched for missed periods, until it was read to its end; nil
+        /// if none were missed.
         public var historySince: Timestamp?
-        /// The beginning of the last period before one that was reported and grants nothing: Apple is asked for the
-        /// periods since. Nil once it was.
+        /// The beginning of the last period before one that was reported by something that grants nothing. Apple is
+        /// asked for the periods since; nil once it was.
         public var periodsSince: Timestamp?
 
         public init(
@@ -83,10 +83,10 @@ public struct Subscription: Sendable, Equatable {
         self.check = check
     }
 
-    /// The first that is told of it.
+    /// Makes the subscription from the first fact about it.
     /// - Parameters:
-    ///   - revision: above those that may have been published of it in a lost state of the database.
-    ///   - bringsPeriod: whoever tells it has granted the period, or will.
+    ///   - revision: the first revision, above those that a lost state of the database may have published.
+    ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
             stored: fact, player: player, revision: revision,
@@ -98,20 +98,20 @@ public struct Subscription: Sendable, Equatable {
         if !bringsPeriod { check.periodsSince = told.periodBeganAt }
     }
 
-    /// The effect of a fact on it.
+    /// The effect of a fact on a subscription.
     public enum Hearing: Sendable, Equatable {
-        /// Something newer is known, or the very same.
+        /// Something newer is known, or the very same fact.
         case known
         /// The fact repeats the known state.
         case confirmed
-        /// Something that is published changed: this is the next revision.
+        /// A published value changed. This is the next revision.
         case changed
     }
 
     /// Takes in a fact of this subscription.
     /// - Parameters:
-    ///   - search: its app's.
-    ///   - bringsPeriod: whoever tells it has granted the period, or will.
+    ///   - search: the app's policy for missed periods.
+    ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
     public mutating func hear(
         _ fact: SubscriptionFact, _ search: MissedPeriodSearch = .never, bringsPeriod: Bool = true
     ) -> Hearing {
@@ -130,8 +130,8 @@ public struct Subscription: Sendable, Equatable {
         return .changed
     }
 
-    /// Takes in what was told before it had an owner; part of its first revision. A later period that was told of then waits
-    /// for this owner, or only what grants nothing told of it: Apple is asked for it.
+    /// Takes in the facts from before it had an owner, as part of its first revision. Apple is asked for a later period
+    /// among them if that waits for this owner, or if only something that grants nothing reported it.
     public mutating func hear(_ unowned: UnownedSubscription) {
         let other = unowned.subscription
         guard other.bundleID == bundleID, other.environment == environment else { return }
@@ -169,7 +169,8 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// Two that were told at one time are ordered by what they say, so that their order does not matter.
+    /// Returns whether a value is newer. Two values of one time are ordered by themselves, so that their order of
+    /// arrival does not matter.
     private static func isNewer<Value: Comparable>(
         _ value: Value, at time: Timestamp, than known: Value?, at knownTime: Timestamp?
     ) -> Bool {
@@ -235,9 +236,10 @@ extension SubscriptionFact {
 }
 
 extension SubscriptionState {
-    /// The state's place in `allCases`: of two that Apple gave at one time the later one here counts.
+    /// The state's place in `allCases`. Of two states that Apple gave at one time, the one with the higher place
+    /// counts.
     fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// Nothing more is to come of it by itself.
+    /// True if no renewal follows by itself.
     public var isOver: Bool { self == .expired || self == .revoked }
 }

@@ -1,12 +1,12 @@
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// The facts of a transaction, with Apple's further facts beside it. Nil where it is no period of an auto-renewable
-    /// subscription, or one that the player gave up for another plan.
+    /// Makes the facts of a transaction, with Apple's further facts beside it. Returns nil unless it is a period of an
+    /// auto-renewable subscription, and if the player gave it up for another plan.
     /// - Parameters:
-    ///   - renewal: of the same subscription, signed with it.
-    ///   - state: Apple's `status`; nil: by the times, as of `toldAt`.
-    ///   - toldAt: when all of it was signed or answered.
+    ///   - renewal: the renewal info of the same subscription, signed with it.
+    ///   - state: Apple's `status`; nil takes the state by the times, as of `toldAt`.
+    ///   - toldAt: the time at which all of it was signed or answered.
     public init?(
         _ transaction: NotifiedTransaction, renewal: RenewalInfo?, state: SubscriptionState?, toldAt: Timestamp
     ) {
@@ -22,17 +22,17 @@ extension SubscriptionFact {
         isOfPeriodOnly = renewal == nil && state == nil && purchase.cancelledAt == nil
     }
 
-    /// One subscription of Get All Subscription Statuses.
+    /// Makes the facts of one subscription of Get All Subscription Statuses.
     public init?(_ status: SubscriptionStatus) {
         let signedAt = max(status.renewal.signedAt, status.transaction.signedAt ?? status.renewal.signedAt)
         self.init(status.transaction, renewal: status.renewal, state: status.state, toldAt: signedAt)
         subscriptionGroupID = subscriptionGroupID ?? status.subscriptionGroupID
     }
 
-    /// A notification's.
+    /// Makes the facts of a notification.
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
-    ///   - status: of the notification's `data`.
+    ///   - status: Apple's `status` in the notification's `data`.
     public init?(
         notification type: String, subtype: String?, status: SubscriptionState?, transaction: NotifiedTransaction,
         renewal: RenewalInfo?, signedAt: Timestamp
@@ -43,7 +43,7 @@ extension SubscriptionFact {
         isOfPeriodOnly = false
     }
 
-    /// The state that a type implies by itself; nil: the times decide.
+    /// Returns the state that a type implies by itself; nil if the times decide.
     private static func state(type: String, subtype: String?) -> SubscriptionState? {
         switch (type, subtype) {
         case ("EXPIRED", _): .expired
@@ -69,7 +69,7 @@ extension SubscriptionFact {
         renewalProductID = renewal?.renewalProductID
     }
 
-    /// The state by Apple's times, as of when Apple gave them.
+    /// Returns the state by Apple's times, as of when Apple gave them.
     private static func state(
         of purchase: StorePurchase, _ renewal: RenewalInfo?, at toldAt: Timestamp
     ) -> SubscriptionState {

@@ -2,9 +2,9 @@ import Encodings
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// The facts of each subscription in an answer: its newest period, and the renewal information where Apple sent
-    /// any. Sorted by original transaction.
-    /// - Parameter now: when it was answered, where Apple's answer does not say.
+    /// Returns the facts of each subscription in an answer: its newest period, and the renewal info if Apple sent any.
+    /// Sorted by original transaction.
+    /// - Parameter now: the time of the answer, if Apple's answer has none.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
         // The newest period is unknown if one cannot be read.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
@@ -38,7 +38,7 @@ extension AppPolicy {
 
 /// The facts about subscriptions in a decision's evidence, if its app follows them.
 public struct ToldSubscriptions: Sendable, Equatable {
-    /// The longest base64 of a receipt that is kept.
+    /// The most bytes of base64 of a receipt that is kept.
     static let maximumReceiptBytes = 512 << 10
     /// The days that a receipt is kept once its subscription is over.
     public static let receiptDays: Int32 = 60
@@ -47,10 +47,10 @@ public struct ToldSubscriptions: Sendable, Equatable {
     public static let unownedDays: Int32 = 400
 
     public var facts: [SubscriptionFact] = []
-    /// The newest receipt with all of them, decoded: what verifyReceipt is asked with later. Nil where the App Store Server
-    /// API is asked.
+    /// The newest receipt with all of them, decoded. Workers ask verifyReceipt with it later; nil if they ask the App
+    /// Store Server API.
     public var receipt: [UInt8]?
-    /// The app's.
+    /// The app's policy for missed periods.
     public var search = MissedPeriodSearch.never
 
     public static let none = ToldSubscriptions()
@@ -58,8 +58,8 @@ public struct ToldSubscriptions: Sendable, Equatable {
     private init() {}
 
     /// - Parameters:
-    ///   - others: what was told beside it.
-    ///   - submitted: the receipt that was submitted, in base64, nil where it was none. Apple's newer one counts before it.
+    ///   - others: the facts in other answers.
+    ///   - submitted: the submitted receipt in base64; nil without one. Apple's newer one counts before it.
     public init(
         _ evidence: GenuineReceipt?, besides others: [SubscriptionFact] = [], submitted: String?,
         under app: AppPolicy, now: Timestamp
@@ -71,7 +71,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
         receipt = Self.stored(newest)
     }
 
-    /// A period that nobody submitted, of itself.
+    /// Makes the facts of a period that nobody submitted.
     init(announced: AnnouncedPurchase, under app: AppPolicy) {
         guard app.followsRenewals else { return }
         facts = SubscriptionFact.all(in: announced.evidence, under: app, now: announced.toldAt)
@@ -85,7 +85,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
         }
     }
 
-    /// Nil where it is no base64, or too large to be kept.
+    /// Returns the receipt's bytes; nil if it is no base64, or too large to be kept.
     static func stored(_ receipt: String) -> [UInt8]? {
         guard receipt.utf8.count <= maximumReceiptBytes, let bytes = Base64.decode(receipt.utf8) else { return nil }
         return bytes

@@ -8,7 +8,8 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     case expired
     case revoked
 
-    /// Apple's `status` of Get All Subscription Statuses, and of a notification's `data`. Nil for an unknown one.
+    /// Makes the state from Apple's `status` in Get All Subscription Statuses or in a notification's `data`. Returns
+    /// nil for an unknown one.
     public init?(status: Int64) {
         switch status {
         case 1: self = .active
@@ -21,7 +22,7 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     }
 }
 
-/// The facts about a subscription in one answer of Apple's, or in one thing that Apple signed.
+/// The facts about a subscription in one answer of Apple's, or in one part that Apple signed.
 public struct SubscriptionFact: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -31,18 +32,18 @@ public struct SubscriptionFact: Sendable, Equatable {
     public var state: SubscriptionState
     public var expiresAt: Timestamp?
     public var graceExpiresAt: Timestamp?
-    /// Nil where it is not told: the known value stays.
+    /// Whether it will renew; nil keeps the known value.
     public var willRenew: Bool?
-    /// Nil where it is not told: the known value stays.
+    /// The product of the next period; nil keeps the known value.
     public var renewalProductID: ProductID?
-    /// The time at which Apple signed or answered it: an older fact never undoes a newer one.
+    /// The time at which Apple signed or answered it. An older fact never undoes a newer one.
     public var toldAt: Timestamp
-    /// The beginning of the period that `state`, `productID` and the times are of. Nil where it is not told: the one
-    /// that is known.
+    /// The beginning of the period that `state`, `productID` and the times describe; nil means the known period.
     public var periodBeganAt: Timestamp?
-    /// A transaction tells only of its own period: anything that tells of the subscription counts before it.
+    /// True if it describes only its own period. Facts about the subscription count before it.
     public var isOfPeriodOnly = false
-    /// The subscription that this one goes on from: its owner's.
+    /// The original transaction of the subscription that this one continues, whose owner it has; nil if Apple named
+    /// none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(
@@ -57,7 +58,7 @@ public struct SubscriptionFact: Sendable, Equatable {
         self.toldAt = toldAt
     }
 
-    /// Whether the fact is about the period of `purchase`.
+    /// Returns whether the fact is about the period of `purchase`.
     public func isOfPeriod(of purchase: StorePurchase) -> Bool {
         purchase.originalTransactionID == originalTransactionID && purchase.purchasedAt == periodBeganAt
     }

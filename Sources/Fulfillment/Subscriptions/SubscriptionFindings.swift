@@ -5,30 +5,30 @@ public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
     /// Paid periods that may not be granted yet.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// The further refunds in Apple's answers, of older periods and other purchases: they count for granted ones.
+    /// The further refunds in Apple's answers, of older periods and other purchases. They count for granted ones.
     public private(set) var shown: [NotifiedTransaction] = []
-    /// Periods that Apple took back.
+    /// The periods that Apple revoked.
     public private(set) var revoked: [NotifiedTransaction] = []
-    /// The newest receipt, decoded: for the next question.
+    /// The newest receipt, decoded, for the next question; nil without one.
     public private(set) var receipt: [UInt8]?
-    /// The time from which Apple's history is to be searched for missed periods. Nil: none were.
+    /// The time from which Apple's history is to be searched for missed periods; nil if none were missed.
     public private(set) var missedSince: Timestamp?
     /// The end of the part of Apple's history that has been read.
     public private(set) var readUntil = ReadUntil.nowhere
 
     public enum ReadUntil: Sendable, Equatable {
-        /// The history was read not at all, or not all of any time.
+        /// The history was not read, or not completely for any time.
         case nowhere
-        /// All that was bought before.
+        /// Every purchase before this time was read.
         case time(Timestamp)
         case end
     }
 
-    /// Nothing was told.
+    /// Makes findings of nothing.
     public init() {}
 
-    /// The findings in Get All Subscription Statuses.
-    /// - Parameter known: the subscription that it was asked about.
+    /// Makes the findings in Get All Subscription Statuses.
+    /// - Parameter known: the subscription that Apple was asked about.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
         for status in statuses where status.transaction.bundleID == app.bundleID {
@@ -51,7 +51,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// The findings in verifyReceipt's answer.
+    /// Makes the findings in verifyReceipt's answer.
     public init(_ answer: GenuineReceipt, of known: Subscription, under app: AppPolicy, now: Timestamp) {
         guard !app.isForeign(answer.bundleID, answer.appAppleID, in: answer.environment) else { return }
         let told = ToldSubscriptions(answer, submitted: nil, under: app, now: now)
@@ -77,7 +77,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
     }
 
     /// Adds the periods in between from Apple's history.
-    /// - Parameter readUntil: how far it was read.
+    /// - Parameter readUntil: the end of the part that was read.
     public mutating func add(
         history: [NotifiedTransaction], readUntil: ReadUntil, of known: Subscription, under app: AppPolicy,
         now: Timestamp
@@ -92,12 +92,12 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Nothing where it was not taken back. A plan that was given up for another was not.
+    /// Notes the transaction if Apple refunded it. A plan that was given up for another was not refunded.
     private mutating func noteShown(_ transaction: NotifiedTransaction) {
         if transaction.purchase.cancelledAt != nil, !transaction.purchase.isUpgraded { shown.append(transaction) }
     }
 
-    /// A period that is paid and not over, or is goods also after its end.
+    /// Adds a paid period that is not over, or that is goods after its end too.
     private mutating func add(
         _ transaction: NotifiedTransaction, grace: Timestamp?, toldAt: Timestamp, under app: AppPolicy
     ) {

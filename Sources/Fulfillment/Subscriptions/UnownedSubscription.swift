@@ -4,19 +4,19 @@ import NamesAndTimes
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 
-    /// The subscription follows the rules of one that has an owner. Its player, its revision and its check say nothing.
+    /// A subscription that follows the rules of an owned one. Its player, revision and check mean nothing.
     public private(set) var subscription: Subscription
 
     /// Makes it from its stored form.
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
-    /// Nil where the fact says no more than the grant of its period will.
+    /// Returns nil if the fact says no more than the grant of its period will.
     public init?(_ fact: SubscriptionFact) {
         guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
         subscription = Subscription(fact, player: Self.nobody)
     }
 
-    /// - Returns: whether it says more than before.
+    /// - Returns: whether the fact says more than was known.
     public mutating func hear(_ fact: SubscriptionFact) -> Bool {
         guard fact.bundleID == subscription.bundleID, fact.environment == subscription.environment else { return false }
         return subscription.hear(fact) != .known

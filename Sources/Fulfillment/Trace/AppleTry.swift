@@ -1,19 +1,19 @@
 import NamesAndTimes
 
-/// One try for an answer of Apple's, as people look it up later. It holds no secret, and nothing of the receipt.
+/// One try for an answer of Apple's, kept for people. It holds no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {
-    /// The most of one submission's last tries.
+    /// The most tries that are kept of one submission, the last ones.
     public static let maximumKept = 8
 
     /// The time at which it ended.
     public let at: Timestamp
-    /// Nil where no request was sent for it: the answer was that to another submission's request with the same proof,
-    /// or something in front of Apple (a limit, a missing secret) kept it back.
+    /// The endpoint; nil if no request was sent. The answer was then that to another submission's request with the same
+    /// proof, or something in front of Apple (a limit, a missing secret) kept it back.
     public let endpoint: String?
     public let environment: StoreEnvironment?
-    /// A label value of `receiptd_apple_requests_total{result}`.
+    /// The result, as a label of `receiptd_apple_requests_total{result}`.
     public let result: String
-    /// Apple's own, else that of HTTP; nil where there was none.
+    /// Apple's status, else HTTP's; nil if there was none.
     public let status: Int64?
     /// The milliseconds from the request's start to its end.
     public let milliseconds: Int64
@@ -30,7 +30,7 @@ public struct AppleTry: Sendable, Equatable {
         self.milliseconds = milliseconds
     }
 
-    /// One without a request.
+    /// Makes a try without a request.
     public init(at: Timestamp, answer: AppleAnswer) {
         self.init(at: at, endpoint: nil, environment: nil, result: answer.label, status: nil, milliseconds: 0)
     }
@@ -44,7 +44,7 @@ extension [AppleTry] {
 }
 
 extension AppleAnswer {
-    /// A label value of `receiptd_apple_requests_total{result}`.
+    /// The label of `receiptd_apple_requests_total{result}`.
     public var label: String {
         switch self {
         case .genuine: "genuine"

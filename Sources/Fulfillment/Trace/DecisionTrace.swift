@@ -1,7 +1,7 @@
 /// A submission's way to its decision: kept beside the decision, for people.
 public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
-        /// Apple was asked.
+        /// Apple's answer decided.
         case apple
         /// The proof was enough by itself.
         case proof
@@ -11,12 +11,12 @@ public struct DecisionTrace: Sendable, Equatable {
         case operatorsWord = "operator"
     }
 
-    /// Nil where nobody looked.
+    /// The state of the proof's signature; nil if nobody checked it.
     public let signature: ParsedProof.Signature?
     public let source: Source
-    /// Oldest first.
+    /// The tries, oldest first.
     public let tries: [AppleTry]
-    /// The operator who refused it, if one did.
+    /// The operator who refused it; nil if none did.
     public let operatorName: String?
 
     public init(signature: ParsedProof.Signature, source: Source, tries: [AppleTry]) {
@@ -26,7 +26,7 @@ public struct DecisionTrace: Sendable, Equatable {
         operatorName = nil
     }
 
-    /// - Parameter tries: before it was refused.
+    /// - Parameter tries: the tries before the refusal.
     public init(refusedBy operatorName: String, tries: [AppleTry]) {
         signature = nil
         source = .operatorsWord
