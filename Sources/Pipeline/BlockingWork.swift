@@ -2,7 +2,7 @@ import Dispatch
 import Operations
 import Synchronization
 
-/// Threads for what must not block the cooperative pool, and pauses that a cancelled task still makes.
+/// Threads for work that must not block the cooperative pool, and pauses that even a cancelled task makes.
 enum BlockingWork {
     private static let queue = DispatchQueue(label: "receiptd.blocking", attributes: .concurrent)
 
@@ -10,16 +10,16 @@ enum BlockingWork {
         queue.async(execute: work)
     }
 
-    /// Unlike `Task.sleep`, also in a task that is cancelled.
+    /// Pauses in a cancelled task too, unlike `Task.sleep`.
     static func pause(seconds: Double) async {
         await withCheckedContinuation { continuation in
             queue.asyncAfter(deadline: .now() + seconds) { continuation.resume() }
         }
     }
 
-    /// Blocks the calling thread, which must be one that may block, until the body ends. Nil where it throws or takes
-    /// longer; then it goes on by itself.
-    /// - Parameter failed: is told why there is no value, on this thread.
+    /// Blocks the calling thread, which must be one that may block, until the body ends. Returns nil if the body throws
+    /// or takes longer; it then goes on by itself.
+    /// - Parameter failed: called on this thread with the reason why there is no value.
     static func wait<Value: Sendable>(
         seconds: Double, failed: (any Error) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Value
     ) -> Value? {

@@ -1,17 +1,17 @@
 import Kafka
 import Operations
 
-/// Asks Kafka every few seconds whether it is there: librdkafka tells that brokers went, and not that they are back.
+/// Asks Kafka every few seconds whether it is there. librdkafka says that brokers went, and not that they are back.
 struct BrokerWatch: Sendable {
     private static let pauseSeconds = 5.0
-    /// After a failure, so that one answer that is late makes nobody unready.
+    /// The seconds between two questions after a failure, so that one late answer makes nobody unready.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
-    /// Blocks until a broker has answered, for so many milliseconds.
+    /// Blocks until a broker has answered, at most for so many milliseconds.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// The part that an answer shows to work, or to be worth another try.
+    /// The failing part that an answer shows to work, or to be worth another try.
     var recovers = FailingPart.kafka
 
     /// Runs until it is cancelled.
@@ -29,7 +29,7 @@ struct BrokerWatch: Sendable {
         }
     }
 
-    /// Nil where a broker answered, whatever it said.
+    /// Returns nil if a broker answered, whatever it said.
     private func failure() async -> KafkaError? {
         await withCheckedContinuation { continuation in
             BlockingWork.run { [ask] in
@@ -45,6 +45,6 @@ struct BrokerWatch: Sendable {
 }
 
 extension KafkaError {
-    /// Positive codes are a broker's, negative ones librdkafka's own.
+    /// True for a positive code, which is a broker's. Negative codes are librdkafka's own.
     fileprivate var isBrokersAnswer: Bool { code > 0 }
 }

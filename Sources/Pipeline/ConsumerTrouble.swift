@@ -1,8 +1,8 @@
 import Kafka
 
-/// The meaning of a consumer's errors, in words that say what can be done about them.
+/// Explains a consumer's errors in words that say what can be done about them.
 enum ConsumerTrouble {
-    /// Nil where the error's own name says all.
+    /// Returns nil if the error's own name says all.
     static func words(_ error: KafkaError) -> String? {
         switch error.code {
         case KafkaError.Code.fencedInstanceID:

@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The instants after which the tests kill the process: right behind each step of a submission's life.
+/// The instants after which the tests kill the process, right behind each step of a submission's life.
 ///
-/// Only in debug builds, and only where `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
+/// They exist only in debug builds, and only if `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
 enum CrashPoint: String, CaseIterable {
     case polled
     case admitted
@@ -23,7 +23,7 @@ enum CrashPoint: String, CaseIterable {
     case refundPublished
     /// Apple's answer about a subscription is durable.
     case subscriptionSettled
-    /// A page of Apple's notification history is durable, and the place behind it; there is another.
+    /// A page of Apple's notification history is durable, with the place behind it. There is another page.
     case historyPageTaken
     // The delivery of announced purchases is durable.
     case delivered
@@ -45,7 +45,7 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Dies of the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names, as of a bug that it brings out.
+    /// Kills the process at the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names, as a bug would.
     @inline(__always)
     static func passed(_ decoded: SubmissionDecoder.Decoded) {
         #if DEBUG
@@ -57,8 +57,8 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Dies of a notification whose payload holds what `RECEIPTD_CRASH_ON_NOTIFICATION=<text>` says, as of a bug that it
-    /// brings out.
+    /// Kills the process at a notification whose payload contains `RECEIPTD_CRASH_ON_NOTIFICATION=<text>`, as a bug
+    /// would.
     @inline(__always)
     static func reading(_ notification: [UInt8]?) {
         #if DEBUG
@@ -70,8 +70,8 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Dies of the held or announced purchase that `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names, as of a bug that
-    /// it brings out.
+    /// Kills the process at the held or announced purchase that `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names,
+    /// as a bug would.
     @inline(__always)
     static func judging(_ transaction: StoreTransactionID) {
         #if DEBUG

@@ -6,8 +6,8 @@ import Operations
 import Synchronization
 
 enum KafkaLog {
-    /// librdkafka's lines at debug, but for what its own level calls an error and for records that are gone unread; what it
-    /// says of brokers that cannot be used is folded with what the process' other clients say of them.
+    /// Forwards librdkafka's lines at debug, except what its own level calls an error and records that are gone unread.
+    /// Lines about brokers that cannot be used are folded with those of the process' other clients.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
         let client = voice.join()
@@ -17,13 +17,13 @@ enum KafkaLog {
     }
 }
 
-/// The one voice of all the Kafka clients of a process: one line when brokers go, one a minute while they are away, and
-/// one when all are back, unless the process' failures say so.
+/// The log of all Kafka clients of a process about their brokers. It has one line when brokers go, one a minute while
+/// they are away, and one when all are back, unless the process' failures say so.
 public final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
 
-    /// - Parameter failures: tell when Kafka is out of reach for the process as a whole. Nil where nobody does.
+    /// - Parameter failures: the failures that say when Kafka is out of reach for the whole process; nil without any.
     public init(besides failures: Failures? = nil) { self.failures = failures }
 
     fileprivate func join() -> Int {
@@ -39,7 +39,7 @@ public final class KafkaVoice: Sendable {
         return fold.withLock { $0.hear(line, from: client, told: told ?? (0, 0), now: now) }
     }
 
-    /// The brokers' trouble, while no client has been answered since.
+    /// The brokers' trouble; nil once any client was answered since.
     public var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
@@ -47,9 +47,9 @@ public final class KafkaVoice: Sendable {
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)
-    /// The process' failures have told it, or are about to.
+    /// Brokers are back, and the process' failures have told it or are about to.
     case recoveredUnsaid(seconds: Double)
-    /// A line with the number of equal ones that were left out since the last.
+    /// A line, with the number of equal ones that were left out since the last.
     case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
@@ -76,7 +76,7 @@ enum KafkaSaying: Equatable {
     }
 }
 
-/// Decides which of librdkafka's lines are said.
+/// Decides which of librdkafka's lines are logged.
 struct KafkaFold {
     /// The seconds between two lines while the trouble lasts.
     static let repeatSeconds = 60.0
@@ -87,12 +87,12 @@ struct KafkaFold {
     private var since = 0.0
     private var said = 0.0
     private(set) var trouble: KafkaTrouble?
-    /// Failures of the whole process that were over when the trouble began.
+    /// The number of the whole process' failures that were over when the trouble began.
     private var toldBefore = 0
-    /// The sayings that are no trouble with a broker.
+    /// The lines that are no trouble with a broker.
     private var others = RepeatedWords()
 
-    /// - Parameter told: by the process' failures, of Kafka as a whole.
+    /// - Parameter told: the numbers of failures of Kafka as a whole that the process reported as begun and as over.
     mutating func hear(
         _ line: KafkaLogLine, from client: Int, told: (begun: Int, over: Int) = (0, 0), now: Double
     ) -> [KafkaSaying] {

@@ -10,7 +10,7 @@ public struct Pipeline: Sendable {
     private let worker: SubmissionWorker
     private let stores: PipelineStores
     private let publisher: OutcomePublisher
-    /// Topics beside the submissions.
+    /// The loops of topics beside the submissions.
     private let topics: [BatchedTopicLoop]
     private let leasing: [LeasingPart]
     private let health: Health
@@ -20,10 +20,10 @@ public struct Pipeline: Sendable {
     private let shutdown = ShutdownState()
 
     /// - Parameters:
-    ///   - catalog: the newest one.
-    ///   - notifications: where Apple's come from.
-    ///   - accounts: where the game says whose account tokens are.
-    ///   - consumption: where the game says what is used up of purchases.
+    ///   - catalog: returns the newest catalog.
+    ///   - notifications: the topic of Apple's notifications; nil reads none.
+    ///   - accounts: the topic on which the game names the players of account tokens; nil reads none.
+    ///   - consumption: the topic on which the game reports consumption; nil reads none.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification,
         stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
@@ -71,8 +71,8 @@ public struct Pipeline: Sendable {
             stores: stores, metrics: metrics, health: health, logger: logger)
     }
 
-    /// Consumes until `stop` is called; returns when everything in flight is finished or given up, the offsets are
-    /// committed and the group is left. Throws where librdkafka does not take the settings.
+    /// Consumes until `stop` is called. Returns when everything in flight is finished or given up, the offsets are
+    /// committed and the group is left. Throws if librdkafka refuses the settings.
     public func run() async throws {
         let orphans = Task { await supervise(.outboxSweep) { await publishOrphans() } }
         let broker = Task { [publisher, health] in
@@ -111,7 +111,7 @@ public struct Pipeline: Sendable {
         if let ended = shutdown.ended { throw ended }
     }
 
-    /// Runs what is to run until `stop`. Where it ends before, all of it stops, and `run` throws.
+    /// Runs a part that is to run until `stop`. If it ends before, all parts stop, and `run` throws.
     private func supervise(_ part: EndlessPart, _ body: @Sendable () async throws -> Void) async {
         do {
             try await part.run(isStopping: { [shutdown] in shutdown.isStopping || Task.isCancelled }, body)
@@ -153,7 +153,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Returns when the thread is done that reads it.
+    /// Returns when the loop's thread is done.
     private func read(_ loop: BatchedTopicLoop) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {
@@ -166,7 +166,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// May be called from anywhere, any number of times.
+    /// Makes `run` return. Any thread may call it, any number of times.
     public func stop() {
         shutdown.stop()
         for topic in topics { topic.stop() }

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The stores of the pipeline: one database, seen from its sides.
+/// The stores of the pipeline. All of them are one database.
 public struct PipelineStores: Sendable {
     let ledger: any PurchaseLedger
     let outbox: any UnpublishedEvents
@@ -13,7 +13,7 @@ public struct PipelineStores: Sendable {
     let finishes: any OwedFinishes
     let refundRequests: any OpenRefundRequests
 
-    /// - Parameter checkpoints: of the consumer group that the settings name.
+    /// - Parameter checkpoints: the checkpoints of the consumer group that the settings name.
     public init(
         ledger: any PurchaseLedger, outbox: any UnpublishedEvents, parked: any ParkedSubmissions,
         holds: any HeldPurchases, subscriptions: any FollowedSubscriptions, checkpoints: any OffsetCheckpoints,
@@ -33,7 +33,7 @@ public struct PipelineStores: Sendable {
     }
 }
 
-/// The parts that prove purchases: the proofs by themselves, and Apple.
+/// The parts that prove purchases: the parser of proofs, and Apple.
 public struct PipelineVerification: Sendable {
     let parser: any ProofParser
     let verifier: any ReceiptVerifier
@@ -42,8 +42,8 @@ public struct PipelineVerification: Sendable {
 
     /// - Parameters:
     ///   - parser: reads and proves receipts without asking anyone.
-    ///   - queries: for what the rules need beside a proof's answer.
-    ///   - apple: tells an outage from one submission's trouble.
+    ///   - queries: asks for what the rules need beside a proof's answer.
+    ///   - apple: distinguishes an outage from one submission's trouble.
     public init(
         parser: any ProofParser, verifier: any ReceiptVerifier, queries: any StoreQueries, apple: any AppleState
     ) {

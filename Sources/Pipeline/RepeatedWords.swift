@@ -1,14 +1,14 @@
-/// Lets what is said again and again through once a minute, and counts what it leaves out meanwhile. A value: times are monotonic
-/// seconds given by the caller.
+/// Lets repeated text through once a minute, and counts what it leaves out meanwhile. A value: the caller passes times
+/// in monotonic seconds.
 struct RepeatedWords {
     /// The seconds between two lines of the same words.
     static let seconds = 60.0
-    /// Different words that are remembered.
+    /// The most different texts that are remembered.
     static let most = 200
 
     private var said: [String: (at: Double, leftOut: Int)] = [:]
 
-    /// Nil where the same was said less than a minute ago. Else how often it was left out since it was said last.
+    /// Returns nil if the same was said less than a minute ago, else how often it was left out since.
     mutating func leftOut(of words: String, now: Double) -> Int? {
         if var known = said[words], now - known.at < Self.seconds {
             known.leftOut += 1
@@ -22,6 +22,6 @@ struct RepeatedWords {
         return leftOut
     }
 
-    /// Numbers tell partitions, offsets, brokers and times apart, which say the same.
+    /// Returns the text without numbers, which distinguish only partitions, offsets, brokers and times.
     static func key(_ words: String) -> String { String(words.filter { !$0.isNumber }) }
 }

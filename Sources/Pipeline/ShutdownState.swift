@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// Whether the pipeline is told to stop, and which of its parts ended without being told.
+/// Whether the pipeline must stop, and which of its parts ended before.
 final class ShutdownState: Sendable {
     private struct State {
         var isStopping = false
@@ -13,7 +13,7 @@ final class ShutdownState: Sendable {
     private let state = Mutex(State())
 
     var isStopping: Bool { state.withLock(\.isStopping) }
-    /// The error that ended the consumer.
+    /// The error that ended the consumer; nil without one.
     var failure: KafkaError? { state.withLock(\.failure) }
     var ended: PartEnded? { state.withLock(\.ended) }
 
@@ -21,7 +21,7 @@ final class ShutdownState: Sendable {
 
     func consumerFailed(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
 
-    /// The first one counts.
+    /// Notes a part that ended. The first one counts.
     func partEnded(_ ended: PartEnded) {
         state.withLock { $0.ended = $0.ended ?? ended }
     }

@@ -5,17 +5,17 @@ import Operations
 /// A topic that is read or written.
 struct WatchedTopic: Sendable, Hashable {
     let name: String
-    /// Whether the worker needs the topic to decide or publish anything. Another one may be missing as long as it never
-    /// was there.
+    /// Whether the worker needs the topic to decide or publish anything. Another topic may be missing as long as it was
+    /// never there.
     let isNeeded: Bool
 }
 
-/// The topics' trouble, by Kafka's last word about each. A value.
+/// The topics' trouble, by Kafka's last answer about each. A value.
 struct TopicStates {
     private var complaints: [WatchedTopic: String] = [:]
     private var seen: Set<WatchedTopic> = []
 
-    /// Takes what Kafka answered of one topic. An answer that never came says nothing of it.
+    /// Notes Kafka's answer about one topic. An answer that never came says nothing about it.
     mutating func note(_ topic: WatchedTopic, _ answer: Result<KafkaClusterMetadata, KafkaError>) {
         switch answer {
         case .success(let metadata):
@@ -39,31 +39,31 @@ struct TopicStates {
         }
     }
 
-    /// Nil where nothing is wrong with any of them.
+    /// Returns nil if nothing is wrong with any of them.
     func complaint(ofNeeded isNeeded: Bool) -> String? {
         let found = complaints.filter { $0.key.isNeeded == isNeeded }.map(\.value).sorted()
         return found.isEmpty ? nil : found.joined(separator: "; ")
     }
 
-    /// Kafka has told of each of these at least once that it is there.
+    /// Returns whether Kafka has said at least once that each of these topics exists.
     func haveBeenSeen(_ topics: [WatchedTopic]) -> Bool { topics.allSatisfy(seen.contains) }
 }
 
-/// Asks Kafka every few seconds whether each topic that is read or written can be used: it is there, this client may know of it,
-/// and each of its partitions has a leader. librdkafka tells of some of that minutes late, and of a topic that is only written
-/// once something is.
+/// Asks Kafka every few seconds whether each topic that is read or written can be used: it exists, this client may know
+/// of it, and each of its partitions has a leader. librdkafka reports some of that minutes late, and reports on a topic
+/// that is only written once something is.
 struct TopicWatch: Sendable {
     private static let pauseSeconds = 10.0
-    /// The seconds between looks while a topic has a fault.
+    /// The seconds between two looks while a topic has a fault.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
     let topics: [WatchedTopic]
-    /// Blocks until a broker has answered, for so many milliseconds.
+    /// Blocks until a broker has answered, at most for so many milliseconds.
     let ask: @Sendable (String, Int32) throws(KafkaError) -> KafkaClusterMetadata
     let health: Health
 
-    /// Watches until it is cancelled, by a client of its own.
+    /// Watches with a client of its own until it is cancelled.
     static func run(
         topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void,
         health: Health

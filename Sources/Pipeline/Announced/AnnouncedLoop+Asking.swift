@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Asks Apple by name for announced purchases with a fact that cannot be read, before they are held.
+/// Asks Apple by its id about an announced purchase with a fact that cannot be read, before the purchase is held.
 extension AnnouncedLoop {
-    /// Returns some of the purchases that a delivery left open, as Apple tells them now. All others are leased again when their
-    /// leases are over.
+    /// Returns some of the purchases that a delivery left open, as Apple describes them now. All others are leased
+    /// again once their leases are over.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -23,8 +23,8 @@ extension AnnouncedLoop {
         }
     }
 
-    /// Nil where Apple is in trouble. Without credentials that Apple takes the purchase is held: an operator sees it then, and its
-    /// release asks again.
+    /// Returns nil if Apple is in trouble. Without credentials that Apple accepts, the purchase is held: an operator
+    /// sees it then, and a release asks again.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

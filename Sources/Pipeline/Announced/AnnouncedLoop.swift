@@ -3,10 +3,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. The database is all it needs, but for what cannot be read.
+/// Delivers announced purchases that nobody submitted. It needs only the database, except for what cannot be read.
 ///
-/// Behind each batch it delivers one that may have killed its workers, by itself. The count against it is in its row
-/// before anyone looks into it.
+/// After each batch it delivers one purchase that may have killed its workers, alone. The count against that purchase
+/// is in its row before anyone looks into it.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced
@@ -17,7 +17,7 @@ struct AnnouncedLoop: LeasingLoop {
     let state = LeasingState()
     private let nextSuspectLook = NextLook()
 
-    /// Delivers in the turn itself: a delivery is one SQL transaction, and nothing of it is cut when the process stops.
+    /// Delivers within the turn. A delivery is one SQL transaction, and no part of it is cut when the process stops.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
         guard worker.parking.leases.isOpen else { return PipelineLimits.leaseSeconds }
         let catalog = worker.catalog()
@@ -45,7 +45,7 @@ struct AnnouncedLoop: LeasingLoop {
         try await deliver(await askedByName(leased, besides: outcomes, under: catalog), under: catalog)
     }
 
-    /// Now and then. False where there was none.
+    /// Looks for a suspect now and then. Returns false if there was none.
     private func lookForSuspect(under catalog: Catalog) async throws -> Bool {
         guard nextSuspectLook.isDue else { return false }
         let hadSuspect = try await deliverSuspect(under: catalog)
@@ -53,7 +53,7 @@ struct AnnouncedLoop: LeasingLoop {
         return hadSuspect
     }
 
-    /// False where there was none.
+    /// Delivers a suspect. Returns false if there was none.
     private func deliverSuspect(under catalog: Catalog) async throws -> Bool {
         switch try await announced.leaseSuspect(under: catalog) {
         case .none: return false
@@ -68,7 +68,7 @@ struct AnnouncedLoop: LeasingLoop {
         return true
     }
 
-    /// The process lives: whatever failed, none of them kills it.
+    /// Takes the leases' suspicion back. The process lives, so that none of these purchases kills it.
     func forgive(_ leased: [LeasedAnnouncement]) async {
         await SuspectTurns.clear { try await announced.forgive(leased) }
     }

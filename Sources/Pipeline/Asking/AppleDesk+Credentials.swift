@@ -3,9 +3,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Applies Apple's answer to the other submissions of its app: they are blocked, or no longer.
+/// Applies Apple's answer to the other submissions of its app: it blocks them, or ends their blockage.
 extension AppleDesk {
-    /// - Parameter isReceipt: verifyReceipt gave it.
+    /// - Parameter isReceipt: true if verifyReceipt gave the answer.
     func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry, isReceipt: Bool) {
         let bundleID = inquiry.submission.bundleID
         let reasons = isReceipt ? ParkingReason.blockagesOfReceipts : ParkingReason.blockagesOfTransactions

@@ -1,9 +1,9 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Asks the App Store Server API for facts that the rules need beside the answer, as a retried submission does.
+/// Asks the App Store Server API for facts that the rules need beside the answer, in the place of a retried submission.
 extension AppleDesk {
-    /// Nil once it is answered; else the judgement that an answer is still to come.
+    /// Returns nil once the question is answered, else the judgement while the answer is missing.
     @inline(never)
     func ask(
         _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
@@ -45,8 +45,8 @@ extension AppleDesk {
         return unanswered
     }
 
-    /// Returns those that the ledger has: they are not granted anew.
-    /// - Parameter claimant: nil: whoever's they are.
+    /// Returns the transactions that the ledger has, and that are not granted anew.
+    /// - Parameter claimant: the player who must have them; nil for any player.
     func knownToLedger(
         _ transactions: [StoreTransactionID], at position: RecordPosition, claimant: PlayerID? = nil
     ) async -> [StoreTransactionID] {
@@ -65,8 +65,8 @@ extension AppleDesk {
         }
     }
 
-    /// A few at a time; the first trouble ends the try.
-    /// - Parameter note: told of each answer; nil is a transaction that Apple does not know.
+    /// Looks up the transactions, a few at a time. The first trouble ends the try.
+    /// - Parameter note: called with each answer; its purchase is nil if Apple does not know the transaction.
     func lookUp(
         _ transactions: [StoreTransactionID], for work: WorkInHand, _ context: StoreQueryContext,
         note: (StoreTransactionID, StorePurchase?) -> Void
@@ -140,7 +140,7 @@ private struct LookUp: Sendable {
     let transaction: StoreTransactionID
     let answer: StoreQueryAnswer<NotifiedTransaction>
 
-    /// Nil where it was answered.
+    /// Returns nil if the question was answered.
     func tell(_ context: StoreQueryContext, to note: (StoreTransactionID, StorePurchase?) -> Void) -> Judgement? {
         switch answer {
         case .answered(let told):
@@ -156,7 +156,7 @@ private struct LookUp: Sendable {
 }
 
 extension RecallQuery {
-    /// Whether the ledger has this one transaction: as of a receipt that holds no other.
+    /// Asks whether the ledger has one transaction, as if a receipt held nothing else.
     fileprivate convenience init(
         lookingFor transaction: StoreTransactionID, at position: RecordPosition, claimant: PlayerID?
     ) {

@@ -1,8 +1,9 @@
 import Fulfillment
 
-/// Purchases that Apple signed and its answer leaves out are asked for by name.
+/// Asks by name for purchases that Apple signed and its answer leaves out.
 extension AppleDesk {
-    /// - Parameter context: nil where the app has no credentials: then only the ledger can know them.
+    /// - Parameter context: the way to ask Apple; nil without credentials, so that only the ledger can know the
+    ///   purchases.
     func askByName(
         _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,
         _ further: inout FurtherAnswers

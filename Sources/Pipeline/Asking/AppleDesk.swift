@@ -3,9 +3,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Puts inquiries to Apple, and asks what the rules need beside the answer: of submissions and held purchases alike.
+/// Puts inquiries to Apple for submissions and held purchases, and asks what the rules need beside the answer.
 ///
-/// Nothing here has an effect on the ledger: a question that is given up is asked again.
+/// Nothing here has an effect on the ledger. A question that is given up is asked again.
 final class AppleDesk: Sendable {
     let verification: PipelineVerification
     let ledger: any PurchaseLedger
@@ -37,7 +37,8 @@ final class AppleDesk: Sendable {
     }
 
     /// Returns the proof's own evidence if it is enough, else Apple's answer.
-    /// - Parameter isRetry: it was asked before, in vain, or waited in the database: others go first.
+    /// - Parameter isRetry: true if Apple was asked before in vain, or the submission waited in the database. Others go
+    ///   first.
     func answer(to inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
         if let answer = answerOfItself(inquiry, terms) { return answer.value }
         let ask = question(inquiry, terms, isRetry: isRetry)
@@ -49,8 +50,8 @@ final class AppleDesk: Sendable {
         return answer
     }
 
-    /// Judges, and asks what the rules need to know beside the answer: for few submissions.
-    /// - Parameter judgeNow: judges by the answer and what is known beside it.
+    /// Judges an inquiry. For few submissions it first asks what the rules need to know beside the answer.
+    /// - Parameter judgeNow: judges by the answer and the facts known beside it.
     @inline(never)
     func judge(
         _ inquiry: AppleInquiry, under terms: AppTerms, _ further: inout FurtherAnswers,
@@ -63,13 +64,13 @@ final class AppleDesk: Sendable {
         }
     }
 
-    /// The answer is in a box: while Apple is asked there is none, and each waiting task would keep room for it.
+    /// A box for an answer. There is none while Apple is asked, and each waiting task would keep room for it.
     private final class OwnAnswer {
         let value: AppleAnswer
         init(_ value: AppleAnswer) { self.value = value }
     }
 
-    /// Nil where Apple has to be asked.
+    /// Returns nil if Apple has to be asked.
     @inline(never)
     private func answerOfItself(_ inquiry: AppleInquiry, _ terms: AppTerms) -> OwnAnswer? {
         inquiry.proof.sufficientEvidence(for: terms.app, now: WallClock.now).map { OwnAnswer(.genuine($0)) }

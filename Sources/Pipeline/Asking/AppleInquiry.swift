@@ -1,14 +1,14 @@
 import Fulfillment
 
-/// A proof that is put to Apple, and the work that waits for the answer.
+/// A proof to put to Apple, and the work that waits for the answer.
 struct AppleInquiry: Sendable {
     let work: WorkInHand
     let submission: Submission
     let proof: ParsedProof
-    /// It was taken out of PostgreSQL under a lease.
+    /// True if the submission was leased from PostgreSQL.
     var isLeased = false
-    /// The reason why it was parked, nil for what was not.
+    /// The reason why the submission was parked; nil if it was not.
     var parkedFor: ParkingReason?
-    /// False for a held purchase: the ledger has it, and may not know of its refund.
+    /// False for a held purchase, which the ledger has. The ledger may not know of its refund.
     var isAnsweredByLedger = true
 }

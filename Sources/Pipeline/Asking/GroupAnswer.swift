@@ -1,7 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Apple's answer to the one proof of several that were leased together. They come one after the other, in one task.
+/// Apple's answer to the one proof of several rows that were leased together. One task works on them, one after the
+/// other.
 final class GroupAnswer: Sendable {
     private let known = Mutex<AppleAnswer?>(nil)
 
@@ -15,8 +16,8 @@ final class GroupAnswer: Sendable {
 
 extension DueBatch {
     /// - Parameters:
-    ///   - proof: the same for those that one answer serves.
-    ///   - inHand: a lease with its group's answer.
+    ///   - proof: returns a key that is the same for leases that one answer serves.
+    ///   - inHand: makes the item of a lease with its group's answer.
     init<Lease, Key: Hashable>(
         _ leases: [Lease], by proof: (Lease) -> Key, isFull: Bool, inHand: (Lease, GroupAnswer) -> Item
     ) {

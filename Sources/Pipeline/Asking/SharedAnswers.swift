@@ -1,20 +1,20 @@
 import Fulfillment
 import Synchronization
 
-/// The same proof in flight twice asks Apple once: the second waits for the first one's answer.
+/// Asks Apple once for a proof that is in flight twice. The second submission waits for the first one's answer.
 final class SharedAnswers: Sendable {
     struct Key: Hashable {
         let proof: Digest256
-        /// Apps have secrets of their own, so that one's answer is not another's.
+        /// The app. Apps have different secrets, so that an answer for one is none for another.
         let bundleID: BundleID
     }
 
     private let followers = Mutex(AnswerFollowers<CheckedContinuation<AppleAnswer?, Never>>())
 
-    /// Runs `ask`, or waits for whoever runs it already: as long as the leader's try takes, its wait in front of Apple
-    /// included. A leader that is cancelled hands on trouble, and its followers try again; a follower that is cancelled
-    /// ends in trouble at once.
-    /// - Parameter waiting: told as a follower's wait begins (true) and ends.
+    /// Runs `ask`, or waits for the leader that runs it already, as long as its try takes, with its wait in front of
+    /// Apple. A cancelled leader hands on trouble, and its followers try again. A cancelled follower ends in trouble at
+    /// once.
+    /// - Parameter waiting: called with true when a follower's wait begins, and with false when it ends.
     func answer(
         for key: Key, waiting: (Bool) -> Void = { _ in }, ask: () async -> AppleAnswer
     ) async -> AppleAnswer {
@@ -30,7 +30,7 @@ final class SharedAnswers: Sendable {
         return answer
     }
 
-    /// The number of tasks that wait for another's answer.
+    /// Returns the number of tasks that wait for another one's answer.
     func waitingCount(_ key: Key) -> Int { followers.withLock { $0.count(key) } }
 
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {

@@ -1,15 +1,15 @@
 import Fulfillment
 import Synchronization
 
-/// The work was given up before its outcome: it will come again.
+/// The work was given up before its outcome. It will come again.
 struct Abandoned: Error {}
 
-/// The work in memory on one submission or held purchase: whether it only waits, so that it may be given up, and its
-/// tries at Apple.
+/// The work in memory on one submission or held purchase. It knows whether the work only waits, so that it may be given
+/// up, and its tries at Apple.
 final class WorkInHand: Sendable {
     /// The position of the record that brought it.
     let position: RecordPosition
-    /// The shared answer of those who were leased with the same proof; nil for a record.
+    /// The answer that all leased with the same proof share; nil for a record.
     private let groupAnswer: GroupAnswer?
 
     private struct State {
@@ -45,11 +45,11 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// The partition is going: work that only waits is given up at once, work under way may finish.
+    /// Gives up work that only waits, because its partition is leaving. Work under way may finish.
     ///
-    /// All are told before any is cancelled: else one that is given up would hand its player's turn to a later one that
-    /// does not know yet, and that one would be answered first.
-    /// - Parameter immediately: also cancels what is under way, as far as it can be.
+    /// Each one hears of it before any is cancelled. Otherwise a cancelled one would hand its player's turn to a later
+    /// one that does not know yet, and the later one would be answered first.
+    /// - Parameter immediately: true to cancel work under way too, as far as that is possible.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
         for work in all { work.state.withLock { $0.isAbandoned = true } }
         for work in all {
@@ -73,7 +73,8 @@ final class WorkInHand: Sendable {
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
 
-    /// The work only waits, or does so no longer: what only waits is given up at once when its partition goes.
+    /// Notes that the work only waits from now on, or no longer. Waiting work is given up at once when its partition
+    /// leaves.
     func setWaiting(_ isWaiting: Bool) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.isWaiting = isWaiting
@@ -82,7 +83,7 @@ final class WorkInHand: Sendable {
         task?.cancel()
     }
 
-    /// Asks, or takes what was answered to another one of its group.
+    /// Asks Apple, or takes the answer that another one of its group got.
     func sharedAnswer(_ ask: @Sendable () async -> AppleAnswer) async -> AppleAnswer {
         if let groupAnswer { await groupAnswer.value(ask) } else { await ask() }
     }
@@ -94,9 +95,9 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// The last tries at Apple in this life in memory.
+    /// The last tries at Apple since it came into memory.
     var tries: [AppleTry] { state.withLock { $0.tries } }
 
-    /// Counts the tries of this life in memory.
+    /// The number of tries at Apple since it came into memory.
     var tryCount: Int { state.withLock { $0.tryCount } }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Fulfillment
 import NamesAndTimes
 
-/// A batch on its way, seen from a thread that may block.
+/// A batch under way, seen from a thread that may block.
 ///
 /// `@unchecked Sendable`: `outcome` and `request` are touched only with the condition's lock held.
 final class BatchAttempt: @unchecked Sendable {
@@ -16,14 +16,14 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Blocks until the body has ended. Where it has not at the deadline its task is cancelled: else it would keep its
-    /// batch and go on beside those that are given the batch again. Its present work harms nothing: all of it may be
-    /// done twice.
+    /// Blocks until the body has ended. If it has not ended at the deadline, its task is cancelled. Otherwise it would
+    /// keep its batch and go on beside those that are given the batch again. The work under way harms nothing, because
+    /// all of it may be done twice.
     /// - Parameters:
-    ///   - deadline: in monotonic seconds.
-    ///   - mayWait: is asked a few times a second. Where it says no the body goes on by itself.
-    ///   - accuse: of a suspect: makes durable, on this thread, whether it is at work. Nil where the body works on none.
-    ///   - body: returns the history of the database that holds its effects, nil where it has none there.
+    ///   - deadline: the end of the wait, in monotonic seconds.
+    ///   - mayWait: called a few times a second. If it returns false, the body goes on by itself.
+    ///   - accuse: for a suspect: makes durable, on this thread, whether it is at work; nil if the body works on none.
+    ///   - body: returns the history of the database that holds its effects; nil if it has none there.
     static func run(
         until deadline: Double, mayWait: () -> Bool, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -72,7 +72,7 @@ final class BatchAttempt: @unchecked Sendable {
         return request.take()
     }
 
-    /// Nil where it has not ended by then, or where an accusation is to be changed first.
+    /// Returns nil if the body has not ended by then, or if an accusation is to be changed first.
     func result(waitingSeconds seconds: Double) -> Result<Effects, any Error>? {
         condition.lock()
         defer { condition.unlock() }

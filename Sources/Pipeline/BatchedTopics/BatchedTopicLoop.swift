@@ -6,14 +6,14 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Takes one of the topics beside the submissions from Kafka, a batch at a time, and moves the offsets behind what is
-/// durable. One thread owns the consumer and everything in here; only `stop` may be called from elsewhere.
+/// Takes one of the topics beside the submissions from Kafka in batches, and moves the offsets behind what is durable.
+/// One thread owns the consumer and everything in here; only `stop` may be called from elsewhere.
 ///
-/// Far simpler than `ConsumerLoop`, for these records are few and wait for nobody: a batch is done before the next is
-/// polled. Where one cannot be done for a while (the database or the broker is away), the group is left, so that
-/// nobody waits for this member, and joined again.
+/// It is far simpler than `ConsumerLoop`, because these records are few and hold up nobody: it finishes a batch before
+/// it polls the next. If a batch cannot be done for a while (the database or the broker is away), the loop leaves the
+/// group, so that nobody waits for this member, and joins again.
 ///
-/// `@unchecked Sendable`: all but `isStopping`, which is atomic, belongs to the loop's thread.
+/// `@unchecked Sendable`: everything but the atomic `isStopping` belongs to the loop's thread.
 final class BatchedTopicLoop: @unchecked Sendable {
     private let worker: any BatchedTopicWorker
     let topic: BatchedTopic
@@ -44,7 +44,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
             consumerProperties: topic.consumerProperties, voice: worker.publisher.voice, logger: logger)
     }
 
-    /// Any thread, any number of times.
+    /// Makes `run` return. Any thread may call it, any number of times.
     func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
 
     private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
@@ -65,7 +65,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         health.retire(topic.part)
     }
 
-    /// One consumer's life: until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
+    /// Runs one consumer until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: topic.consumerProperties,
@@ -94,7 +94,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
 
-    /// Within `poll`: the last place to commit.
+    /// Commits within `poll`: this is the last place to commit.
     private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         offsets.leave(partitions)
         if !lost { offsets.commit(partitions, consumer) }
@@ -132,7 +132,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return batch.filter { offsets.isAssigned($0.topicPartition) }
     }
 
-    /// A topic that is not there is not read: these are optional. librdkafka looks for it now and then.
+    /// Handles an error of `poll`. A topic that does not exist is not read, because these are optional; librdkafka
+    /// looks for it now and then.
     private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
@@ -154,7 +155,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var member: IsolationTurn.Member { .topic(topic.name) }
 
-    /// Works until all of it is durable, or the group is to be left.
+    /// Works until the whole batch is durable, or until the group is to be left.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
         // The commit has this owner's start: a record that kills the process at once must not do so unseen.
         offsets.commit(offsets.all, consumer)
@@ -189,7 +190,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return true
     }
 
-    /// Returns what is done of it, which is none where it could not be.
+    /// Returns the records that are done: none if the portion could not be done.
     private func work(on portion: BatchedTopicOffsets.Portion, _ consumer: KafkaConsumer) -> [ConsumerRecord] {
         switch portion {
         case .notNow: return []
@@ -235,8 +236,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return false
     }
 
-    /// Blocks until all of the batch is durable. Nil where that did not come about in time.
-    /// - Parameter accuse: of a suspect.
+    /// Blocks until the whole batch is durable. Returns nil if that took too long.
+    /// - Parameter accuse: for a suspect; nil otherwise.
     private func done(_ batch: [ConsumerRecord], accuse: ((Bool) -> Bool)? = nil) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
         while !isStopped {
@@ -256,7 +257,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return nil
     }
 
-    /// - Parameter body: returns the history of the database that holds its effects, nil where it has none there.
+    /// - Parameter body: returns the history of the database that holds its effects; nil if it has none there.
     private func attempt(
         until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -268,8 +269,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return BatchAttempt.run(until: deadline, mayWait: mayWait, accuse: accuse, body)
     }
 
-    /// Blocks until the dead letter is acknowledged. False where that did not come about in time: the group is left
-    /// then, and joined again.
+    /// Blocks until the dead letter is acknowledged. Returns false if that took too long. The loop then leaves the
+    /// group, and joins it again.
     private func stepOver(
         _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
     ) -> Bool {

@@ -4,19 +4,19 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Records that kill the process: by the same rules as submissions, `CrashIsolation` decides.
+/// Isolates records that kill the process. `CrashIsolation` decides, as for submissions.
 extension BatchedTopicOffsets {
     /// The treatment of the next records of a batch.
     enum Portion {
         case together([ConsumerRecord])
-        /// Kafka has its offset: nothing else may be in flight.
+        /// Kafka has its offset. Nothing else may be in flight.
         case isolated(ConsumerRecord)
         case deadLetter(ConsumerRecord, deaths: Int)
-        /// Kafka does not take what its next owner must know.
+        /// Kafka does not accept the metadata that its next owner must know.
         case notNow
     }
 
-    /// - Parameter stored: departures are the database's count of owners that left in order.
+    /// - Parameter stored: the database's answer; it counts the owners that left in order.
     func inherit(_ partition: TopicPartition, _ mark: CommitMark?, _ stored: StoredCheckpoints) {
         var metadata = mark?.metadata ?? ""
         if let offset = isolatedHere[partition] {
@@ -37,7 +37,7 @@ extension BatchedTopicOffsets {
             ])
     }
 
-    /// Whether records are isolated now.
+    /// Returns whether records are isolated now.
     func updateIsolation() -> Bool {
         switch isolation.update() {
         case .began(let records):
@@ -52,8 +52,8 @@ extension BatchedTopicOffsets {
         return isolation.isActive
     }
 
-    /// The next of `pending`, which is in the order of offsets and not empty. Where records are isolated nothing else is in
-    /// flight.
+    /// Returns the next portion of `pending`, which is in the order of offsets and not empty. While records are
+    /// isolated, nothing else is in flight.
     func portion(of pending: [ConsumerRecord], _ consumer: KafkaConsumer) -> Portion {
         guard isolation.isActive else { return .together(unlimited(pending)) }
         switch isolation.next(among: candidates(pending, consumer), now: WallClock.monotonicSeconds) {
@@ -73,14 +73,14 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Partitions without records are no longer suspected after a while.
+    /// Ends the suspicion of partitions without records after a while.
     func noRecords(_ consumer: KafkaConsumer) {
         guard isolation.isActive else { return }
         _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
         _ = updateIsolation()
     }
 
-    /// No more of each partition than its next owner would isolate.
+    /// Returns no more records of each partition than its next owner would isolate.
     private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
         var counts: [TopicPartition: Int] = [:]
         return Array(
@@ -108,7 +108,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Commits the partition's position, which Kafka has or gets with it.
+    /// Commits the partition's position with new metadata. Kafka has the position, or gets it with them.
     private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
         guard !mustRejoin else { return false }
         do throws(KafkaError) {
@@ -120,7 +120,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Returns whether Kafka holds that the isolated record is at work, or only waits.
+    /// Returns whether Kafka holds the metadata that the isolated record is at work, or only waits.
     func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
         guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
             commit(metadata, of: partition, consumer)
@@ -134,7 +134,7 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// Notes that the record could not be done, and nobody died.
+    /// Notes that the record could not be done, although nobody died.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

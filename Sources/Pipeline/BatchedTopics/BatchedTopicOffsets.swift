@@ -13,32 +13,33 @@ final class BatchedTopicPartition: ProgressOwner {
 
     init(progress: PartitionProgress, start: Int64? = nil) { (self.progress, self.start) = (progress, start) }
 
-    /// The offset that is to come next; nil where that is not known.
+    /// The offset that is to come next; nil if unknown.
     var expected: Int64? { read.next ?? start }
 
-    /// The offset at which reading begins, while nothing came.
+    /// The offset at which reading begins, while no record has come; nil afterwards, or if unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// The place up to which the log is done with, behind gaps that are no records too. Not what may be committed.
+    /// The place up to which the log is done with, behind gaps that are no records too; nil if unknown. It is not to be
+    /// committed.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
-/// Offsets of a batched topic, by the same rules as those of submissions: `PartitionProgress` decides, and whatever
-/// says that decisions may be lost lets the loop join the group again. One thread's.
+/// The offsets of a batched topic. `PartitionProgress` decides, as for submissions. If anything says that decisions may
+/// be lost, the loop joins the group again. One thread's.
 final class BatchedTopicOffsets {
     let checkpointer: OffsetCheckpointer
     let metrics: ReceiptdMetrics
     let logger: Logger
     private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
     private var gauges: PartitionGauges
-    /// The records that may have killed the process, as far as Kafka has it with the offsets.
+    /// The records that may have killed the process, as far as Kafka keeps them with the offsets.
     var isolation = CrashIsolation()
-    /// The record of each partition that this process isolated last. It lives, so it did not die of it.
+    /// The record of each partition that this process isolated last, and survived.
     var isolatedHere: [TopicPartition: Int64] = [:]
     private var nextLook = 0.0
-    /// The group is to be left and joined again.
+    /// True if the group is to be left and joined again.
     private(set) var mustRejoin = false
-    /// The broker did not answer the last commit in time.
+    /// True if the broker did not answer the last commit in time.
     private(set) var isCommitUnanswered = false
 
     init(checkpointer: OffsetCheckpointer, metrics: ReceiptdMetrics, logger: Logger) {
@@ -58,7 +59,7 @@ final class BatchedTopicOffsets {
         partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.reached, mayCome: true) }
     }
 
-    /// A new consumer.
+    /// Begins with a new consumer.
     func begin() { (mustRejoin, isCommitUnanswered) = (false, false) }
 
     func rejoin() { mustRejoin = true }
@@ -75,8 +76,10 @@ final class BatchedTopicOffsets {
 // MARK: - Rebalance
 
 extension BatchedTopicOffsets {
-    /// Within `poll`, before fetching begins. A partition that is not returned starts where Kafka's commit says.
-    /// - Parameter isStopping: nothing will be fetched: a broker or a database that is away is not waited for.
+    /// Sets the start of assigned partitions within `poll`, before fetching begins. A partition that is not returned
+    /// starts at Kafka's commit.
+    /// - Parameter isStopping: returns true if nothing will be fetched: then a broker or a database that is away is not
+    ///   waited for.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
     ) -> [TopicPartition: Int64] {
@@ -128,8 +131,8 @@ extension BatchedTopicOffsets {
         return starts
     }
 
-    /// Enters the loss of this topic, whose records were about subscriptions too. Before Kafka's offset goes down, for
-    /// nobody sees it after.
+    /// Records that decisions on this topic, some about subscriptions, are lost. It comes before Kafka's offset goes
+    /// down, because nobody sees the loss afterwards.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -157,13 +160,14 @@ extension BatchedTopicOffsets {
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
     }
 
-    /// librdkafka tells that the log ends there, for now.
+    /// Notes that the log ends there for now, as librdkafka says.
     func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
         lookForDeleted(before: offset, in: partition, consumer)
         partitions[partition]?.read.ended(at: offset)
     }
 
-    /// The batch is durable. Records come in the order of their offsets, and one batch is done before the next.
+    /// Notes that the batch is durable. Records come in the order of their offsets, and one batch is done before the
+    /// next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
             guard let partition = partitions[record.topicPartition] else { continue }
@@ -176,7 +180,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// The dead letter of a batch that cannot be read is acknowledged.
+    /// Notes that the dead letter of an unreadable batch is acknowledged.
     func steppedOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         guard let state = partitions[partition] else { return }
         state.progress.admit(batch.first)
@@ -186,8 +190,8 @@ extension BatchedTopicOffsets {
         if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
     }
 
-    /// Now and then also where nothing comes: a start that has no checkpoint gets it, and a database that fell back is
-    /// noticed.
+    /// Looks at the checkpoints now and then, also while nothing comes. A start without a checkpoint gets one, and a
+    /// database that fell back is noticed.
     func lookAtCheckpoints(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         guard now >= nextLook, !partitions.isEmpty else { return }

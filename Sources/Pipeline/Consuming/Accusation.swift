@@ -2,16 +2,16 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Whether a death of this process counts against the one thing that it isolates. It is made before the work begins, is
-/// withdrawn before the work waits, and is made again before the work goes on.
+/// Whether a death of this process counts against the one record or row that it isolates. It is accused before its work
+/// begins, cleared before the work waits, and accused again before the work goes on.
 ///
-/// A change that cannot be made durable is tried again until it can be, or until the task is cancelled: work that is not
-/// accused must not compute, and work that is must not wait.
+/// A change that cannot be made durable is tried again until it can be, or until the task is cancelled. Work that is
+/// not accused must not compute, and accused work must not wait.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool
 
-    /// - Parameter change: returns whether it is durable.
+    /// - Parameter change: makes the accusation durable, and returns whether it is.
     init(change: @escaping @Sendable (_ isAtWork: Bool) async -> Bool) { self.change = change }
 
     func works() async { await make(true) }
@@ -27,7 +27,7 @@ final class Accusation: SuspectedWork {
     }
 }
 
-/// An accusation that a thread is asked to make or to withdraw: the thread of the consumer whose commits hold it.
+/// A request to accuse or clear, for the consumer's thread, whose commits hold accusations.
 final class AccusationRequest: Sendable {
     let isAtWork: Bool
 
@@ -41,13 +41,13 @@ final class AccusationRequest: Sendable {
 
     private init(isAtWork: Bool) { self.isAtWork = isAtWork }
 
-    /// Nobody waits for it any more.
+    /// True if nobody waits for it any more.
     var isOver: Bool {
         state.withLock { if case .ended = $0 { true } else { false } }
     }
 
-    /// Returns whether it is durable; false where the task is cancelled.
-    /// - Parameter post: hands it to the thread.
+    /// Returns whether the change is durable; false if the task is cancelled.
+    /// - Parameter post: hands the request to the thread.
     static func ask(_ isAtWork: Bool, _ post: (AccusationRequest) -> Void) async -> Bool {
         let request = AccusationRequest(isAtWork: isAtWork)
         return await withTaskCancellationHandler {
@@ -65,7 +65,7 @@ final class AccusationRequest: Sendable {
         }
     }
 
-    /// Any thread, any number of times: the first counts.
+    /// Ends the request. Any thread may call it, any number of times; the first call counts.
     func end(_ isDurable: Bool) {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             switch state {

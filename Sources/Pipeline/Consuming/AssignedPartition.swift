@@ -5,17 +5,17 @@ import NamesAndTimes
 /// The consumer thread's state of one partition while it owns it. Not Sendable: only that thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// The ledger's fall backs when it was assigned.
+    /// The number of the ledger's fall backs when it was assigned.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
-    /// The highest offset ever decided here, by anyone. Nil until the outbox is swept, and where there is none.
+    /// The highest offset ever decided here, by anyone; nil until the outbox is swept, and if there is none.
     private var highestDecided: Int64?
-    /// The database has lost the decisions on these, if there were any.
+    /// The records whose decisions the database has lost; nil if it lost none.
     private var lost: LostDecisions?
-    /// Batches that cannot be read, each represented in memory by one record, by that record's offset.
+    /// The batches that cannot be read. One record represents each in memory, and its offset is the key.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
-    /// Sweeps the outbox.
+    /// The task that sweeps the outbox.
     var preparing: Task<Void, Never>?
 
     init(assignment: UInt64, progress: PartitionProgress, fallBackCount: Int = 0) {
@@ -32,7 +32,7 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// Notes a record. Call it before the record is admitted. True where offsets fell back.
+    /// Notes a record. Call it before the record is admitted. Returns true if offsets fell back.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
         // Any of it may have been decided since the outbox was swept.
@@ -51,10 +51,10 @@ final class AssignedPartition: ProgressOwner {
         inFlight[ObjectIdentifier(record.item)] = record.item
     }
 
-    /// The record just admitted represents all up to that offset.
+    /// Lets the record that was just admitted represent all up to that offset.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
-    /// An abandoned record stays unfinished, so that its offset is never passed.
+    /// Ends a record. An abandoned one stays unfinished, so that its offset is never passed.
     func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }

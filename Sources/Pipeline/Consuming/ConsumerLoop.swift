@@ -5,9 +5,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes submissions from Kafka and moves offsets: polls, hands events to the values that decide (`PartitionProgress`,
-/// `CrashIsolation`, `IntakeGate`), and has done what they return. One thread owns the consumer and everything in here;
-/// tasks reach it only through the inbox.
+/// Takes submissions from Kafka and moves offsets. It polls, hands events to the values that decide
+/// (`PartitionProgress`, `CrashIsolation`, `IntakeGate`), and does what they return. One thread owns the consumer and
+/// everything in here; tasks reach it only through the inbox.
 final class ConsumerLoop {
     private let settings: PipelineSettings
     private let inbox: Inbox
@@ -24,10 +24,10 @@ final class ConsumerLoop {
 
     private var refused: RefusedReading
     private var isStopping = false
-    /// The error that ended the consumer.
+    /// The error that ended the consumer; nil while it runs.
     private var fatal: KafkaError?
     private var nextBeat = 0.0
-    /// A consumer could be made once.
+    /// True once a consumer could be made.
     private var hasConsumed = false
     private var said = RepeatedWords()
 
@@ -70,12 +70,14 @@ final class ConsumerLoop {
         refused = RefusedReading(health: health)
     }
 
-    /// Runs until the inbox says stop. A consumer that can never go on (its static member id was taken by another, say)
-    /// is replaced by a fresh one after a pause: what was in flight is given up and comes again. So is one whose
-    /// partitions are to be read again from further back.
-    /// One that cannot be made anew, as while a file of certificates is being replaced, is tried again for as long as it takes.
+    /// Runs until the inbox says stop.
     ///
-    /// Throws where the first consumer cannot be made: the settings are wrong.
+    /// A consumer that can never go on (another one took its static member id, say) is replaced by a fresh one after a
+    /// pause. What was in flight is given up and comes again. The same happens if its partitions are to be read again
+    /// from further back. If a consumer cannot be made anew, as while a file of certificates is being replaced, the
+    /// loop tries for as long as it takes.
+    ///
+    /// Throws if the first consumer cannot be made: the settings are wrong.
     func run() throws(KafkaError) {
         intake.worker.ledger.watchFallBacks { [inbox] in inbox.post(.databaseFellBack) }
         while !isStopping {
@@ -98,7 +100,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// Nil where the consumer ended in order.
+    /// Returns nil if the consumer ended in order.
     private func whyReplaced() -> String? {
         let restart = assignment.takeRestartReason()
         if let error = fatal {
@@ -116,7 +118,7 @@ final class ConsumerLoop {
 
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
 
-    /// One consumer's life. On stop it finishes what is in flight, commits, and leaves the group.
+    /// Runs one consumer. On stop it finishes what is in flight, commits, and leaves the group.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))
@@ -191,7 +193,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// The time that the inbox may wait while nothing comes.
+    /// The milliseconds that a poll may wait while nothing comes.
     private var pollMilliseconds: Int32 {
         if assignment.gate.isPaused || assignment.isolation.isRestricted { return 20 }
         return assignment.gate.records > 0 ? 100 : PipelineLimits.idlePollMilliseconds

@@ -1,14 +1,15 @@
 import Kafka
 
 extension [KafkaHeader] {
-    /// Bytes that they take in memory, about: one that is all empty takes some too, and a record may hold a million.
+    /// The bytes that the headers take in memory, about. An empty header takes some too, and a record may hold a
+    /// million.
     var byteCount: Int {
         reduce(0) { $0 + PipelineLimits.bytesPerHeader + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }
 
 extension ConsumerRecord {
-    /// Bytes that it holds in memory, about.
+    /// The bytes that the record takes in memory, about.
     var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount }
 
     var withoutValue: ConsumerRecord {

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 
 extension ConsumerRecord {
-    /// W3C trace context as received, nil where there is none or it is no header to carry on.
+    /// The W3C trace context as received; nil if there is none, or if it may not be passed on.
     var traceparent: String? {
         guard !headers.isEmpty, let value = headers.last(where: { $0.name == "traceparent" })?.value,
             TraceParent.isSound(value)

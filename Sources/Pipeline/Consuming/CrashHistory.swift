@@ -1,28 +1,30 @@
 import Encodings
 import Fulfillment
 
-/// The message of a partition's commit metadata to the next owner: how the owners before it ended.
+/// The message in a partition's commit metadata to its next owner: how the owners before it ended.
 ///
-/// Kafka keeps it with the offset, so that it survives every crash and goes with the partition. Empty while all is well.
+/// Kafka keeps it with the offset, so that it survives every crash and goes with the partition. It is empty while all
+/// is well.
 struct CrashHistory: Equatable, Sendable {
-    /// Starts without progress before records are isolated.
+    /// The starts without progress after which records are isolated.
     static let concurrentStarts = 3
-    /// Records in flight of a partition at the last concurrent start, and so those to be isolated afterwards.
+    /// The most records in flight of a partition at the last concurrent start, and so those to be isolated afterwards.
     static let isolatedRecords = 64
-    /// Deaths of the process with one record isolated, behind which the record is set aside: a submission is parked, unless
-    /// reading it kills, too; any other record is a dead letter.
+    /// The deaths of the process with one record isolated after which that record is set aside. A submission is parked,
+    /// unless reading it kills too. Any other record is a dead letter.
     static let deathsOfPoison = 3
-    /// The deaths behind which a submission is a dead letter: reading it, in order to park it, killed.
+    /// The deaths after which a submission is a dead letter, because reading it in order to park it killed.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
-    /// The way in which the partition's records are taken.
+    /// How the partition's records are taken.
     enum Mode: Equatable, Sendable {
-        /// Side by side. Can become: `limited`, at the third start without progress.
+        /// Records are taken side by side. At the third start without progress the mode becomes `limited`.
         case concurrent
-        /// Side by side, and few: the next owner may have to isolate them. Can become: `isolated`, with an owner that
-        /// finds no progress; `concurrent`, with one that finds some.
+        /// Records are taken side by side, but few: the next owner may have to isolate them. If that owner finds no
+        /// progress, the mode becomes `isolated`, else `concurrent`.
         case limited
-        /// One at a time, with nothing else in flight. Can become: `concurrent`, after the last of them.
+        /// Records are taken one at a time, with nothing else in flight. After the last of them the mode becomes
+        /// `concurrent`.
         case isolated(remaining: Int)
     }
 
@@ -31,19 +33,19 @@ struct CrashHistory: Equatable, Sendable {
         let offset: Int64
         /// The number of times that the process died of it, or beside it.
         fileprivate(set) var deaths = 0
-        /// Whether the record is at work on the processor, and nothing else is in the whole process. While it only
-        /// waits it is not.
+        /// Whether the record is at work on the processor, with nothing else in the whole process. It is false while
+        /// the record only waits.
         fileprivate(set) var isAtWork = true
 
         var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
     }
 
-    /// Owners of the partition, this one included, since it last moved. One that left in order does not count.
+    /// The number of owners, including this one, since the partition last moved. One that left in order does not count.
     private(set) var starts = 0
-    /// Records that are still to be isolated.
+    /// The number of records that are still to be isolated.
     private(set) var remaining = 0
     private(set) var suspect: Suspect?
-    /// Owners that the database knew to have left in order, when this was written.
+    /// The number of owners that left in order, as the database knew when this was written.
     private(set) var departures: Int64 = 0
 
     var mode: Mode {
@@ -51,12 +53,13 @@ struct CrashHistory: Equatable, Sendable {
         return starts >= Self.concurrentStarts ? .limited : .concurrent
     }
 
-    /// Deaths of the process with this record isolated.
+    /// Returns the number of deaths of the process with this record isolated.
     func deaths(of offset: Int64) -> Int { suspect?.offset == offset ? suspect?.deaths ?? 0 : 0 }
 
-    /// A new owner begins where the last one ended.
-    /// - Parameter departures: that the database knows of, nil where it does not answer. One more than the last owner knew
-    ///   of: it left in order, though Kafka would not hear of it, as while a group rebalances.
+    /// Begins a new owner where the last one ended.
+    /// - Parameter departures: the number of departures that the database knows; nil if it does not answer. One more
+    ///   than the last owner knew means that it left in order, though Kafka did not take its commit, as while a group
+    ///   rebalances.
     mutating func begin(departures: Int64?) {
         if let departures {
             if departures > self.departures { leave() }
@@ -68,7 +71,7 @@ struct CrashHistory: Equatable, Sendable {
         if remaining == 0, starts > Self.concurrentStarts { remaining = Self.isolatedRecords }
     }
 
-    /// The owner leaves in order, and so the database has recorded: nobody died.
+    /// Ends the owner in order, which the database has recorded. Nobody died.
     mutating func leave(departures: Int64?) {
         if let departures { self.departures = departures }
         leave()
@@ -79,21 +82,21 @@ struct CrashHistory: Equatable, Sendable {
         starts = max(0, starts - 1)
     }
 
-    /// The record is at work from now on, and nothing else is in flight.
+    /// Notes that the record is at work from now on, with nothing else in flight.
     mutating func isolate(_ offset: Int64) {
         suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
 
-    /// A death from now on is the record's (true), or is not, for it only waits (false).
+    /// Notes whether a death from now on counts against the record. It does not while the record only waits.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
-    /// The database is known to have everything before `position`: a suspect there was done, and whatever ended its owner
-    /// came later. Kafka may have refused to hear of it, as while a group rebalances.
+    /// Clears a suspect before `position`, because the database has everything before it: whatever ended its owner came
+    /// later. Kafka may have refused that commit, as while a group rebalances.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }
 
-    /// The record that was isolated is done.
+    /// Notes that the isolated record is done.
     mutating func pass() {
         suspect = nil
         remaining = max(0, remaining - 1)
@@ -103,7 +106,7 @@ struct CrashHistory: Equatable, Sendable {
 
 /// The form in Kafka since the first version: the names of its members do not change.
 extension CrashHistory {
-    /// Empty where there is nothing to tell.
+    /// The text for the commit; empty if there is nothing to say.
     var metadata: String {
         if starts == 0, remaining == 0, suspect == nil { return "" }
         var json = JSONWriter(capacity: 96)
@@ -130,7 +133,7 @@ extension CrashHistory {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Unreadable metadata says nothing: other tools write metadata of their own.
+    /// Reads metadata. Unreadable ones say nothing, because other tools write metadata of their own.
     init(metadata: String) {
         guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
             json.count("v") == 1
@@ -147,7 +150,7 @@ extension CrashHistory {
 }
 
 extension JSONValue {
-    /// Nil where it is no whole number from 0 up.
+    /// Returns nil unless it is a whole number from 0 up.
     fileprivate func count(_ name: String) -> Int64? {
         guard case .number(let text)? = self[name], let value = Int64(text), value >= 0 else { return nil }
         return value

@@ -1,38 +1,39 @@
 import Kafka
 
-/// Decides which records are isolated: those that may have killed the process are taken one at a time, with nothing else
-/// in flight in all of it.
+/// Decides which records are isolated. Records that may have killed the process are taken one at a time, with nothing
+/// else in flight in the whole process.
 ///
-/// Which record that is, Kafka has before the record begins, and whether it is at work or only waits for an answer: so the
-/// next owner finds that the last one died while the record was at work. Only three such deaths set a record aside, and a
-/// fourth makes a submission a dead letter. Neither happens to a record that was in flight together with others, nor to one
-/// that waited for Apple or the database.
+/// Before the record begins, Kafka knows which record that is, and later whether it is at work or only waits for an
+/// answer. So the next owner finds that the last one died while the record was at work. Three such deaths set a record
+/// aside, and a fourth makes a submission a dead letter. Neither happens to a record that was in flight with others,
+/// nor to one that waited for Apple or the database.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct CrashIsolation: Sendable {
-    /// The time that a record to isolate is waited for, in a partition that may have none.
+    /// The seconds to wait for a record to isolate, in a partition that may have none.
     static let idleSeconds = 10.0
 
-    /// The number of a partition's records that may begin by themselves.
+    /// How many of a partition's records may begin by themselves.
     enum Admission: Equatable, Sendable {
         case unlimited
-        /// The owner's first ones, until Kafka knows of progress.
+        /// The owner's first records may begin, until Kafka knows of progress.
         case first(Int)
-        /// No record is isolated yet. More than so many need not be pending, for others come before they could begin.
+        /// No record is isolated yet. No more than so many need be pending, because others come before they could
+        /// begin.
         case isolated(pending: Int)
     }
 
     /// A partition whose next record may be isolated.
     struct Candidate: Sendable {
         let partition: TopicPartition
-        /// The offset of its next record, nil where none is pending.
+        /// The offset of its next record; nil if none is pending.
         let next: Int64?
-        /// There are no more records in its log.
+        /// True if its log has no more records.
         let isAtEnd: Bool
     }
 
     enum Action: Equatable, Sendable {
-        /// Once the metadata is committed the record may begin: `isolated(_:of:)`.
+        /// The record may begin once the metadata is committed: `isolated(_:of:)`.
         case isolate(Int64, of: TopicPartition, metadata: String)
         case deadLetter(Int64, of: TopicPartition, deaths: Int)
     }
@@ -43,37 +44,37 @@ struct CrashIsolation: Sendable {
     }
 
     private enum State {
-        /// Records are taken side by side. Can become: `choosing`.
+        /// Records are taken side by side. The next state is `choosing`.
         case inactive
-        /// The next record to isolate is looked for. Can become: `isolating`; `inactive`.
+        /// The next record to isolate is looked for. The next state is `isolating` or `inactive`.
         case choosing(notBefore: Double)
-        /// One record was isolated. Can become: `choosing`, when nothing is in flight any more; `inactive`.
+        /// One record was isolated. The next state is `choosing`, when nothing is in flight any more, or `inactive`.
         case isolating(TopicPartition)
     }
 
     private struct Partition {
-        /// The message of earlier owners in Kafka.
+        /// The earlier owners' message in Kafka.
         let inherited: String
         var history: CrashHistory
-        /// The time since which no record came that could be isolated.
+        /// The time since which no record came that could be isolated; nil if one came.
         var idleSince: Double?
     }
 
-    /// The deaths of the process with a record isolated, behind which the record is a dead letter.
+    /// The deaths of the process with one record isolated after which that record is a dead letter.
     private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
-    /// A record of another topic is isolated: nothing of ours begins meanwhile.
+    /// True while a record of another topic is isolated. No record here begins meanwhile.
     var isHeldBack = false
 
     init(deathsOfDeadLetter: Int = CrashHistory.deathsOfPoison) { self.deathsOfDeadLetter = deathsOfDeadLetter }
 
-    /// Records do not begin by themselves.
+    /// True if records do not begin by themselves.
     var isRestricted: Bool { isActive || isHeldBack }
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// The record that is at work, and that a death would be counted against.
+    /// The record at work against which a death would count; nil if there is none.
     var suspectAtWork: CrashHistory.Suspect? {
         for partition in partitions.values {
             if let suspect = partition.history.suspect, suspect.isAtWork { return suspect }
@@ -83,7 +84,7 @@ struct CrashIsolation: Sendable {
 
     var hasSuspectAtWork: Bool { suspectAtWork != nil }
 
-    /// One record is isolated, and only waits.
+    /// True if one record is isolated and only waits.
     var hasWaitingSuspect: Bool {
         guard case .isolating(let partition) = state else { return false }
         return partitions[partition]?.history.suspect?.isAtWork == false
@@ -95,17 +96,17 @@ struct CrashIsolation: Sendable {
 // MARK: - A partition's owners
 
 extension CrashIsolation {
-    /// Notes the message of earlier owners, with this one's start.
-    /// - Parameter departures: as the database counts them, nil where it does not answer.
+    /// Notes the earlier owners' message, with this owner's start.
+    /// - Parameter departures: the database's count; nil if it does not answer.
     mutating func assigned(_ partition: TopicPartition, metadata: String, departures: Int64?) {
         var history = CrashHistory(metadata: metadata)
         history.begin(departures: departures)
         partitions[partition] = Partition(inherited: metadata, history: history)
     }
 
-    /// Before anything is admitted: the database may not have answered when the partition was assigned, or its last owner
-    /// may have been late. Returns the record beside which the owner before died, where one did.
-    /// - Parameter decidedBefore: the offset before which the database has everything.
+    /// Updates a partition before anything is admitted. The database may not have answered at the assignment, or the
+    /// last owner may have been late. Returns the record beside which the last owner died; nil if it did not.
+    /// - Parameter decidedBefore: the offset before which the database has everything; nil if unknown.
     mutating func prepared(
         _ partition: TopicPartition, departures: Int64, decidedBefore: Int64?
     ) -> CrashHistory.Suspect? {
@@ -118,8 +119,8 @@ extension CrashIsolation {
         return suspect
     }
 
-    /// The owner leaves in order.
-    /// - Parameter departures: with its own, nil where the database was not told.
+    /// Notes that the owner leaves in order.
+    /// - Parameter departures: the database's count with this one; nil if it was not told.
     mutating func leave(_ partition: TopicPartition, departures: Int64?) {
         partitions[partition]?.history.leave(departures: departures)
     }
@@ -127,7 +128,7 @@ extension CrashIsolation {
     mutating func forget(_ partition: TopicPartition) { partitions[partition] = nil }
 
     /// Returns the message to the next owner in this owner's commit.
-    /// - Parameter hasMoved: the commit is of another offset than the one at which this owner began.
+    /// - Parameter hasMoved: true if the commit is of another offset than the one at which this owner began.
     func metadata(of partition: TopicPartition, hasMoved: Bool) -> String {
         guard let history = partitions[partition]?.history else { return "" }
         return hasMoved && history.remaining == 0 ? "" : history.metadata
@@ -137,7 +138,7 @@ extension CrashIsolation {
 // MARK: - Records
 
 extension CrashIsolation {
-    /// - Parameter awaitsProgress: Kafka has none of this owner, nor of whoever had the partition before it.
+    /// - Parameter awaitsProgress: true if Kafka has no progress of this owner, nor of the one before it.
     func admission(to partition: TopicPartition, awaitsProgress: Bool) -> Admission {
         if isHeldBack { return .isolated(pending: 0) }
         let mode = partitions[partition]?.history.mode ?? .concurrent
@@ -148,13 +149,13 @@ extension CrashIsolation {
         return mode == .limited && awaitsProgress ? .first(CrashHistory.isolatedRecords) : .unlimited
     }
 
-    /// The outcome of one of the partition's records is durable.
+    /// Notes that the outcome of one of the partition's records is durable.
     mutating func finished(_ partition: TopicPartition) {
         guard let index = partitions.index(forKey: partition) else { return }
         if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
     }
 
-    /// Decides anew. Call it after every change of the assignment, and when nothing is in flight.
+    /// Decides again. Call it after every change of the assignment, and when nothing is in flight.
     mutating func update() -> Change? {
         let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
         switch (isActive, remaining > 0) {
@@ -169,7 +170,7 @@ extension CrashIsolation {
     }
 
     /// Returns the metadata that Kafka must hold before the isolated record goes on (true), or begins to wait (false).
-    /// Nil where none is isolated.
+    /// Returns nil if no record is isolated.
     func metadata(ofSuspectAtWork isAtWork: Bool) -> (partition: TopicPartition, metadata: String)? {
         guard case .isolating(let partition) = state, var history = partitions[partition]?.history,
             history.suspect != nil
@@ -178,20 +179,20 @@ extension CrashIsolation {
         return (partition, history.metadata)
     }
 
-    /// Kafka holds it.
+    /// Notes that Kafka holds that metadata.
     mutating func suspectIs(atWork isAtWork: Bool) {
         guard case .isolating(let partition) = state else { return }
         partitions[partition]?.history.suspectIs(atWork: isAtWork)
     }
 
-    /// Nothing is in flight. Returns the partition of the record that was isolated and has ended.
+    /// Ends an isolated record when nothing is in flight. Returns the record's partition; nil if none was isolated.
     mutating func takeEnded() -> TopicPartition? {
         guard case .isolating(let partition) = state else { return nil }
         state = .choosing(notBefore: 0)
         return partition
     }
 
-    /// Nothing is in flight. Nil where there is nothing to begin now.
+    /// Returns the next record to isolate when nothing is in flight; nil if none is to begin now.
     mutating func next(among candidates: [Candidate], now: Double) -> Action? {
         _ = takeEnded()
         guard case .choosing(let notBefore) = state, now >= notBefore else { return nil }
@@ -214,14 +215,14 @@ extension CrashIsolation {
         return nil
     }
 
-    /// A partition without records cannot have killed anyone.
+    /// Clears a partition without records, which cannot have killed anyone.
     private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
         let since = partition.idleSince ?? now
         partition.idleSince = since
         if isAtEnd || now - since > Self.idleSeconds { partition.history = CrashHistory() }
     }
 
-    /// Kafka has the metadata: the record begins now.
+    /// Begins the record, because Kafka has the metadata.
     mutating func isolated(_ offset: Int64, of partition: TopicPartition) {
         partitions[partition]?.history.isolate(offset)
         state = .isolating(partition)

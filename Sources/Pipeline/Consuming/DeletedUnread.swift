@@ -5,13 +5,13 @@ import Operations
 /// Records that were deleted before they were read, as by retention under a worker that lags. librdkafka goes on at the
 /// earliest record, and nothing but a gap shows it. Compaction and the markers of transactions leave gaps too.
 enum DeletedUnread {
-    /// Returns the offsets of a gap that were deleted unread; nil if it is of another kind.
+    /// Returns the offsets of a gap that were deleted unread; nil if the gap is of another kind.
     /// - Parameters:
     ///   - expected: the offset that was to be read next.
-    ///   - found: the one that came.
-    ///   - resets: where librdkafka found nothing and went on at the earliest record.
-    ///   - earliest: the first offset in the log, nil where librdkafka does not know it. Where it is above `found`, that
-    ///     was fetched before the log was cut off.
+    ///   - found: the offset that came.
+    ///   - resets: the offsets at which librdkafka found nothing and went on at the earliest record.
+    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. If it is above `found`, that
+    ///     record was fetched before the log was cut off.
     static func lost(
         from expected: Int64, to found: Int64, resets: [Int64], earliest: Int64?
     ) -> ClosedRange<Int64>? {
@@ -20,7 +20,7 @@ enum DeletedUnread {
         return expected...earliest - 1
     }
 
-    /// Tells of what was deleted of a gap.
+    /// Reports the records of a gap that were deleted.
     static func look(
         from expected: Int64, to found: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer,
         metrics: ReceiptdMetrics, logger: Logger
@@ -37,8 +37,8 @@ enum DeletedUnread {
 }
 
 extension RecordIntake {
-    /// Tells of records that were deleted unread. To be called before a record, or the log's end, is taken.
-    /// - Parameter offset: the record's, or the log's end.
+    /// Reports records that were deleted unread. Call it before a record, or the log's end, is taken.
+    /// - Parameter offset: the record's offset, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let expected = assignment.gate.next(of: partition), offset >= expected else {
             // A reset at the beginning of reading, also anew, is reported elsewhere.
@@ -51,9 +51,9 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// Looks for deleted records, as the submissions topic does. Nobody has asked for the log's ends: where reading
-    /// begins is told here, too.
-    /// - Parameter offset: the record's, or the log's end.
+    /// Reports deleted records, as for the submissions topic. It also reports those at the beginning of reading,
+    /// because nobody has asked for the log's ends.
+    /// - Parameter offset: the record's offset, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {
             let resets = consumer.takeResets(of: partition, below: .max)
@@ -80,13 +80,13 @@ extension BatchedTopicOffsets {
     }
 }
 
-/// Offsets whose records nobody will ever read.
+/// The offsets of records that nobody will ever read.
 struct LostRecords {
     let partition: TopicPartition
     let first: Int64
     let last: Int64
 
-    /// Markers of transactions count too.
+    /// The number of offsets. Markers of transactions count too.
     var count: Int64 { last - first + 1 }
 
     func tell(goingOnAt next: Int64, _ metrics: ReceiptdMetrics, _ logger: Logger) {

@@ -31,13 +31,13 @@ struct FetchControl {
         paused.set(assignment.gate.isPaused)
     }
 
-    /// The consumer is gone.
+    /// Notes that the consumer is gone.
     func reopen() {
         assignment.gate.reopen()
         paused.set(false)
     }
 
-    /// Notes a record. Call it after each: its partition may be late to be paused, or have enough of them pending.
+    /// Notes a record. Call it after each one: its partition may be late to be paused, or have enough records pending.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {
@@ -51,7 +51,7 @@ struct FetchControl {
         }
     }
 
-    /// Resumes partitions that were paused by themselves and need not be any longer.
+    /// Resumes partitions that were paused alone and need not be any longer.
     func resumeBacklogged(_ consumer: KafkaConsumer) {
         guard !assignment.isolation.isRestricted else { return }
         for partition in assignment.gate.backlogged {
@@ -66,9 +66,9 @@ struct FetchControl {
         }
     }
 
-    /// Nothing is at hand although there are places: wakes librdkafka's threads where the log is known to go on. Once
-    /// until the next record, so that a log that ends in something else than records (a transaction's marker, say) costs
-    /// no more than one question.
+    /// Wakes librdkafka's threads if nothing is at hand although there are places and the log is known to go on. It
+    /// does so once until the next record. A log that ends in something else than records (a transaction's marker, say)
+    /// so costs one question at most.
     func wakeFetchers(_ consumer: KafkaConsumer) {
         let starving = assignment.gate.takeStarving()
         guard !starving.isEmpty else { return }

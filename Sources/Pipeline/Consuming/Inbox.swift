@@ -9,16 +9,16 @@ final class Inbox: @unchecked Sendable {
     enum Message: Sendable {
         /// The record's outcome is durable (`isDone`), or its work was given up.
         case ended(RecordInHand, isDone: Bool)
-        /// The partition's outbox is swept, and its checkpoint is read: its records may be dispatched.
+        /// The partition's outbox is swept and its checkpoint is read. Its records may begin.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
         /// The database has the owners of all that was published before it fell back, if it did.
         case claimsAreEntered(takeover: Int)
-        /// Before anything was decided on a new connection.
+        /// The database fell back. Nothing was decided on the new connection yet.
         case databaseFellBack
-        /// Nil: the database did not answer.
+        /// The checkpoints were sent; nil: the database did not answer.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)
-        /// The record that is isolated goes on, or begins to wait.
+        /// The isolated record goes on, or begins to wait.
         case accusation(AccusationRequest)
         case stop
     }
@@ -33,7 +33,7 @@ final class Inbox: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Whether `take` would return `stop`.
+    /// True if `take` would return `stop`.
     var isStopPosted: Bool {
         condition.lock()
         defer { condition.unlock() }

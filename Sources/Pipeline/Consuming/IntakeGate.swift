@@ -1,20 +1,19 @@
 import DequeModule
 import Kafka
 
-/// Decides which records may begin, and which partitions are read meanwhile: no more may be in memory than the window
-/// allows, and none may begin before its partition is ready.
+/// Decides which records may begin, and which partitions are read meanwhile. Memory may hold no more than the window
+/// allows, and no record may begin before its partition is ready.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct IntakeGate: Sendable {
-    /// The time that polling stops before partitions are paused, which throws the prefetch away.
+    /// The seconds without polling before partitions are paused, which throws the prefetch away.
     static let fullBeforePauseSeconds = 1.0
 
     /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
         /// The outbox is swept and the checkpoint is read.
         case preparation
-        /// Kafka has this owner's start, or does not take it: a record that kills the process at once must not do so
-        /// unseen.
+        /// Kafka has this owner's start, or refuses it. A record that kills the process at once must not do so unseen.
         case startCommit
     }
 
@@ -23,39 +22,39 @@ struct IntakeGate: Sendable {
         case poll
         /// Nothing is polled for a moment, which keeps what librdkafka has fetched.
         case wait
-        /// All that `pausable` names.
+        /// All partitions that `pausable` names are paused.
         case pause
-        /// `resume` returns the records.
+        /// Partitions are resumed: `resume` returns them.
         case resume
     }
 
-    /// The treatment of a record that came.
+    /// What became of a record that came.
     enum Taken: Equatable, Sendable {
         /// The record begins.
         case admitted
         /// The record has its place in memory and waits.
         case pending
-        /// The record came while everything was to be paused, and gets its place when that ends: the one record that
-        /// shows that its partition can be paused.
+        /// The record came while everything was to be paused, and gets its place when that ends. It is the one record
+        /// that shows that its partition can be paused.
         case deferred
-        /// The partition is not ours.
+        /// The partition is not this worker's.
         case unassigned
     }
 
     private enum State {
-        /// Can become: `full`.
+        /// The next state is `full`.
         case open
-        /// Can become: `open`, as soon as there is a place; `paused`, after a second.
+        /// The next state is `open` as soon as there is a place, or `paused` after a second.
         case full(since: Double)
-        /// Polling goes on, so that the group does not think us dead. Can become: `open`, at half of the window beside what
-        /// retries.
+        /// Polling goes on, so that the group does not think this member dead. The next state is `open`, once half of
+        /// the window is free beside what retries.
         case paused
     }
 
     private var state = State.open
     private var window: IntakeWindow
     private var partitions: [TopicPartition: PartitionIntake] = [:]
-    /// A record came since librdkafka was last asked to fetch.
+    /// True if a record came since librdkafka was last asked to fetch.
     private var hasCome = false
 
     init(maximumRecords: Int) {
@@ -67,7 +66,7 @@ struct IntakeGate: Sendable {
     var records: Int { window.records }
     var bytes: Int { window.bytes }
 
-    /// Nothing is in flight: all that is in memory waits.
+    /// True if nothing is in flight: everything in memory waits.
     var isIdle: Bool { window.records == partitions.values.reduce(0) { $0 + $1.pending.count } }
 }
 
@@ -82,10 +81,10 @@ extension IntakeGate {
         partitions[partition]?.fulfil(prerequisite)
     }
 
-    /// Nothing of it begins any more.
+    /// Lets nothing of the partition begin any more.
     mutating func close(_ partition: TopicPartition) { partitions[partition]?.close() }
 
-    /// Whether the partition exists, and something of it may begin now or later.
+    /// Returns whether the partition exists and a record of it may begin now or later.
     func isTaking(_ partition: TopicPartition) -> Bool { partitions[partition].map { !$0.isClosed } ?? false }
 
     mutating func forget(_ partition: TopicPartition) {
@@ -93,28 +92,28 @@ extension IntakeGate {
         for record in gone.pending { window.release(bytes: record.byteCount) }
     }
 
-    /// The consumer is gone, and with it all pauses.
+    /// Notes that the consumer is gone, and with it all pauses.
     mutating func reopen() { state = .open }
 
-    /// The offset that is read next; nil where neither a record nor the log's end came under this assignment.
+    /// Returns the offset that is read next; nil if neither a record nor the log's end came under this assignment.
     func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.next }
 
-    /// librdkafka tells that the log ends there, for now.
+    /// Notes that the log ends there for now, as librdkafka says.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the place up to which the log is done with, if all before `position` is decided. Not what may be
+    /// Returns the place up to which the log is done with, if everything before `position` is decided. It is not to be
     /// committed.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
 
-    /// Nothing of ours keeps records of it from coming.
+    /// Returns whether nothing on this side keeps the partition's records from coming.
     func mayCome(from partition: TopicPartition) -> Bool {
         guard !isPaused, !isFull, let intake = partitions[partition] else { return false }
         return !intake.isClosed && !intake.isPaused
     }
 
-    /// Partitions that fetch, each with the offset of its next record, once until the next record comes.
+    /// Returns the partitions that fetch, each with the offset of its next record, once until the next record comes.
     mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
         guard hasCome, !isPaused else { return [] }
         hasCome = false
@@ -140,7 +139,7 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// The record taken last represents all up to that offset.
+    /// Lets the record taken last represent all up to that offset.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
     /// Admits one pending record; nil where none may begin now.
@@ -148,7 +147,7 @@ extension IntakeGate {
         partitions[partition]?.admitNext(admission)
     }
 
-    /// The first that waits in a partition that is ready.
+    /// Returns the offset of the first waiting record in a partition that is ready; nil if there is none.
     func firstPending(of partition: TopicPartition) -> Int64? {
         guard let intake = partitions[partition], intake.isOpen else { return nil }
         return intake.pending.first?.offset
@@ -156,19 +155,19 @@ extension IntakeGate {
 
     func isOpen(_ partition: TopicPartition) -> Bool { partitions[partition]?.isOpen ?? false }
 
-    /// The first that waits begins by itself.
+    /// Lets the first waiting record begin alone.
     mutating func admitIsolated(of partition: TopicPartition) -> ConsumerRecord? {
         partitions[partition]?.admitFirst()
     }
 
-    /// A record's work is over, whoever has its partition now.
+    /// Gives a record's place back, whoever has its partition now.
     mutating func release(bytes: Int) { window.release(bytes: bytes) }
 }
 
 // MARK: - Pausing
 
 extension IntakeGate {
-    /// - Parameter held: the part of what is in memory that retries, and may do so for long.
+    /// - Parameter held: the places of records that retry, and may do so for long.
     mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
@@ -185,8 +184,8 @@ extension IntakeGate {
         }
     }
 
-    /// Every partition that has begun to fetch. One that was just assigned is paused when its first record shows that it
-    /// fetches: librdkafka drops the order to start fetching, for good, where a pause overtakes it.
+    /// The partitions that have begun to fetch. A newly assigned one is paused when its first record shows that it
+    /// fetches. If a pause overtakes the order to start fetching, librdkafka drops the order for good.
     var pausable: [TopicPartition] { partitions.filter { $0.value.fetching == .running }.map(\.key) }
 
     mutating func paused(_ paused: [TopicPartition]) {
@@ -194,7 +193,7 @@ extension IntakeGate {
         for partition in paused { partitions[partition]?.fetching = .paused }
     }
 
-    /// Gives deferred records places. Returns the partitions that are to be fetched again: `resumed`.
+    /// Gives deferred records places. Returns the partitions to fetch again; call `resumed` for them.
     mutating func resume() -> [TopicPartition] {
         state = .open
         hasCome = true
@@ -207,13 +206,14 @@ extension IntakeGate {
         return partitions.filter { $0.value.fetching == .paused && $0.value.deferred.isEmpty }.map(\.key)
     }
 
-    /// Notes resumed partitions; the rest waits for the next time, if there were more partitions than places.
+    /// Notes resumed partitions. If there were more partitions than places, the rest waits for the next time.
     mutating func resumed(_ resumed: [TopicPartition]) {
         for partition in resumed { partitions[partition]?.fetching = .running }
         if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }
     }
 
-    /// A partition whose records wait for something else than room must not fill the window.
+    /// Returns whether the partition has enough pending records. If they wait for something else than room, they must
+    /// not fill the window.
     func isBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard admission != .unlimited, let intake = partitions[partition], intake.fetching == .running else {
             return false
@@ -227,7 +227,8 @@ extension IntakeGate {
         partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
     }
 
-    /// True where the partition is to be fetched again: `resumed`. While all are paused it goes on with the others.
+    /// Returns whether the partition is to be fetched again; call `resumed` then. While all are paused, it goes on with
+    /// the others.
     mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
         if isPaused { partitions[partition]?.fetching = .paused }

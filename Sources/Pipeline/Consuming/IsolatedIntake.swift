@@ -4,16 +4,16 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Does what `CrashIsolation` decides. On the consumer's thread.
+/// Carries out what `CrashIsolation` decides, on the consumer's thread.
 final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// Parked submissions, of which none is leased meanwhile.
+    /// The slots of parked submissions, none of which is leased meanwhile.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// The request of the isolated record.
+    /// The request to accuse or clear the isolated record; nil without one.
     private var request: AccusationRequest?
 
     init(
@@ -28,7 +28,7 @@ final class IsolatedIntake {
         self.logger = logger
     }
 
-    /// Decides anew. Call it after every change of the assignment.
+    /// Decides again. Call it after every change of the assignment.
     func update() {
         let change = assignment.isolation.update()
         slots.setLeasingPaused(assignment.isolation.isRestricted)
@@ -45,7 +45,7 @@ final class IsolatedIntake {
         }
     }
 
-    /// Begins the next record where nothing is in flight.
+    /// Begins the next record if nothing is in flight.
     func step(_ consumer: KafkaConsumer) {
         holdBack()
         guard assignment.isolation.isActive else { return }
@@ -63,8 +63,8 @@ final class IsolatedIntake {
         }
     }
 
-    /// Passes the turn: other members' records come between two of ours. Kafka hears first that this one is done: a
-    /// death from now on is not its.
+    /// Passes the turn, so that other members' records come between two of this one's. Kafka hears first that this
+    /// record is done: a death from now on does not count against it.
     private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         defer { turn.pass(.submissions) }
         let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
@@ -75,13 +75,14 @@ final class IsolatedIntake {
         }
     }
 
-    /// The record that is isolated is about to wait, or to go on.
+    /// Takes the isolated record's request: it is about to wait, or to go on.
     func asked(_ request: AccusationRequest) {
         self.request?.end(false)
         self.request = request
     }
 
-    /// While it waits, records of other topics are taken. It goes on once they are done, and once Kafka has its name again.
+    /// Answers the request. While the isolated record waits, records of other topics are taken. It goes on once they
+    /// are done and Kafka has its name again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
@@ -107,7 +108,7 @@ final class IsolatedIntake {
         return true
     }
 
-    /// While a record of another topic is isolated, nothing of ours is at work.
+    /// Keeps all records here from working while a record of another topic is isolated.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true
@@ -146,7 +147,8 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
+    /// Makes the record a dead letter. The sender gets no answer, because a paying player must not be rejected for a
+    /// fault of ours.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
             "the process died \(deaths) times while only this record was in flight, "

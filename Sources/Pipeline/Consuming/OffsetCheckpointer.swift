@@ -3,13 +3,13 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// A keeper of a partition's progress while the partition is assigned. Confined to its consumer's thread.
+/// Keeps a partition's progress while the partition is assigned. Confined to its consumer's thread.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
 
 extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
-    /// Blocks until the broker has answered, for a bounded time.
+    /// Commits. Blocks until the broker has answered, for a bounded time.
     func commit(
         _ due: [TopicPartition: CommitMark], by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) {
@@ -18,7 +18,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
     }
 
-    /// Returns the commits that Kafka lacks of those partitions, each with what the next owner must know.
+    /// Returns the commits of those partitions that Kafka lacks, each with the metadata for the next owner.
     func commitsDue(of candidates: [TopicPartition], _ isolation: CrashIsolation) -> [TopicPartition: CommitMark] {
         var due: [TopicPartition: CommitMark] = [:]
         for partition in candidates {
@@ -29,7 +29,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return due
     }
 
-    /// Commits the partition's position, with metadata for its next owner. False where the database has not all of it.
+    /// Commits the partition's position, with metadata for its next owner. Returns false if the database lacks some of
+    /// it.
     func commitPosition(
         of partition: TopicPartition, metadata: String, by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) -> Bool {
@@ -40,7 +41,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return true
     }
 
-    /// - Parameter next: how far a partition's log is done with, nil where that is not known.
+    /// - Parameter next: returns how far a partition's log is done with; nil if that is unknown.
     func reportLag(
         _ consumer: KafkaConsumer, _ gauges: PartitionGauges, next: (TopicPartition, Value) -> Int64?
     ) {
@@ -53,10 +54,10 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
     }
 }
 
-/// Checkpoints for one SQL transaction.
+/// The checkpoints for one SQL transaction.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// The history in which the covered decisions were made; nil: there are none since the last.
+    /// The history in which the covered decisions were made; nil if there are none since the last checkpoint.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -66,7 +67,7 @@ struct CheckpointBatch: Sendable {
     }
 }
 
-/// A look at rows that are not to be written, and what each held when the look began.
+/// A look at rows that are not to be written, with the content that each had when the look began.
 struct CheckpointLook: Sendable {
     let topic: String
     var asked: [TopicPartition: OffsetCheckpoint?] = [:]
@@ -76,21 +77,21 @@ struct CheckpointLook: Sendable {
     }
 }
 
-/// Takes checkpoints from partitions' progress to the database, and brings back what became of them. Both consumer
-/// loops use it, each on its own thread. The result says that partitions are to be read again from further back.
+/// Takes checkpoints of partitions' progress to the database, and returns their results. Both consumer loops use it,
+/// each on its own thread. A result may say that partitions are to be read again from further back.
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
     let failures: Failures
 
-    /// Blocks for a bounded time; nil where the database does not answer within it.
+    /// Blocks for a bounded time. Returns nil if the database does not answer in it.
     func read(_ partitions: [TopicPartition], seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store, topic] in
             try await store.read(topic: topic, partitions: partitions.map(\.partition))
         }
     }
 
-    /// Blocks for a bounded time; false where the database does not answer within it.
+    /// Blocks for a bounded time. Returns false if the database does not answer in it.
     /// - Parameter since: as in `OffsetCheckpoints`.
     func keepDecidedAgain(_ ends: [TopicPartition: Int64], since: Timestamp? = nil, seconds: Double) -> Bool {
         guard !ends.isEmpty else { return true }
@@ -100,7 +101,7 @@ struct OffsetCheckpointer: Sendable {
         } != nil
     }
 
-    /// Nil where the database does not answer, which is reported.
+    /// Returns nil if the database does not answer, and reports that.
     func reporting<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
         do {
             let value = try await body()
@@ -112,14 +113,14 @@ struct OffsetCheckpointer: Sendable {
         }
     }
 
-    /// The same on a thread that may block, for a bounded time.
+    /// Does the same on a thread that may block, for a bounded time.
     func wait<Value: Sendable>(seconds: Double, _ body: @escaping @Sendable () async throws -> Value) -> Value? {
         let value = BlockingWork.wait(seconds: seconds, failed: { failures.report($0, of: .offsets) }, body)
         if value != nil { failures.recovered(.offsets) }
         return value
     }
 
-    /// Begins the due writes, a batch for each history that decisions were made in.
+    /// Begins the due writes, with a batch for each history in which decisions were made.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -129,7 +130,7 @@ struct OffsetCheckpointer: Sendable {
         return Array(batches.values)
     }
 
-    /// - Parameter result: nil where the database did not answer.
+    /// - Parameter result: the database's answer; nil if it did not answer.
     func end(
         _ batch: CheckpointBatch, _ result: CheckpointResult?, _ owners: [TopicPartition: some ProgressOwner]
     ) -> PartitionProgress.Restart? {
@@ -141,7 +142,7 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Writes on the consumer's thread, for a bounded time. Whatever was not written is not committed.
+    /// Writes on the consumer's thread, for a bounded time. An offset that was not written is not committed.
     func writeNow(
         _ owners: [TopicPartition: some ProgressOwner], seconds: Double
     ) -> PartitionProgress.Restart? {
@@ -156,8 +157,8 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Owners that leave in order tell the database too: Kafka refuses commits while a group rebalances, and what it holds then
-    /// looks as if they had died. Where Kafka has nothing of theirs to misread nothing is done.
+    /// Tells the database too that owners leave in order. Kafka refuses commits while a group rebalances, and its
+    /// metadata would then look as if they had died. Nothing happens if Kafka has no metadata of theirs to misread.
     func leave(
         _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
         seconds: Double
@@ -173,7 +174,7 @@ struct OffsetCheckpointer: Sendable {
         for partition in leaving { isolation.leave(partition, departures: departures[partition.partition]) }
     }
 
-    /// Nil where there is nothing to look at.
+    /// Returns nil if there is nothing to look at.
     func beginLook(_ owners: [TopicPartition: some ProgressOwner]) -> CheckpointLook? {
         var look = CheckpointLook(topic: topic)
         for (partition, owner) in owners {

@@ -4,8 +4,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out what `PartitionProgress` decides: checkpoints in the database, and Kafka's commits behind them, each second
-/// in the background and on the way out at once. One thread's.
+/// Carries out what `PartitionProgress` decides: checkpoints in the database, and commits in Kafka behind them. It does
+/// so each second in the background, and at once on the way out. One thread's.
 final class OffsetCommitter {
     private let assignment: PartitionAssignment
     private let intake: RecordIntake
@@ -17,9 +17,9 @@ final class OffsetCommitter {
     private var nextRound = 0.0
     private var nextLook = 0.0
     private var checkpointsUnderWay = 0
-    /// The database has checkpoints that Kafka has not.
+    /// True if the database has checkpoints that Kafka lacks.
     private var hasNewCheckpoints = false
-    /// The time of the commit whose outcome is not known yet, in monotonic seconds.
+    /// The time of the commit whose outcome is not known yet, in monotonic seconds; nil if there is none.
     private var commitSentAt: Double?
 
     init(
@@ -36,7 +36,7 @@ final class OffsetCommitter {
 
     var isCommitUnderWay: Bool { commitSentAt != nil }
 
-    /// A new consumer: what was under way is another's.
+    /// Begins with a new consumer. What was under way is another one's.
     func begin(_ consumer: KafkaConsumer) {
         commitSentAt = nil
         consumer.onCommit = { [unowned self] result in self.committed(result) }
@@ -58,7 +58,7 @@ final class OffsetCommitter {
 // MARK: - In the background
 
 extension OffsetCommitter {
-    /// Whether the database has not answered yet what it was sent in the background.
+    /// True if the database has not answered what it was sent in the background.
     var isCheckpointing: Bool { checkpointsUnderWay > 0 }
 
     private func checkpointInBackground(_ now: Double) {
@@ -90,8 +90,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.end(look, found, assignment.partitions))
     }
 
-    /// One at a time: librdkafka sends a refused one again by itself, and it would overtake a later one.
-    /// - Parameter isStart: within the callback that assigns partitions.
+    /// Sends one commit at a time: librdkafka repeats a refused one by itself, and that would overtake a later one.
+    /// - Parameter isStart: true within the callback that assigns partitions.
     private func sendCommits(_ consumer: KafkaConsumer, isStart: Bool = false) {
         hasNewCheckpoints = false
         let now = WallClock.monotonicSeconds
@@ -111,7 +111,8 @@ extension OffsetCommitter {
         }
     }
 
-    /// The outcome of a commit in the background. A failed one is no trouble: the next second commits again.
+    /// Takes the outcome of a commit in the background. A failed one is no trouble, because the next second commits
+    /// again.
     private func committed(_ result: Result<[TopicPartition: Int64], KafkaError>) {
         commitSentAt = nil
         switch result {
@@ -131,8 +132,8 @@ extension OffsetCommitter {
         }
     }
 
-    /// Before fetching begins. Records wait for the commit's outcome, the group does not: one that is given up would
-    /// still be under way, and overtake a later one.
+    /// Commits the starts before fetching begins. Records wait for the outcome, the group does not. A commit that is
+    /// given up would still be under way, and would overtake a later one.
     func commitStarts(of assigned: [TopicPartition], _ consumer: KafkaConsumer) {
         checkpointNow(assigned, seconds: PipelineLimits.finalCheckpointSeconds)
         // A commit under way is of the assignment before: the broker no longer takes it.
@@ -150,8 +151,8 @@ extension OffsetCommitter {
         assignment.restart(checkpointer.writeNow(owners, seconds: seconds))
     }
 
-    /// Commits on the way out: waits for the database and then for the broker. Committed less than decided is safe,
-    /// never the reverse. False where the broker did not answer.
+    /// Commits on the way out. It waits for the database and then for the broker. To commit less than is decided is
+    /// safe, never the reverse. Returns false if the broker did not answer.
     @discardableResult
     func commitNow(_ leaving: [TopicPartition], _ consumer: KafkaConsumer, seconds: Double) -> Bool {
         guard assignment.restartReason == nil else { return true }
@@ -170,7 +171,8 @@ extension OffsetCommitter {
         }
     }
 
-    /// Commits the partition's position, with metadata for its next owner. False where the database has not all of it.
+    /// Commits the partition's position, with metadata for its next owner. Returns false if the database lacks some of
+    /// it.
     func commitPosition(
         of partition: TopicPartition, metadata: String, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Bool {

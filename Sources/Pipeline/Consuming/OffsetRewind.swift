@@ -2,8 +2,8 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Moves the offsets of a group that has no members back, in Kafka and in PostgreSQL. Its calls of Kafka block, and
-/// fail with a `KafkaError`.
+/// Moves the offsets of a group without members back, in Kafka and in PostgreSQL. Its calls of Kafka block, and throw a
+/// `KafkaError`.
 public struct OffsetRewind: Sendable {
     private static let timeoutMilliseconds: Int32 = 20_000
 
@@ -13,7 +13,7 @@ public struct OffsetRewind: Sendable {
     let checkpoints: any OffsetCheckpoints
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// - Parameter log: is given what Kafka's clients say of the brokers.
+    /// - Parameter log: receives what Kafka's clients say about the brokers.
     public init(
         topic: String, consumerProperties: KafkaProperties, checkpoints: any OffsetCheckpoints,
         log: @escaping @Sendable (KafkaLogLine) -> Void
@@ -24,18 +24,19 @@ public struct OffsetRewind: Sendable {
         self.log = log
     }
 
-    /// The reason why nothing, or not all, was moved. Nothing that was is harmful: the lower of the two offsets counts.
+    /// The reason why not everything was moved. A partial move harms nothing, because the lower of the two offsets
+    /// counts.
     public enum Refusal: Error, Sendable {
-        /// Kafka refuses it: workers of the group run.
+        /// Kafka refuses the move, because workers of the group run.
         case groupHasMembers
-        /// A worker has written a checkpoint since it was read.
+        /// A worker has written a checkpoint after it was read.
         case workerHasBegun
     }
 
-    /// One partition's way.
+    /// The move of one partition.
     public struct Move: Sendable, Equatable, CustomStringConvertible {
         public let partition: TopicPartition
-        /// Nil where the group never committed: it begins at the earliest record anyway.
+        /// The committed offset; nil if the group never committed, so that it begins at the earliest record anyway.
         public let from: Int64?
         public let to: Int64?
 
@@ -46,7 +47,7 @@ public struct OffsetRewind: Sendable {
             to = committed.map { min($0, target) }
         }
 
-        /// Offsets that are taken again.
+        /// The number of offsets that are taken again.
         public var count: Int64 {
             guard let from, let to else { return 0 }
             return from - to
@@ -79,14 +80,14 @@ public struct OffsetRewind: Sendable {
         }
     }
 
-    /// Kafka first, which refuses it while the group has members; a worker starts at the lower of the two offsets, so
-    /// that it is done by then.
+    /// Moves Kafka's offsets first, which Kafka refuses while the group has members. A worker starts at the lower of
+    /// the two offsets, so that the move counts from then on.
     ///
-    /// - Parameter restoredSince: decisions on what is taken again, which is what came since then, may have been
-    ///   published and lost. A purchase refunded since is then granted and revoked at once, and a published grant stays
-    ///   its player's.
+    /// - Parameter restoredSince: a time from which decisions may have been published and lost by a restore of the
+    ///   database; nil if none were. A purchase refunded since is then granted and revoked at once, and a published
+    ///   grant stays its player's.
     ///
-    /// Throws a `Refusal` where workers of the group run.
+    /// Throws a `Refusal` if workers of the group run.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
@@ -122,17 +123,17 @@ public struct OffsetRewind: Sendable {
         guard result.refused.isEmpty else { throw Refusal.workerHasBegun }
     }
 
-    /// A broker's answers to an outsider's commit while the group has members.
+    /// The codes by which a broker refuses an outsider's commit while the group has members.
     private static let groupHasMembers: Set<Int32> = [
         KafkaError.Code.unknownMemberID, KafkaError.Code.illegalGeneration, KafkaError.Code.rebalanceInProgress,
     ]
 }
 
 extension [OffsetRewind.Move] {
-    /// A line for each partition.
+    /// The moves, one line for each partition.
     public var plan: String { map(\.description).joined(separator: "\n") }
 
-    /// The result of the moves, once they are done.
+    /// The result of the moves, in one sentence.
     public var ending: String {
         let count = reduce(0) { $0 + $1.count }
         return count == 0 ? "nothing changes" : "\(count) records are taken again once workers run"

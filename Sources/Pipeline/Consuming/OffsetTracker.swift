@@ -1,24 +1,24 @@
-/// One partition's records in flight: what may be committed is the contiguous prefix of finished ones.
+/// One partition's records in flight. The contiguous prefix of finished ones may be committed.
 ///
-/// Offsets are sparse: compaction and transaction markers leave gaps. A gap is no missing record, so only offsets that
-/// were admitted count. The cost is a binary search for each record that finishes.
+/// Offsets are sparse: compaction and transaction markers leave gaps. A gap is no missing record, so that only admitted
+/// offsets count. Each finished record costs a binary search.
 struct OffsetTracker: Sendable {
     private var offsets: [Int64] = []
     private var isFinished: [Bool] = []
-    /// Everything before it is finished and compacted away at the next growth.
+    /// The index before which every offset is finished. Those offsets are compacted away at the next growth.
     private var head = 0
-    /// The offset behind the highest one admitted, nil before the first.
+    /// The offset behind the highest one admitted; nil before the first.
     private(set) var end: Int64?
 
     init() {}
 
-    /// Records admitted and not finished, or finished behind one that is not.
+    /// The number of records admitted and not finished, or finished behind one that is not.
     var count: Int { offsets.count - head }
 
-    /// The number of offsets in memory, finished prefix included.
+    /// The number of offsets in memory, including the finished prefix.
     var heldCount: Int { offsets.count }
 
-    /// Walks over all that `count` counts.
+    /// The number of unfinished records. It walks over all that `count` counts.
     var unfinishedCount: Int { isFinished[head...].count { !$0 } }
 
     /// - Precondition: offsets are admitted in ascending order, as Kafka delivers them.
@@ -34,7 +34,7 @@ struct OffsetTracker: Sendable {
         end = offset + 1
     }
 
-    /// Unknown offsets are ignored: they belong to an assignment that is over.
+    /// Notes a finished record. Unknown offsets are ignored, because they belong to an assignment that is over.
     mutating func finish(_ offset: Int64) {
         var low = head
         var high = offsets.count
@@ -47,6 +47,6 @@ struct OffsetTracker: Sendable {
         while head < offsets.count, isFinished[head] { head += 1 }
     }
 
-    /// The next offset to read after a crash: the first unfinished one. Nil before anything was admitted.
+    /// The next offset to read after a crash, which is the first unfinished one; nil before anything was admitted.
     var committable: Int64? { head < offsets.count ? offsets[head] : end }
 }

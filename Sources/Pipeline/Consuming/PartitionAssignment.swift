@@ -4,16 +4,16 @@ import NamesAndTimes
 import Operations
 
 /// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
-/// it; one thread's.
+/// it. One thread's.
 final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
     var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
-    /// The reason why the group is to be left and joined again.
+    /// The reason why the group is to be left and joined again; nil if it is not.
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// Open while it is known, as far as this worker can know, which decisions the database has lost.
+    /// Open while this worker knows, as far as it can, which decisions the database has lost.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
@@ -33,7 +33,7 @@ final class PartitionAssignment {
         gauges.assign(assigned.map { ($0.topic, $0.partition) })
     }
 
-    /// Replaces what is known of the partition from before.
+    /// Adds the partition, in place of what is known from before.
     func add(
         _ partition: TopicPartition, progress: PartitionProgress, fallBackCount: Int = 0
     ) -> AssignedPartition {
@@ -53,14 +53,14 @@ final class PartitionAssignment {
         gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: isLost)
     }
 
-    /// All partitions are to start at the lower offset. Nothing is committed on the way, and what was in flight comes
+    /// Makes all partitions start at the lower offset. Nothing is committed on the way, and what was in flight comes
     /// again.
     func restart(_ reason: String) {
         restartReason = restartReason ?? reason
         parkedLeases.close()
     }
-    /// Call this when a partition's rows show which decisions the database has lost, or that it has lost none. Where
-    /// another one's say that all are to start again, only that start tells it.
+    /// Call this when a partition's rows show which decisions the database has lost, or that it lost none. If another
+    /// partition's rows say that all are to start again, only that start decides.
     func lossesAreKnown() {
         if restartReason == nil { parkedLeases.open() }
     }
@@ -81,13 +81,13 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// Returns the place up to which the partition's log is done with, behind gaps that are no records too. Not what
-    /// may be committed.
+    /// Returns the place up to which the partition's log is done with, behind gaps that are no records too. It is not
+    /// to be committed.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }
 
-    /// The expected offset of the next record.
+    /// Returns the expected offset of the next record.
     func next(of partition: TopicPartition) -> Int64? {
         gate.next(of: partition) ?? partitions[partition]?.progress.start
     }
@@ -96,7 +96,7 @@ final class PartitionAssignment {
         partitions.commitsDue(of: candidates, isolation)
     }
 
-    /// The unreadable batches that keep coming, as far as this worker knows.
+    /// The places up to which partitions are read, as far as this worker knows.
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {

@@ -1,25 +1,25 @@
 import DequeModule
 import Kafka
 
-/// One partition's records between Kafka and their work.
+/// The records of one partition between Kafka and their work.
 struct PartitionIntake: Sendable {
     enum Fetching: Sendable {
-        /// Nothing came yet: it must not be paused. Can become: `running`.
+        /// Nothing came yet, so that it must not be paused. The next state is `running`.
         case starting
-        /// Can become: `paused`; `backlogged`.
+        /// It fetches. The next state is `paused` or `backlogged`.
         case running
-        /// The partition pauses with the others, until the window has room. Can become: `running`.
+        /// The partition pauses with the others, until the window has room. The next state is `running`.
         case paused
-        /// Enough of it is pending; others go on. Can become: `running`; `paused`, where the others are.
+        /// It has enough pending records, and others go on. The next state is `running`, or `paused` with the others.
         case backlogged
     }
 
     private enum Phase {
-        /// Nothing begins. Can become: `open`; `closed`.
+        /// Nothing begins. The next state is `open` or `closed`.
         case waiting(for: Set<IntakeGate.Prerequisite>)
-        /// Can become: `closed`.
+        /// Records begin. The next state is `closed`.
         case open
-        /// The partition is leaving: nothing begins any more.
+        /// The partition is leaving. Nothing begins any more.
         case closed
     }
 
@@ -30,14 +30,14 @@ struct PartitionIntake: Sendable {
     var pending: Deque<ConsumerRecord> = []
     /// The records that are not in the window yet.
     var deferred: Deque<ConsumerRecord> = []
-    /// Records that began.
+    /// The number of records that began.
     private var admitted = 0
 
     init(waitingFor prerequisites: Set<IntakeGate.Prerequisite>) {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
 
-    /// The offset that is read next.
+    /// The offset that is read next; nil if nothing came yet.
     var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
@@ -57,13 +57,13 @@ struct PartitionIntake: Sendable {
         if fetching == .starting { fetching = .running }
     }
 
-    /// The log ends there, for now.
+    /// Notes that the log ends there for now.
     mutating func ended(at offset: Int64) { read.ended(at: offset) }
 
-    /// Returns the place up to which the log is done with, if all before `position` is decided.
+    /// Returns the place up to which the log is done with, if everything before `position` is decided.
     func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
-    /// True where the record begins at once.
+    /// Returns whether the record begins at once.
     mutating func take(_ record: ConsumerRecord, _ admission: CrashIsolation.Admission) -> Bool {
         guard pending.isEmpty, places(under: admission) > 0 else {
             pending.append(record)
@@ -73,7 +73,7 @@ struct PartitionIntake: Sendable {
         return true
     }
 
-    /// Nil where nothing waits that may begin now.
+    /// Returns the next record to begin; nil if none that waits may begin now.
     mutating func admitNext(_ admission: CrashIsolation.Admission) -> ConsumerRecord? {
         places(under: admission) > 0 ? admitFirst() : nil
     }

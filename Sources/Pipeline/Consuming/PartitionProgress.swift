@@ -10,10 +10,10 @@ import PlantedFaults
 /// 2. what this owner has *checkpointed* in the database since: by a compare-and-set on the partition's row, in the same
 ///    history of the database in which those records were decided. A row that somebody else wrote never counts.
 ///
-/// A row that does not hold what this owner wrote there last, or a decision that was committed in another history than its
-/// checkpoint, says that decisions may be lost: then the partition *restarts* at the lower of Kafka's committed offset and
-/// the database's checkpoint. Where a partition starts may always be committed again, for everything before it was
-/// committed by an owner before.
+/// Decisions may be lost if a row does not hold what this owner wrote there last, or if a decision was committed in
+/// another history than its checkpoint. Then the partition *restarts* at the lower of Kafka's committed offset and the
+/// database's checkpoint. The start of a partition may always be committed again, because an earlier owner committed
+/// everything before it.
 ///
 /// A value: the consumer's thread hands events in, and does what is returned.
 struct PartitionProgress: Sendable {
@@ -35,32 +35,33 @@ struct PartitionProgress: Sendable {
 
     /// The offset at which reading began; nil if nobody knows it.
     let start: Int64?
-    /// Counts how often offsets fell back under this owner. Records of an earlier epoch finish for themselves.
+    /// The number of times that offsets fell back under this owner. Records of an earlier epoch finish for themselves.
     private(set) var epoch = 0
 
     private var tracker = OffsetTracker()
-    /// Records of earlier epochs that are not finished.
+    /// The number of records of earlier epochs that are not finished.
     private var unfinishedOfEarlierEpochs = 0
 
     private let writer: Int64
-    /// The row as this owner knows it: outer nil, the database has not answered yet; inner nil, there is no row.
+    /// The row as this owner knows it. The outer nil: the database has not answered yet; the inner nil: there is no
+    /// row.
     private var row: OffsetCheckpoint??
-    /// The checkpoint of this owner in this epoch.
+    /// The checkpoint of this owner in this epoch; nil without one.
     private(set) var checkpointed: Int64?
-    /// The database's history in which records were decided since the last checkpoint was sent; nil: none was.
+    /// The database's history in which records were decided since the last checkpoint was sent; nil if none were.
     private var decidedIn: DatabaseHistory?
     private var pendingWrite: PendingWrite?
 
-    /// The mark that Kafka is known to have.
+    /// The mark that Kafka is known to have; nil without one.
     private(set) var committed: CommitMark?
-    /// The commit on its way.
+    /// The commit on its way; nil without one.
     private(set) var pendingCommit: CommitMark?
 
-    /// The group had committed an offset before this owner came.
+    /// True if the group had committed an offset before this owner came.
     private let hadCommitted: Bool
 
     /// - Parameters:
-    ///   - row: as it was read when the partition was assigned; outer nil where the database did not answer.
+    ///   - row: the row as it was read when the partition was assigned; the outer nil if the database did not answer.
     ///   - writer: a random number of this owner's own.
     init(start: Int64?, committed: CommitMark?, row: OffsetCheckpoint??, writer: Int64) {
         self.start = start
@@ -74,13 +75,13 @@ struct PartitionProgress: Sendable {
 // MARK: - The start
 
 extension PartitionProgress {
-    /// The start of a partition: Kafka's committed offset, or the checkpoint where that is lower, but nothing that is
-    /// no longer in the log. Nothing is committed without a checkpoint: where there is none, the database is from
-    /// before the first, and everything is read again.
+    /// Returns the start of a partition: Kafka's committed offset, or the checkpoint if that is lower, but nothing that
+    /// is no longer in the log. Nothing is committed without a checkpoint. If there is none, the database is from
+    /// before the first commit, and everything is read again.
     /// - Parameters:
-    ///   - row: the checkpoint; outer nil where the database did not answer.
-    ///   - earliest: the first offset in the log, nil where the broker did not say.
-    ///   - lowered: where the partition was found to have started too high before.
+    ///   - row: the checkpoint; the outer nil if the database did not answer.
+    ///   - earliest: the first offset in the log; nil if the broker did not say.
+    ///   - lowered: the place at which the partition must start, if an earlier start was found too high; nil otherwise.
     static func start(
         committed: Int64, row: OffsetCheckpoint??, earliest: Int64?, lowered: Int64? = nil
     ) -> Int64 {
@@ -96,9 +97,9 @@ extension PartitionProgress {
     /// The offset behind the last record admitted, finished or not.
     var end: Int64? { tracker.end }
 
-    /// Notes a record. Call it before the record is admitted. True where offsets fell back: the topic was made anew or
-    /// cut off under us, or librdkafka hands records out a second time. Tracking begins anew, and nothing is committed
-    /// until what was admitted before is finished, for it may not come again.
+    /// Notes a record. Call it before the record is admitted. Returns true if offsets fell back: the topic was deleted
+    /// and created or cut off, or librdkafka hands records out a second time. Tracking begins anew. Nothing is
+    /// committed until what was admitted before is finished, because it may not come again.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -110,22 +111,23 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
-    /// The record just admitted represents all up to that offset: a batch that cannot be read has one dead letter.
+    /// Lets the record that was just admitted represent all up to that offset. An unreadable batch has one dead letter.
     mutating func stepOver(to last: Int64) {
         guard let end = tracker.end, last >= end else { return }
         tracker.admit(last)
         tracker.finish(last)
     }
 
-    /// The record's outcome is durable. A record that is given up never finishes, so that its offset is never passed.
-    /// - Parameter decidedIn: the history of the database whose COMMIT made it so; nil where it was the broker that
-    ///   acknowledged it.
+    /// Notes that the record's outcome is durable. A record that is given up never finishes, so that its offset is
+    /// never passed.
+    /// - Parameter decidedIn: the history of the database whose COMMIT made it so; nil if a broker's acknowledgement
+    ///   did.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
         if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
         return decided(in: history)
     }
 
-    /// The next offset to read after a crash: everything before it is finished. Nil where that is not known.
+    /// The next offset to read after a crash: everything before it is finished. Nil if unknown.
     var position: Int64? {
         if PlantedFault.commitAhead.isPlanted, let end = tracker.end { return end }
         if unfinishedOfEarlierEpochs == 0, let committable = tracker.committable { return committable }
@@ -143,11 +145,11 @@ extension PartitionProgress {
 // MARK: - The database's checkpoint
 
 extension PartitionProgress {
-    /// The database has answered with the partition's row, as others left it.
+    /// True if the database has answered with the partition's row, as others left it.
     var isRowKnown: Bool { row != nil }
 
-    /// Takes the row where the database had not answered when the partition was assigned. Before the first record is
-    /// admitted.
+    /// Takes the row if the database had not answered when the partition was assigned. Call it before the first record
+    /// is admitted.
     mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
         guard row == nil else { return nil }
         row = .some(found)
@@ -174,7 +176,8 @@ extension PartitionProgress {
         return start
     }
 
-    /// - Parameter result: nil where the database did not answer: it may have been written.
+    /// - Parameter result: the database's answer; nil if it did not answer, so that the checkpoint may have been
+    ///   written.
     mutating func endCheckpoint(_ write: CheckpointWrite, partition: Int32, _ result: CheckpointResult?) -> Restart? {
         guard let pending = pendingWrite, pending.write == write else { return nil }
         pendingWrite = nil
@@ -189,11 +192,12 @@ extension PartitionProgress {
         return nil
     }
 
-    /// The row to compare a look with: nil if a write is on its way, or nothing is known.
+    /// The row to compare a look with; nil if a write is on its way, or nothing is known.
     var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
 
-    /// Now and then, so that a database that fell back is noticed also while nothing comes.
-    /// - Parameter asked: `verifiableRow` before the database was asked. Where it has changed since, the look says nothing.
+    /// Compares the row with a look, so that a fall back of the database is noticed while nothing comes.
+    /// - Parameter asked: `verifiableRow` before the database was asked. If it has changed since, the look says
+    ///   nothing.
     mutating func verify(
         _ found: OffsetCheckpoint?, in history: DatabaseHistory, asked: OffsetCheckpoint?
     ) -> Restart? {
@@ -202,7 +206,7 @@ extension PartitionProgress {
         return reconcile(with: found)
     }
 
-    /// - Parameter found: what the row holds in truth.
+    /// - Parameter found: the actual content of the row.
     private mutating func reconcile(with found: OffsetCheckpoint?) -> Restart? {
         guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
         else { return nil }
@@ -219,21 +223,22 @@ extension PartitionProgress {
 // MARK: - Kafka's commit
 
 extension PartitionProgress {
-    /// The offset that may be committed now. Downwards too: a topic made anew begins at 0.
+    /// The offset that may be committed now; nil if there is none. It may go down: a topic that was deleted and created
+    /// begins at 0.
     var committable: Int64? {
         if PlantedFault.commitWithoutCheckpoint.isPlanted { return position }
         guard let position, let secured = checkpointed ?? (epoch == 0 ? start : nil) else { return nil }
         return min(position, secured)
     }
 
-    /// Kafka has no progress of this owner, nor of whoever had the partition before it.
+    /// True if Kafka has no progress of this owner, nor of the one before it.
     var awaitsProgress: Bool { start != nil && committed.map { $0.offset == start } ?? true }
 
-    /// Kafka has metadata of this owner that the next one may take for a death, or may get it.
+    /// True if Kafka has, or is about to get, metadata of this owner that the next one may take for a death.
     var hasMetadata: Bool { committed?.metadata.isEmpty == false || pendingCommit?.metadata.isEmpty == false }
 
-    /// Returns the commit that is due, nil if Kafka has it already.
-    /// - Parameter metadata: for the partition's next owner, by the offset that is committed.
+    /// Returns the commit that is due; nil if Kafka has it already.
+    /// - Parameter metadata: returns the metadata for the partition's next owner, by the offset that is committed.
     func commitDue(metadata: (_ hasMoved: Bool) -> String) -> CommitMark? {
         guard let offset = committable else { return nil }
         let mark = CommitMark(offset: offset, metadata: metadata(offset != start))
@@ -242,7 +247,7 @@ extension PartitionProgress {
 
     mutating func commitWasSent(_ mark: CommitMark) { pendingCommit = mark }
 
-    /// True where it is the one that was on its way.
+    /// Returns whether it is the commit that was on its way.
     mutating func commitSucceeded(at offset: Int64) -> Bool {
         guard let mark = pendingCommit, mark.offset == offset else { return false }
         commitSucceeded(mark)

@@ -2,8 +2,8 @@ import Kafka
 import PlantedFaults
 import Synchronization
 
-/// `PlantedFault.commitAfterRevoke`: commits all that was taken of partitions that are no longer ours. Nothing in a release
-/// build.
+/// Plants `PlantedFault.commitAfterRevoke`: commits everything that was taken of partitions that this worker lost. It
+/// does nothing in a release build.
 enum PlantedCommits {
     #if DEBUG
         private static let ends = Mutex<[TopicPartition: Int64]>([:])

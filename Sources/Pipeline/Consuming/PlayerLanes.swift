@@ -1,9 +1,10 @@
 import Fulfillment
 import Synchronization
 
-/// Submissions of one player are decided one after the other, in record order; players do not wait for one another.
+/// Orders submissions: those of one player are decided one after the other, in record order. Players do not wait for
+/// one another.
 ///
-/// A ticket is drawn on the consumer's thread, which fixes the order; the turn is awaited by the submission's task.
+/// A ticket is drawn on the consumer's thread, which fixes the order. The submission's task waits for its turn.
 final class PlayerLanes: Sendable {
     struct Ticket: Sendable {
         fileprivate let lane: Lane
@@ -14,11 +15,11 @@ final class PlayerLanes: Sendable {
 
     /// One player's tickets, in order. It ends with the last of them.
     ///
-    /// `@unchecked Sendable`: what changes is read and written under the lock of the lanes it belongs to.
+    /// `@unchecked Sendable`: its variables are read and written under the lock of the lanes it belongs to.
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
-        /// The seconds of those that had their turn.
+        /// The seconds at Apple of the tickets that had their turn.
         var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
@@ -35,7 +36,7 @@ final class PlayerLanes: Sendable {
 
     private struct State {
         var nextNumber: UInt64 = 0
-        /// The first of each lane has its turn.
+        /// The lanes by player. The first ticket of each lane has its turn.
         var lanes: [PlayerID: Lane] = [:]
     }
 
@@ -43,7 +44,7 @@ final class PlayerLanes: Sendable {
 
     func enter(_ player: PlayerID) -> Ticket { state.withLock { Self.enter(player, &$0) } }
 
-    /// Nil where the player has `limit` tickets already.
+    /// Draws a ticket; nil if the player has `limit` tickets already.
     func enter(_ player: PlayerID, limit: Int) -> Ticket? {
         state.withLock { state in
             state.lanes[player]?.waiting.count ?? 0 < limit ? Self.enter(player, &state) : nil
@@ -83,7 +84,7 @@ final class PlayerLanes: Sendable {
         }
     }
 
-    /// Gives the turn to the next one. To be called once for each ticket, whatever became of it.
+    /// Gives the turn to the next ticket. Call it once for each ticket, whatever became of it.
     func leave(_ ticket: Ticket) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let lane = ticket.lane
@@ -98,16 +99,16 @@ final class PlayerLanes: Sendable {
         next?.resume()
     }
 
-    /// Notes that the holder of the turn waited so long for Apple's answers, until there was a verdict or the wait
+    /// Notes the seconds that the holder of the turn waited for Apple's answers, until there was a verdict or the wait
     /// ended.
     func noteAtApple(_ ticket: Ticket, seconds: Double) {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }
 
-    /// The sum of what was noted in the ticket's lane.
+    /// Returns the sum of the seconds noted in the ticket's lane.
     func secondsAtApple(_ ticket: Ticket) -> Double { state.withLock { _ in ticket.lane.secondsAtApple } }
 
-    /// Whether nobody holds a ticket.
+    /// True if nobody holds a ticket.
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
     func isFirst(_ ticket: Ticket) -> Bool {

@@ -4,7 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes records into memory and starts the work on those that may begin. On the consumer's thread.
+/// Takes records into memory and starts the work on those that may begin, on the consumer's thread.
 struct RecordIntake {
     let assignment: PartitionAssignment
     let worker: SubmissionWorker
@@ -24,7 +24,7 @@ struct RecordIntake {
         isSigned = !signingKeys.isEmpty
     }
 
-    /// Gives the record its place in memory, also while it may not begin yet.
+    /// Gives the record its place in memory, even if it may not begin yet.
     @discardableResult
     func take(_ record: ConsumerRecord) -> IntakeGate.Taken {
         let partition = record.topicPartition
@@ -39,7 +39,7 @@ struct RecordIntake {
         return taken
     }
 
-    /// A record without a value takes the place of all of the batch: it becomes the dead letter, and all of them are done
+    /// Takes a record without a value in place of the whole batch. It becomes the dead letter, and the batch is done
     /// when that is acknowledged.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
@@ -54,7 +54,7 @@ struct RecordIntake {
         while let record = assignment.gate.admitNext(of: partition, admission) { admit(record, to: state) }
     }
 
-    /// Kafka has these partitions' starts, or does not take them.
+    /// Notes that Kafka has these partitions' starts, or refuses them.
     func startsAreCommitted(_ partitions: [TopicPartition]) {
         for partition in partitions {
             assignment.gate.fulfil(.startCommit, of: partition)
@@ -62,8 +62,8 @@ struct RecordIntake {
         }
     }
 
-    /// Decodes, draws the player's ticket and starts the work. The order of tickets is the order of records.
-    /// - Parameter known: what the record is taken for, whatever it holds.
+    /// Decodes the record, draws the player's ticket and starts the work. The order of tickets is the order of records.
+    /// - Parameter known: the dead letter that the record is, whatever it holds; nil if it is to be decoded.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) { warnOfReset(record) }
         let position = RecordPosition(
@@ -110,7 +110,7 @@ struct RecordIntake {
         }
     }
 
-    /// Kafka has been told that the record is at work.
+    /// The accusation of the isolated record. Kafka has been told that the record is at work.
     private var accusation: Accusation {
         Accusation { [inbox] isAtWork in
             await AccusationRequest.ask(isAtWork) { inbox.post(.accusation($0)) }

@@ -4,18 +4,18 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it, each
-/// on its own thread.
+/// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it,
+/// each on its own thread.
 final class UnreadableBatchWatch {
     /// The place up to which a partition is read.
     struct Reading {
-        /// The offset to be read next, nil where it is not known.
+        /// The offset to be read next; nil if unknown.
         let next: Int64?
-        /// Nothing of ours keeps records from coming.
+        /// True if nothing on this side keeps records from coming.
         let mayCome: Bool
     }
 
-    /// The limit for librdkafka to take an order to read from elsewhere.
+    /// The milliseconds in which librdkafka must take an order to read from elsewhere.
     private static let seekMilliseconds: Int32 = 2000
 
     private var batches = UnreadableBatches()
@@ -28,15 +28,15 @@ final class UnreadableBatchWatch {
             probe: BatchProbe(properties: consumerProperties, log: KafkaLog.forward(to: logger, folding: voice)))
     }
 
-    /// A record came.
+    /// Notes a record.
     func progressed(_ partition: TopicPartition) { batches.progressed(partition) }
 
     func forget(_ partition: TopicPartition) { batches.forget(partition) }
 
     func forgetAll() { batches.forgetAll() }
 
-    /// True where the error is of a batch that cannot be read.
-    /// - Parameter next: of a partition, the offset to be read next.
+    /// Returns whether the error is of a batch that cannot be read.
+    /// - Parameter next: returns a partition's offset to be read next; nil if unknown.
     func failed(_ error: KafkaError, next: (TopicPartition) -> Int64?) -> Bool {
         guard error.isUnreadableBatch, let place = error.place else { return false }
         if let suspicion = batches.failed(place, next: next(place.topicPartition)) { examine(suspicion, error.message) }
@@ -45,8 +45,8 @@ final class UnreadableBatchWatch {
 
     /// Looks at the partitions. Call it about every second.
     /// - Parameters:
-    ///   - readings: of all partitions that are assigned.
-    ///   - stepOver: takes the batch's dead letter upon it. False where it cannot: then the batch stays where it is.
+    ///   - readings: the readings of all assigned partitions.
+    ///   - stepOver: takes on the batch's dead letter. It returns false if it cannot; the batch then stays where it is.
     func look(
         at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,
         stepOver: (UnreadableBatches.Found, TopicPartition) -> Bool

@@ -2,13 +2,13 @@ import Kafka
 
 /// Decides which partitions are stopped by a batch that cannot be read. A value of one thread's.
 ///
-/// A partition is suspected where librdkafka fails at the same offset again and again, or where there is more to read
-/// and nothing comes. Whether that is so, and how far it reaches, is looked up elsewhere (`BatchProbe`): one partition
-/// at a time, for it takes the memory that the batch takes.
+/// A partition is suspected if librdkafka fails at the same offset again and again, or if there is more to read and
+/// nothing comes. `BatchProbe` looks up whether that is so, and how far it reaches: one partition at a time, because it
+/// takes the memory that the batch takes.
 struct UnreadableBatches {
-    /// Failures at one offset, nothing else in between.
+    /// The number of failures at one offset, with nothing else in between, that makes a suspicion.
     static let failures = 3
-    /// The seconds without a record although there are some.
+    /// The seconds without a record, although there are some, that make a suspicion.
     static let standstillSeconds = 30.0
 
     struct Suspicion: Equatable {
@@ -18,7 +18,7 @@ struct UnreadableBatches {
 
     /// A batch, or several in a row, that cannot be read.
     struct Found: Equatable {
-        /// The first offset that was not read, which the dead letter takes the place of.
+        /// The first offset that was not read. The dead letter takes its place.
         let first: Int64
         let last: Int64
         let words: String?
@@ -36,15 +36,16 @@ struct UnreadableBatches {
 
     private var failing: [TopicPartition: Failing] = [:]
     private var standstills: [TopicPartition: Standstill] = [:]
-    /// Under examination.
+    /// The suspicion under examination; nil without one.
     private(set) var examined: Suspicion?
 
-    /// A record came: what was wrong, if anything was, is over.
+    /// Notes that a record came. What was wrong, if anything was, is over.
     mutating func progressed(_ partition: TopicPartition) {
         if !failing.isEmpty { failing[partition] = nil }
     }
 
-    /// - Parameter next: the offset to be read next, where that is known.
+    /// Notes a failure.
+    /// - Parameter next: the offset to be read next; nil if unknown.
     mutating func failed(_ place: KafkaError.Place, next: Int64?) -> Suspicion? {
         let partition = place.topicPartition
         if failing[partition]?.base == place.offset {
@@ -58,9 +59,9 @@ struct UnreadableBatches {
 
     /// Looks at a partition that is being read. Call it every second or so.
     /// - Parameters:
-    ///   - next: the offset to be read next, nil where it is not known.
-    ///   - end: the offset behind the last record.
-    ///   - mayCome: nothing on our side keeps records from coming.
+    ///   - next: the offset to be read next; nil if unknown.
+    ///   - end: the offset behind the last record; nil if unknown.
+    ///   - mayCome: true if nothing on this side keeps records from coming.
     mutating func look(
         at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double
     ) -> Suspicion? {
@@ -83,7 +84,7 @@ struct UnreadableBatches {
         return suspicion
     }
 
-    /// The examination is over. Where it found nothing, or failed, the suspicion must arise anew.
+    /// Ends the examination. If it found nothing, or failed, the suspicion must arise anew.
     mutating func examined(_ suspicion: Suspicion) {
         guard examined == suspicion else { return }
         examined = nil
@@ -96,7 +97,7 @@ struct UnreadableBatches {
         standstills[partition] = nil
     }
 
-    /// All of them. A batch under examination stays so.
+    /// Forgets all suspicions, except one under examination.
     mutating func forgetAll() {
         failing = [:]
         standstills = [:]

@@ -1,31 +1,31 @@
 import Fulfillment
 import Kafka
 
-/// The consumer's facts about a record that it admitted. A class: each step of its submission looks something up here.
+/// The consumer's facts about a record that it admitted. A class, because each step of its submission reads it.
 final class AdmittedRecord: Sendable {
-    /// The record without its value if that was decoded: a submission holds all of it.
+    /// The record, without its value if that was decoded, because the submission holds all of it.
     let record: ConsumerRecord
     let decoded: SubmissionDecoder.Decoded
-    /// Bytes that the record took in memory as it came, about: what its partition's window was charged.
+    /// The bytes that the record took in memory as it came, about. Its partition's window was charged with them.
     let byteCount: Int
-    /// Nil: its player has all the places that one may have.
+    /// The player's ticket; nil if the player has all the places that one may have.
     let ticket: PlayerLanes.Ticket?
-    /// Counts assignments: what was admitted under an older one no longer moves offsets.
+    /// The number of the assignment. A record admitted under an older one no longer moves offsets.
     let assignment: UInt64
-    /// Counts how often offsets had fallen back under this assignment.
+    /// The number of times that offsets had fallen back under this assignment.
     let epoch: Int
-    /// False where the record's offset lies above all that were ever decided in its partition.
+    /// False if the record's offset is above all that were ever decided in its partition.
     let mayBeRedelivered: Bool
-    /// The database was restored to an earlier state, and may have lost a decision on it that was told.
+    /// True if the database was restored to an earlier state and may have lost a published decision on it.
     let isDecidedAgain: Bool
-    /// The ledger's fall backs when the partition was assigned.
+    /// The number of the ledger's fall backs when the partition was assigned.
     let fallBackCount: Int
-    /// Nothing else is in flight, and a death of the process counts against it.
+    /// True if nothing else is in flight, and a death of the process counts against it.
     let isIsolated: Bool
-    /// Three workers died of it in isolation: it is read, and parked untried.
+    /// True if three workers died of it in isolation. It is read, and parked untried.
     let isSetAside: Bool
 
-    /// - Parameter decoded: made of the record's value. What becomes a dead letter keeps it.
+    /// - Parameter decoded: the content of the record's value. A dead letter keeps the value.
     init(
         record: ConsumerRecord, decoded: SubmissionDecoder.Decoded, ticket: PlayerLanes.Ticket? = nil,
         assignment: UInt64,

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The checks under way of receipts that were refused here: Apple changes its receipts, and our reading of them may be
-/// out of date. A check is lost with its process.
+/// The running checks of receipts that receiptd refused. Apple changes its receipts, so that receiptd's reading of them
+/// may be out of date. A check is lost with its process.
 final class LocalRefusalChecks: Sendable {
     private struct State {
         var sampling: RefusalSampling
@@ -18,7 +18,7 @@ final class LocalRefusalChecks: Sendable {
         state = Mutex(State(sampling: RefusalSampling(perMinute: perMinute)))
     }
 
-    /// Whether any may begin now: asked for every receipt that is refused here.
+    /// True if a check may begin now. It is read for every refused receipt.
     var isDue: Bool {
         state.withLock { state in
             !state.isStopped && state.tasks.count < PipelineLimits.refusalChecksAtOnce
@@ -41,12 +41,12 @@ final class LocalRefusalChecks: Sendable {
         }
     }
 
-    /// Returns once none is under way.
+    /// Returns once no check is running.
     func waitUntilIdle() async {
         while let task = state.withLock({ $0.tasks.values.first }) { await task.value }
     }
 
-    /// Gives up what is under way and begins no more.
+    /// Cancels the running checks, and begins no more.
     func stop() async {
         let tasks = state.withLock { state in
             state.isStopped = true

@@ -1,6 +1,6 @@
-/// Folds what happens often into one line a minute for each kind of it. A value: who notes something hands in the time.
+/// Folds frequent events into one log line a minute for each kind. A value: the caller passes the time.
 struct MinuteNotes: Sendable {
-    /// A line to log: how often it happened since the last line of its kind.
+    /// A line to log, with the number of events since the last line of its kind.
     struct Line: Equatable, Sendable {
         let kind: String
         let count: Int
@@ -12,12 +12,12 @@ struct MinuteNotes: Sendable {
     }
 
     static let secondsBetweenLines = 60.0
-    /// Kinds are ours, not a sender's: there are never more.
+    /// The most kinds. They are receiptd's, not a sender's, so that there are never more.
     static let maximumKinds = 200
 
     private var kinds: [String: Kind] = [:]
 
-    /// Nil where its kind had a line within the last minute.
+    /// Returns a line to log; nil if its kind had a line within the last minute.
     /// - Parameter now: monotonic seconds.
     mutating func note(_ kind: String, now: Double) -> Line? {
         guard var known = kinds[kind] else {

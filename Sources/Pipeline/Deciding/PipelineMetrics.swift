@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// The metrics that the pipeline moves, with the children of the hot path looked up once. A class, since each
+/// The metrics that the pipeline moves. The children of the hot path are looked up once. A class, because each
 /// submission's clock holds it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
-    /// The place where parts that run by themselves report failures.
+    /// Collects the failures of parts that run by themselves.
     let failures: Failures
     let stages: [Stage: Histogram]
     private let classes: [TrafficClass: Counter]
@@ -43,7 +43,7 @@ final class PipelineMetrics: Sendable {
             because: isLacking ? MissingCredentials.sentence : nil)
     }
 
-    /// Counts each event, and the submission's class and way from record to answer once. `events` are not empty.
+    /// Counts each event, and once the submission's class and its time from record to answer. `events` are not empty.
     func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
         classes[TrafficClass(events, origin)]?.increment()
@@ -52,7 +52,7 @@ final class PipelineMetrics: Sendable {
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 
-    /// One that comes by itself: its record was answered long ago.
+    /// Counts an event that comes by itself. Its record was answered long ago.
     func published(_ event: OutcomeEvent) {
         let counter =
             outcomes[event.kind]?[event.reason]

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// One submission's retries, with the slot that it takes while it retries in memory. One task's own.
+/// One submission's retries, with its slot while it retries in memory. One task's own.
 final class RetryState {
     enum Next {
         case tryAgain(afterSeconds: Double)
@@ -11,7 +11,7 @@ final class RetryState {
     private let parking: ParkingContext
     private let item: SubmissionInHand
     private var hasSlot = false
-    /// The wait in memory that is under way or over and not counted yet.
+    /// The wait in memory that is under way, or that is over and not counted yet; nil without one.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
     /// The answers to further questions: a retry asks only the open ones.
@@ -30,17 +30,17 @@ final class RetryState {
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
-    /// The time at which it was first tried or parked; nil if this is its first try.
+    /// The time at which it was first tried or parked; nil at its first try.
     var takenAt: Timestamp? { history.firstFailureAt }
 
-    /// Whether it was asked about before, in vain, or waited in the database.
+    /// True if it was tried before in vain, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
-    /// Whether it met trouble before.
+    /// True if it met trouble before.
     var hasFailed: Bool { history.failures > 0 }
 
-    /// Returns the number of times that Apple gave the answer before. For a parked one that is not due yet it never was
-    /// often enough: its tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
+    /// Returns the number of times that Apple gave the answer before, and 0 for a parked one that is not due yet. Its
+    /// tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }
@@ -72,14 +72,14 @@ final class RetryState {
         }
     }
 
-    /// A submission that keeps failing leaves memory where it and what waits behind it crowd out first tries. A passing
-    /// fault does not: to park costs rows, and the order of its player's submissions.
+    /// True if a submission that keeps failing must leave memory, because it and what waits behind it crowd out first
+    /// tries. A passing fault does not make it leave: parking costs rows, and the order of its player's submissions.
     private var leavesRoomForOthers: Bool {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }
 
-    /// All others wait for an isolated record. An answer that Apple may take back is asked for again much later, and an outage may
-    /// last. One short wait after a failure keeps the order of its player's submissions.
+    /// Returns whether all others would wait for an isolated record. A doubtful answer is asked for again much later,
+    /// and an outage may last. One short wait after a failure keeps the order of its player's submissions.
     private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
         guard case .record(let admitted) = item.origin, admitted.isIsolated else { return false }
         return switch judgement {
@@ -89,8 +89,8 @@ final class RetryState {
         }
     }
 
-    /// The wait for the next try, for a turn in front of Apple and for its answer, whichever is over. Time in which
-    /// Apple as a whole was down is nobody's waiting.
+    /// Counts the wait for the next try, for a turn in front of Apple and for its answer, whichever is over. Time in
+    /// which Apple as a whole was down does not count.
     private func countWait() {
         guard let (seconds, since, before) = uncounted else { return }
         uncounted = nil
@@ -98,8 +98,8 @@ final class RetryState {
         history.noteWait(seconds: max(0, waited - (parking.apple.downSeconds - before)))
     }
 
-    /// Ends the retries: the verdict is known, whether it is recorded yet or not, or the submission left memory. To be
-    /// called at least once.
+    /// Ends the retries, because there is a verdict, recorded or not, or because the submission left memory. Call it at
+    /// least once.
     func end() {
         guard hasSlot, case .record(let admitted) = item.origin else { return }
         hasSlot = false

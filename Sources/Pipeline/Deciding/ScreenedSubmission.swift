@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// A submission with its proof read: what the steps after screening work on.
+/// A submission with its proof read. The steps after screening work on it.
 struct ScreenedSubmission: Sendable {
     let item: SubmissionInHand
     let submission: Submission
@@ -15,7 +15,7 @@ struct ScreenedSubmission: Sendable {
 
 /// The answer by which a screened submission is judged. A decision is made of it.
 struct ProofAnswer: Sendable {
-    /// Apple's, or what the proof says by itself, or what the ledger remembers of it.
+    /// Apple's answer, or the facts in the proof, or the evidence that the ledger remembers.
     let answer: AppleAnswer
     let isRemembered: Bool
     /// The catalog's terms of its app.
@@ -25,7 +25,7 @@ struct ProofAnswer: Sendable {
     /// The refunds in further answers.
     var revoked: [NotifiedTransaction] = []
 
-    /// Adds the facts of further answers.
+    /// Returns the answer with the facts of further answers.
     func besides(_ further: FurtherAnswers) -> ProofAnswer {
         var answer = self
         answer.subscriptions = further.allSubscriptions
@@ -45,7 +45,7 @@ struct ProofAnswer: Sendable {
         receipt?.environment ?? proof.content?.environment ?? .production
     }
 
-    /// The refunds that Apple shows and `verdict` does not decide purchase by purchase.
+    /// Returns the refunds that Apple shows and that `verdict` does not decide purchase by purchase.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
             return revoked

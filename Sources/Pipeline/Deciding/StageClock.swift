@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Operations
 
-/// The stages that a submission waits in, as `receiptd_stage_duration_seconds{stage}` tells them.
+/// The stages in which a submission waits: labels of `receiptd_stage_duration_seconds{stage}`.
 enum Stage: String, CaseIterable {
     /// The time behind earlier submissions of the player.
     case turn
@@ -19,7 +19,7 @@ struct StageClock {
 
     init(_ metrics: PipelineMetrics) { self.metrics = metrics }
 
-    /// Counts the time since the last mark for `stage`.
+    /// Counts the time since the last mark as `stage`.
     mutating func mark(_ stage: Stage) {
         let now = WallClock.monotonicSeconds
         metrics.stages[stage]?.observe(now - last)

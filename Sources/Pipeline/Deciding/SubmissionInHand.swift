@@ -4,14 +4,15 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// One submission in memory, from its admission or lease to the end of its work. It goes through all steps of
-/// `SubmissionWorker`. A record that is no submission goes the short way to the dead letters.
+/// One submission in memory, from its admission or lease to the end of its work. It passes all steps of
+/// `SubmissionWorker`. A record that is no submission goes straight to the dead letters.
 final class SubmissionInHand: Sendable {
     let origin: Origin
     /// The time since which it is in memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
-    /// The ledger's fall backs when it was taken, or before: where there was another since, its decision is void.
+    /// The number of the ledger's fall backs when it was taken, or before. If there was another one since, its decision
+    /// is void.
     let fallBackCount: Int
 
     private struct State {
@@ -21,15 +22,15 @@ final class SubmissionInHand: Sendable {
 
     private let state = Mutex(State())
 
-    /// A record that was just admitted.
+    /// Makes it from a record that was just admitted.
     init(_ admitted: AdmittedRecord, at position: RecordPosition) {
         origin = .record(admitted)
         fallBackCount = admitted.fallBackCount
         work = WorkInHand(at: position)
     }
 
-    /// A parked submission that is due.
-    /// - Parameter answer: shared with others of the same app and proof.
+    /// Makes it from a parked submission that is due.
+    /// - Parameter answer: the answer that it shares with others of the same app and proof.
     init(parked: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.fallBackCount = fallBackCount
         origin = .parked(parked)
@@ -39,13 +40,13 @@ final class SubmissionInHand: Sendable {
     /// The position of the record that brought it.
     var position: RecordPosition { work.position }
 
-    /// Notes that it waited for its turn so long.
+    /// Notes the seconds that it waited for its turn.
     func noteBehindOthers(seconds: Double) { state.withLock { $0.secondsBehindOthers += seconds } }
 
-    /// An outage of Apple as a whole does not count.
+    /// The seconds that it waited for its turn, without outages of Apple as a whole.
     var secondsBehindOthers: Double { state.withLock { $0.secondsBehindOthers } }
 
-    /// The last tries at Apple, those before it was parked too.
+    /// The last tries at Apple, including those before it was parked.
     var tries: [AppleTry] {
         guard let earlier = parked?.history.tries, !earlier.isEmpty else { return work.tries }
         return Array((earlier + work.tries).suffix(AppleTry.maximumKept))
@@ -56,16 +57,16 @@ final class SubmissionInHand: Sendable {
         state.withLock { $0.decidedIn = history }
     }
 
-    /// Nil where no database was needed.
+    /// The history of the database that has its outcome; nil if no database was needed.
     var decidedIn: DatabaseHistory? { state.withLock { $0.decidedIn } }
 }
 
 extension SubmissionInHand {
-    /// The origin, which decides where it goes back to while it has no verdict: it waits in memory or is parked, or it is
-    /// parked again.
+    /// The origin, to which it returns while it has no verdict. A record waits in memory or is parked; a parked
+    /// submission is parked again.
     enum Origin: Sendable {
         case record(AdmittedRecord)
-        /// Leased from the parked submissions. Boxed: few come from there.
+        /// It was leased from the parked submissions. Boxed, because it is rare.
         indirect case parked(LeasedSubmission)
     }
 
@@ -77,17 +78,17 @@ extension SubmissionInHand {
         if case .parked = origin { true } else { false }
     }
 
-    /// A parked submission moves no offset and waits for no turn.
+    /// The player's ticket; nil for a parked submission, which waits for no turn.
     var ticket: PlayerLanes.Ticket? {
         if case .record(let admitted) = origin { admitted.ticket } else { nil }
     }
 
-    /// A record that its workers died of in isolation.
+    /// True for a record that its workers died of in isolation.
     var isSetAside: Bool {
         if case .record(let admitted) = origin { admitted.isSetAside } else { false }
     }
 
-    /// Whether this very record may have been answered before.
+    /// True if this record may have been answered before.
     var mayBeRedelivered: Bool {
         switch origin {
         case .record(let admitted): admitted.mayBeRedelivered
@@ -95,7 +96,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// The database was restored to an earlier state, and may have lost a decision on it that was told.
+    /// True if the database was restored to an earlier state and may have lost a published decision on it.
     var isDecidedAgain: Bool {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
@@ -103,7 +104,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// W3C trace context of the record, nil where it had none.
+    /// The record's W3C trace context; nil if it had none.
     var traceparent: String? {
         switch origin {
         case .record(let admitted): admitted.record.traceparent
@@ -111,7 +112,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// Adds the id of its trace, if its sender gave one.
+    /// Returns the fields with the id of its trace, if its sender gave one.
     func traced(_ fields: Logger.Fields) -> Logger.Fields {
         var fields = fields
         if let id = traceparent.flatMap(TraceParent.traceID) { fields[.traceID] = "\(id)" }

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import Operations
 
-/// A short way out of a submission's life. Boxed: thousands who wait for Apple are to take no room for it.
+/// An early end of a submission's life. Boxed: thousands that wait for Apple must not take room for it.
 indirect enum EarlyExit: Sendable {
     case deadLetter(DeadLetter, of: ConsumerRecord)
     case rejected(Submission, Refusal, proof: Digest256?)

@@ -23,7 +23,8 @@ extension SubmissionWorker {
             claimant: submission.appAccountToken == nil ? nil : submission.playerID)
     }
 
-    /// Returns the events once they are durable: those of the verdict, or those of an earlier answer to the same record.
+    /// Returns the events once they are durable: those of the verdict, or those of an earlier answer to the same
+    /// record.
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
@@ -48,8 +49,9 @@ extension SubmissionWorker {
         }
     }
 
-    /// - Parameter isSecond: whether a refusal of receiptd's own was published before. The same bytes are refused here again
-    ///   before the ledger is asked: no evidence is stored for them.
+    /// Returns the decision to record.
+    /// - Parameter isSecond: true if a local refusal was published before. The same bytes are refused again before the
+    ///   ledger is asked, so that no evidence is stored for them.
     @inline(never)
     func decision(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer, isSecond: Bool = false
@@ -78,7 +80,7 @@ extension SubmissionWorker {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair)
     }
 
-    /// Returns the ledger's answer, after recording which history of the database gave it.
+    /// Returns the ledger's answer after it has noted which history of the database gave it.
     func withLedger<Value>(
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
@@ -93,8 +95,8 @@ extension SubmissionWorker {
 }
 
 extension Recollection {
-    /// The events of this very record's first answer; an empty array where it waits in PostgreSQL. Nil where the record is
-    /// still to be decided.
+    /// The events of this record's first answer; empty if it waits in PostgreSQL; nil if the record is still to be
+    /// decided.
     var eventsBefore: [OutcomeEvent]? {
         switch self {
         case .answered(let events): events
@@ -103,7 +105,7 @@ extension Recollection {
         }
     }
 
-    /// The value that takes the place of Apple's answer. Nil where Apple has to be asked, or nothing is to be decided.
+    /// The answer that takes the place of Apple's; nil if Apple has to be asked, or if nothing is to be decided.
     var answer: AppleAnswer? {
         @inline(never) get {
             if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }

@@ -5,13 +5,13 @@ import Operations
 import PlantedFaults
 
 extension SubmissionWorker {
-    /// Nil where the player has as many submissions in memory as one may have.
+    /// Draws a ticket; nil if the player has as many submissions in memory as one player may have.
     func enterLane(of player: PlayerID) -> PlayerLanes.Ticket? {
         lanes.enter(player, limit: ParkingPolicy.placesOfPlayer)
     }
 
-    /// Parks what is not even tried: it needs credentials that the app lacks, or (`blockage` is nil) its player has
-    /// too many submissions in memory, or its workers died of it.
+    /// Parks a submission that is not tried at all. It needs credentials that the app lacks, or (`blockage` is nil) its
+    /// player has too many submissions in memory, or its workers died of it.
     func parkUntried(
         _ screened: ScreenedSubmission, blockedBy blockage: AppleAnswer.Blockage?
     ) async throws(Abandoned) {
@@ -21,7 +21,8 @@ extension SubmissionWorker {
         try await park(screened, planUntried(screened, blockedBy: blockage))
     }
 
-    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
+    /// Counts a submission that is set aside. The sender gets no answer, because a paying player must not be rejected
+    /// for a fault of ours.
     private func noteSetAside(_ item: SubmissionInHand) {
         metrics.all.incidents.note(.crashed, of: "a record")
         logger.error(
@@ -53,7 +54,8 @@ extension SubmissionWorker {
         return plan
     }
 
-    /// Returns when the submission waits in PostgreSQL, or is answered because it may not: its offset may be passed then.
+    /// Returns when the submission waits in PostgreSQL, or is answered because it may not wait. Its offset may be
+    /// passed then.
     func park(_ screened: ScreenedSubmission, _ plan: ParkingPlan) async throws(Abandoned) {
         // The answer of a cancelled try is no judgement.
         if Task.isCancelled { throw Abandoned() }
@@ -104,8 +106,8 @@ extension SubmissionWorker {
         }
     }
 
-    /// Rejects a submission whose player has as many unproven proofs parked as one may have: stored, so that the sender
-    /// knows to send it again.
+    /// Rejects a submission whose player, or the fleet, has the most unproven proofs parked. The answer is stored, so
+    /// that the sender knows to send it again.
     private func rejectBeyondShare(_ screened: ScreenedSubmission) async throws(Abandoned) {
         guard let terms = catalog().terms[screened.submission.bundleID] else {
             return try await publish(rejected(screened, for: .unknownApp), of: screened.item, .decided)

@@ -2,12 +2,12 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The last step, and the short ways to it.
+/// The last step, and the early ends before it.
 extension SubmissionWorker {
     /// Publishes events that no submission brought.
     var publication: EventPublication { EventPublication(publisher: publisher, ledger: ledger, metrics: metrics) }
 
-    /// Publishes what the database holds; the outbox's rows go once it is acknowledged.
+    /// Publishes events that the database holds. Their outbox rows are deleted once the events are acknowledged.
     @inline(never)
     func publishRecorded(
         _ events: [OutcomeEvent], of item: SubmissionInHand, _ origin: AnswerOrigin = .decided
@@ -26,7 +26,8 @@ extension SubmissionWorker {
         metrics.published(events, origin, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
-    /// Touches no table, but where the record may have been answered before the catalog changed: its first answer holds.
+    /// Rejects without a table, unless the record may have been answered before the catalog changed. Then its first
+    /// answer holds.
     func rejectLocally(
         _ submission: Submission, for refusal: Refusal, proof: Digest256?, _ item: SubmissionInHand
     ) async throws(Abandoned) {
@@ -36,7 +37,7 @@ extension SubmissionWorker {
         traffic.refused(submission, for: refusal, by: event)
     }
 
-    /// True where this very record was answered before, and its first answer is published again; or where it waits in
+    /// Returns true if this record was answered before and its first answer is published again, or if it waits in
     /// PostgreSQL.
     func isAnsweredAgain(_ item: SubmissionInHand, _ proof: Digest256) async throws(Abandoned) -> Bool {
         guard item.mayBeRedelivered else { return false }

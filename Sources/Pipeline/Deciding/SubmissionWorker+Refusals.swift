@@ -3,9 +3,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Does Apple still agree with what is refused here? A few receipts are put to it after their answer is published.
+/// Checks whether Apple agrees with local refusals. A few receipts are put to Apple after their answer is published.
 extension SubmissionWorker {
-    /// The record keeps its answer, and its offset waits for nothing here.
+    /// Checks a refusal in a task of its own. The record keeps its answer, and its offset does not wait.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
         // A suspect's task is the only one that may say whether it is at work.
         guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
@@ -32,8 +32,8 @@ extension SubmissionWorker {
         try? await decideAgain(screened, by: answer)
     }
 
-    /// Decides again by Apple's answer, through the ledger like any. What grants or holds is published; a rejection was
-    /// published before.
+    /// Decides again by Apple's answer, through the ledger. A grant or a hold is published; the rejection was published
+    /// before.
     private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }

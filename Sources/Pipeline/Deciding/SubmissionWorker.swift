@@ -6,8 +6,8 @@ import Operations
 
 /// One submission's life, from admission or lease to the acknowledged event.
 ///
-/// `work` returns when the outcome is durable and published, or when it waits durably for its next try; it throws
-/// `Abandoned` when it is to come again. A class, for each submission's task holds it.
+/// `work` returns when the outcome is durable and published, or when the submission waits durably for its next try. It
+/// throws `Abandoned` if the submission is to come again. A class, because each submission's task holds it.
 public final class SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
@@ -30,8 +30,8 @@ public final class SubmissionWorker: Sendable {
         traffic = TrafficWatch(metrics: metrics.all, logger: logger)
     }
 
-    /// The steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a verdict, then
-    /// `record`), publish, acknowledge. What screening does not admit leaves early.
+    /// Takes the steps: screen, wait for the turn, decide (`recall`, then `answer` and `judge` until there is a
+    /// verdict, then `record`), publish, acknowledge. A submission that screening does not admit leaves early.
     func work(on item: SubmissionInHand) async throws(Abandoned) {
         switch screen(item) {
         case .admitted(let screened): try await carryOut(screened)
@@ -93,18 +93,18 @@ public final class SubmissionWorker: Sendable {
         item.noteBehindOthers(seconds: max(0, min(secondsForApple - start, lanes.secondsAtApple(ticket) - before)))
     }
 
-    /// A clock that stands still while Apple as a whole is out.
+    /// The seconds on a clock that stands still while Apple as a whole is down.
     private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
 
-    /// Notes that submissions behind this one waited for Apple with it.
+    /// Notes the time for which submissions behind this one waited for Apple with it.
     private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
 
-    /// Returns the events to publish; none where it waits durably. Where the proof is enough, nobody is asked.
+    /// Returns the events to publish; none if the submission waits durably. If the proof is enough, nobody is asked.
     ///
-    /// Thousands are here at once, each for as long as Apple takes. What only computes is a function of its own that does
-    /// not wait: its values take no room meanwhile.
+    /// Thousands are here at once, each for as long as Apple takes. Each part that only computes is a function that
+    /// does not wait, so that its values take no room meanwhile.
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
@@ -150,8 +150,8 @@ public final class SubmissionWorker: Sendable {
         return retries
     }
 
-    /// Judges by the newest catalog: the one that Apple was asked under may be old when the answer comes, in an outage
-    /// by hours. Nil where that no longer has the app.
+    /// Returns the answer to judge by, with the newest catalog: the one at the time of the question may be hours old
+    /// after an outage. Returns nil if the newest catalog no longer has the app.
     private func proofAnswer(
         to screened: ScreenedSubmission, _ recalled: Recollection, _ retries: RetryState
     ) async -> ProofAnswer? {
@@ -187,7 +187,8 @@ public final class SubmissionWorker: Sendable {
         ).judge(answer.answer, besides: further, doubts: retries.doubts)
     }
 
-    /// After a try without a verdict: true once the wait in memory is over, false where it waits durably.
+    /// Waits after a try without a verdict. Returns true once the wait in memory is over, false if the submission waits
+    /// durably.
     private func isTriedAgain(
         _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState, since start: Double
     ) async throws(Abandoned) -> Bool {

@@ -5,9 +5,10 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Says in the log what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
+/// Logs what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
 final class TrafficWatch: Sendable {
-    /// A record's members are compared with the known names that seldom: it takes one more reading of its JSON.
+    /// The seconds between two comparisons of a record's members with the known names, which take one more reading of
+    /// its JSON.
     private static let secondsBetweenReadings = 1.0
 
     private struct State {
@@ -24,7 +25,8 @@ final class TrafficWatch: Sendable {
         self.logger = logger
     }
 
-    /// A record was read as a submission: is it keyed by its player, and does a misspelt member mean nothing in it?
+    /// Checks a record that was read as a submission: whether its player is its key, and whether a misspelt member
+    /// means nothing.
     func took(_ submission: Submission, in record: ConsumerRecord) {
         let isKeyedByPlayer = record.key.map { $0.elementsEqual(submission.playerID.text.utf8) } ?? false
         if !isKeyedByPlayer {
@@ -54,7 +56,7 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// A submission was refused without asking anyone, which is what most of the traffic deserves.
+    /// Notes a submission that was refused without asking anyone, as most of the traffic is.
     func refused(_ submission: Submission, for refusal: Refusal, by event: OutcomeEvent) {
         keep(event, of: submission.submissionID, refusal)
         note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
@@ -67,7 +69,7 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// - Parameter key: of the record.
+    /// - Parameter key: the record's key; nil without one.
     func buried(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         if letter.sender == nil { keep(letter, key: key, at: position) }
         note("dead letter \(letter.reason.rawValue) \(letter.cause.code)") { count in
@@ -81,12 +83,12 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// The answer to a record that is a dead letter.
+    /// Notes the answer to a dead letter.
     func answered(_ sender: DeadLetter.Sender, _ cause: Cause, by event: OutcomeEvent) {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// Keeps the refusal for people who look for it later: no table has it.
+    /// Keeps the refusal for people who look for it later. No table has it.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {
@@ -97,8 +99,8 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Keeps a letter whose sender is not known: it is found by its place, or by its key, which is the player's id if
-    /// the game keeps to the contract.
+    /// Keeps a letter whose sender is unknown. It is found by its place, or by its key, which is the player's id if the
+    /// game keeps to the contract.
     private func keep(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         let key = key.flatMap { String(validating: $0, as: UTF8.self) } ?? ""
         let player = key.unicodeScalars.count <= SubmissionLimits.maximumNameScalars ? key : ""

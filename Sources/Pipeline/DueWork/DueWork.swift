@@ -2,47 +2,47 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// A table of rows that come due, one small piece of work each: one question to Apple, say.
+/// A table of rows that come due, each a small piece of work: one question to Apple, say.
 ///
-/// `leaseDue` writes the lease ahead of the try, and each lease is longer than the one before. So the process may die in the
-/// middle of a try, even by the row itself: the row is due again later, and the others go on. A source of parked submissions or held
-/// purchases also finds the row that kills its worker.
+/// `leaseDue` writes the lease before the try, and each lease is longer than the one before. So the process may die in
+/// the middle of a try, even by the row itself: the row is due again later, and the others go on. A source of parked
+/// submissions or held purchases also finds the row that kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// The loop that health watches, and the part that is reported to fail.
+    /// The part whose loop health watches, and which reports failures.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
-    /// False where there can be nothing to do: then the loop does not look at the table.
+    /// False if there can be nothing to do. The loop then does not look at the table.
     var isWanted: Bool { get }
-    /// Seconds between two looks at the table; each pause is drawn from half of it to one and a half.
+    /// The seconds between two looks at the table. Each pause is drawn from half of it to one and a half.
     var lookSeconds: Double { get }
-    /// Seconds that one try may take, with its wait in front of Apple. Nil where a try ends by itself.
+    /// The seconds that one try may take, with its wait in front of Apple; nil if a try ends by itself.
     var trySeconds: Double? { get }
-    /// True where a lease proves that the failing part is well again. False where only a try can.
+    /// True if a lease proves that the failing part is well again; false if only a try can.
     var isWellOnceLeased: Bool { get }
 
-    /// Says what the loop does next.
+    /// Returns what the loop does next.
     func nextTurn() async -> DueTurn<Item>
 
-    /// Leases up to `limit` that are due, oldest first, for longer than `trySeconds`. Throws where the database is out of
+    /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. Throws if the database is out of
     /// reach.
     func leaseDue(limit: Int) async throws -> DueBatch<Item>
 
-    /// Tries one row, and returns once the result is durable. Throws `Abandoned` where its task is cancelled, because the process
-    /// stops or the try takes too long. Throws where the database is out of reach.
+    /// Tries one row, and returns once the result is durable. Throws `Abandoned` if its task is cancelled, because the
+    /// process stops or the try takes too long. Throws if the database is out of reach.
     func work(on item: Item) async throws
 
-    /// Makes a row due later whose try was given up while the process goes on. Throws where the database is out of reach.
+    /// Makes a row due later whose try was given up while the process goes on. Throws if the database is out of reach.
     func putOff(_ item: Item) async throws
 
-    /// Makes a row due at once whose try the stopping process cut, as if it had never been leased. Throws where the database is
-    /// out of reach.
+    /// Makes a row due at once whose try the stopping process cut, as if it had never been leased. Throws if the
+    /// database is out of reach.
     func release(_ item: Item) async throws
 
-    /// Writes whether a death of the process counts against a row in isolation: it does while the row is at work, and not while
-    /// it waits. Does nothing where the lease is over. Throws where the database is out of reach.
+    /// Writes whether a death of the process counts against a row in isolation: it does while the row is at work, and
+    /// not while the row waits. Does nothing if the lease is over. Throws if the database is out of reach.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -54,17 +54,17 @@ extension DueWork {
 
     func nextTurn() async -> DueTurn<Item> { isWanted ? .due : .nothing }
 
-    /// The lease ends by itself.
+    /// Does nothing, because the lease ends by itself.
     func putOff(_ item: Item) async throws {}
 
-    /// The lease itself counts against the row.
+    /// Does nothing, because the lease itself counts against the row.
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 
 /// The number of rows that this replica may try at the same time.
 enum DuePlaces: Sendable {
     case own(Int)
-    /// Slots that other work has too. A batch is what is leased at a time at most.
+    /// Slots that other work has too. No more than a batch is leased at a time.
     case shared(WorkSlots, batch: Int)
 
     var slots: WorkSlots? {
@@ -82,10 +82,10 @@ enum DuePlaces: Sendable {
 
 enum DueTurn<Item: Sendable>: Sendable {
     case nothing
-    /// Lease what is due.
+    /// The loop leases due rows.
     case due
-    /// The row may be what killed its workers: it is leased, and to be tried with nothing else leased beside it.
-    /// Isolation has begun.
+    /// The leased row may have killed its workers. It is to be tried with nothing else leased beside it; isolation has
+    /// begun.
     case isolated(Item)
 }
 
@@ -93,14 +93,14 @@ enum DueTurn<Item: Sendable>: Sendable {
 struct DueBatch<Item: Sendable>: Sendable {
     /// The items of one list are tried one after the other, the lists beside one another.
     var groups: [[Item]] = []
-    /// There may be more that is due.
+    /// True if there may be more due rows.
     var isFull = false
 
     var count: Int { groups.reduce(0) { $0 + $1.count } }
 
     init() {}
 
-    /// Each by itself.
+    /// Makes a group of each item.
     init(_ items: [Item], limit: Int) {
         groups = items.map { [$0] }
         isFull = items.count == limit
@@ -108,13 +108,13 @@ struct DueBatch<Item: Sendable>: Sendable {
 }
 
 extension RetryDelay {
-    /// Seconds until the next try, after one that was given up.
+    /// Returns the seconds until the next try, after one that was given up.
     func seconds(afterGivingUp tries: Int, now: Timestamp) -> Double {
         afterTry(tries, nil, jitter: Double.random(in: 0..<1), now: now)
     }
 
-    /// Seconds until Apple is to be asked again. Nil where the lease is left as it is, which is longer each time: no try helps
-    /// before the operator does.
+    /// Returns the seconds until Apple is to be asked again. Returns nil if the lease stays as it is, because no try
+    /// helps before the operator does; each lease is longer than the last.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
         var trouble: AppleAnswer.Trouble?
         switch answer {
@@ -131,8 +131,8 @@ enum DueWorkLimits {
     static let lookSeconds = 2.0
     /// The seconds between two looks for a place while all are taken.
     static let busySeconds = 0.05
-    /// One try, with its wait in front of Apple.
+    /// The seconds that one try may take, with its wait in front of Apple.
     static let trySeconds = 50.0
-    /// The shortest lease. Seconds.
+    /// The seconds of the shortest lease.
     static let leaseSeconds = 60.0
 }

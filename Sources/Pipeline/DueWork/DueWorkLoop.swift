@@ -14,7 +14,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     var isWellOnceLeased: Bool { work.isWellOnceLeased }
     private var slots: WorkSlots? { work.places.slots }
 
-    /// - Parameter isAppleDown: then one at a time finds out when it is back.
+    /// - Parameter isAppleDown: returns whether Apple is down. Then one row at a time finds out when it is back.
     init(_ work: Work, health: Health, isAppleDown: @escaping @Sendable () -> Bool = { false }) {
         self.work = work
         self.health = health
@@ -50,8 +50,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         return batch
     }
 
-    /// Returns when its try is over, or has lasted as long as its lease: then others may be leased beside it, and nothing counts
-    /// against it any more.
+    /// Returns when the row's try is over, or has lasted as long as its lease. Others may be leased beside it then, and
+    /// no death counts against it any more.
     private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()

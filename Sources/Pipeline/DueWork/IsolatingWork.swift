@@ -12,7 +12,7 @@ protocol IsolatingWork: DueWork {
 }
 
 extension IsolatingWork {
-    /// A submission's own patience ends its try.
+    /// Nil, because a submission's own patience ends its try.
     var trySeconds: Double? { nil }
     var places: DuePlaces { .shared(parking.slots, batch: batch) }
 

@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Tells Apple what is delivered, behind everything else.
+/// Tells Apple about delivered purchases, behind everything else.
 struct FinishSource: DueWork {
     let part = Health.Part.finishLoop
     let failingPart = FailingPart.finishes
@@ -15,7 +15,7 @@ struct FinishSource: DueWork {
     let logger: Logger
     var retry = RetryDelay()
 
-    /// A delivery of an app that no longer wants reports harms nobody.
+    /// True if any app of the catalog wants reports. A due delivery of another app harms nobody.
     var isWanted: Bool {
         catalog().apps.values.contains { $0.announcements.finishesGrants }
     }

@@ -2,18 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. A try without a verdict leaves it held:
-/// Apple called the purchase genuine once, and an answer that it may take back is only asked for again.
+/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. A try without a verdict leaves it
+/// held. Apple called the purchase genuine once, and a doubtful answer is only asked for again.
 ///
-/// `work` returns when the event is published, or when the hold waits durably for its next try; it throws `Abandoned` when
-/// it is to come again.
+/// `work` returns when the event is published, or when the hold waits durably for its next try. It throws `Abandoned`
+/// if the hold is to come again.
 struct HeldPurchaseWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
     let holds: any HeldPurchases
     let publication: EventPublication
 
-    /// The steps: screen, ask, judge, settle, publish.
+    /// Takes the steps: screen, ask, judge, settle, publish.
     func work(on item: HeldInHand) async throws(Abandoned) {
         let (hold, catalog) = (item.hold, catalog())
         guard let terms = catalog.terms[hold.submission.bundleID] else { return await waitForApp(hold) }
@@ -96,8 +96,8 @@ struct HeldPurchaseWorker: Sendable {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: proof.repair)
     }
 
-    /// Settles the hold and publishes its event; there is none where it stays held. A result that the database does not
-    /// take is tried again later.
+    /// Settles the hold and publishes its event, if it does not stay held. A result that the database does not take is
+    /// tried again later.
     private func settle(_ decision: HoldDecision) async throws(Abandoned) {
         let event: OutcomeEvent?
         do {
@@ -120,7 +120,8 @@ struct HeldPurchaseWorker: Sendable {
         await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, delay))
     }
 
-    /// The app may come back: what was released for it is not refused meanwhile.
+    /// Puts off a hold whose app is not in the catalog. The app may come back, so that a released hold is not refused
+    /// meanwhile.
     private func waitForApp(_ hold: LeasedHold) async {
         await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
     }

@@ -3,8 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Held transactions whose hold may end: released by an operator, due for another try, or decided by an older catalog. Those
-/// whose leases ended unseen are suspects, as of parked submissions.
+/// Held transactions whose hold may end: an operator released them, they are due for another try, or an older catalog
+/// decided them. Those whose leases ended unseen are suspects, as with parked submissions.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
@@ -30,7 +30,7 @@ struct HeldSource: IsolatingWork {
             setAside: countSetAside)
     }
 
-    /// One that the newest catalog cannot let go stays held, too.
+    /// Leases a suspect. One that the newest catalog cannot free stays held, too.
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
@@ -71,7 +71,7 @@ struct HeldSource: IsolatingWork {
             open, by: \.identity, isFull: isFull, inHand: HeldInHand.init(_:sharing:))
     }
 
-    /// Nil where its wait may end.
+    /// Returns nil if the wait of the hold may end.
     private func reasonToStay(_ hold: LeasedHold, under catalog: Catalog) -> Reason? {
         CrashPoint.judging(hold.transactionID)
         if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) { return reason }
@@ -87,7 +87,8 @@ struct HeldSource: IsolatingWork {
     func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
     func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
-    /// The player gets no answer: a player who paid must not be rejected for a fault of ours.
+    /// Counts a hold that is set aside. The player gets no answer, because a paying player must not be rejected for a
+    /// fault of ours.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")

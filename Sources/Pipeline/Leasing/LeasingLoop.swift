@@ -2,16 +2,16 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Takes leases on what is due for as long as the process runs, beside everything else.
+/// Leases what is due for as long as the process runs, beside everything else.
 protocol LeasingLoop: Sendable {
-    /// The part that is watched, and reported to fail, while it leases.
+    /// The part that health watches, and that reports failures, while it leases.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var isWellOnceLeased: Bool { get }
     var health: Health { get }
     var state: LeasingState { get }
 
-    /// Leases what there is room for, and adds its work to the group.
+    /// Leases as much as there is room for, and adds its work to the group.
     /// - Returns: the seconds until the next turn, which is drawn from half of them to one and a half; nil for at once.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double?
 }
@@ -19,11 +19,11 @@ protocol LeasingLoop: Sendable {
 /// The running work of a leasing loop.
 final class LeasingState: Sendable {
     fileprivate let task = Mutex<Task<Void, Never>?>(nil)
-    /// More may be being leased.
+    /// True while a turn may be leasing more.
     fileprivate let isInTurn = Atomic(false)
     private let count = Atomic(0)
 
-    /// Leased work whose try has not ended.
+    /// The number of leased rows whose try has not ended.
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
@@ -39,7 +39,7 @@ final class LeasingState: Sendable {
 extension LeasingLoop {
     var isWellOnceLeased: Bool { true }
 
-    /// - Parameter supervise: runs what it is given, and hears of its end.
+    /// - Parameter supervise: runs the function that it is given, and sees its end.
     func start(
         _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
     ) {
@@ -50,7 +50,7 @@ extension LeasingLoop {
 
     func cancel() { state.task.withLock { $0?.cancel() } }
 
-    /// Leases no more, cuts what is under way at Apple, and waits a while for what is in the database.
+    /// Leases no more, cuts work under way at Apple, and waits a while for work in the database.
     func stop() async {
         cancel()
         // The wait is not for the task's end: a database that is away would hold the process up.
@@ -59,7 +59,7 @@ extension LeasingLoop {
         health.retire(part)
     }
 
-    /// Nil where the database is out of reach, which is reported.
+    /// Returns nil if the database is out of reach, and reports that.
     func lease<Leased>(_ body: () async throws -> Leased) async -> Leased? {
         // The part is not watched until the next turn: how long the database takes is not this loop's doing.
         health.retire(part)

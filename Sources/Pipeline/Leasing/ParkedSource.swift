@@ -2,19 +2,19 @@ import Fulfillment
 import Logging
 import Operations
 
-/// A parked submission that is due, in memory.
+/// A due parked submission in memory.
 struct ParkedInHand: Sendable {
     let leased: LeasedSubmission
     let item: SubmissionInHand
 
-    /// - Parameter answer: shared with others of the same app and proof.
+    /// - Parameter answer: the answer that it shares with others of the same app and proof.
     init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.leased = leased
         item = SubmissionInHand(parked: leased, sharing: answer, fallBackCount: fallBackCount)
     }
 }
 
-/// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects: they
+/// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects and
 /// are leased one at a time.
 struct ParkedSource: IsolatingWork {
     let part = Health.Part.parkedLoop
@@ -51,7 +51,7 @@ struct ParkedSource: IsolatingWork {
             inHand: { ParkedInHand($0, sharing: $1, fallBackCount: fallBackCount) })
     }
 
-    /// Makes submissions that wait for the end of Apple's trouble due once others that had met it were answered.
+    /// Makes submissions due that wait for the end of Apple's trouble, once others that had met it were answered.
     private func wakeTroubled() async throws {
         guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
         let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
@@ -69,7 +69,8 @@ struct ParkedSource: IsolatingWork {
     func accuse(_ item: ParkedInHand) async throws { try await parking.store.accuse(item.leased) }
     func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
-    /// The sender gets no answer: a player who paid must not be rejected for a fault of ours.
+    /// Counts a submission that is set aside. The sender gets no answer, because a paying player must not be rejected
+    /// for a fault of ours.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

@@ -5,7 +5,7 @@ import Operations
 extension Pipeline {
     typealias LeasingPart = (part: EndlessPart, loop: any LeasingLoop)
 
-    /// A loop for each table of what comes due.
+    /// Returns a loop for each table of rows that come due.
     static func leasingLoops(
         worker: SubmissionWorker, holds: HeldPurchaseWorker, history: NotificationHistoryPoll?,
         settings: PipelineSettings,

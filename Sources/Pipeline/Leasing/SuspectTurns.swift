@@ -3,11 +3,11 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Decides when one source leases a row that may have killed its workers: one at a time, with nothing else leased
-/// beside it, by any source.
+/// Decides when a source leases a row that may have killed its workers: one at a time, with nothing else leased beside
+/// it by any source.
 ///
 /// The count of leases is in the row before anyone looks into it, as a record's offset is in Kafka before that record
-/// is taken in isolation. A row beside which a worker died is cleared by its own next try, because that ends.
+/// is isolated. If a worker died beside a row and not of it, the row's next try ends and clears it.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -22,8 +22,8 @@ final class SuspectTurns: Sendable {
 
     /// Returns the source's next step.
     /// - Parameters:
-    ///   - lease: called while nothing else is leased. One that it returns is to be tried next.
-    ///   - setAside: is told of one that was set aside instead.
+    ///   - lease: called while nothing else is leased. The row that it returns is to be tried next.
+    ///   - setAside: called with a row that was set aside instead.
     func next<Leased, SetAside, Item>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
         inHand: (Leased) -> Item, setAside: (SetAside) -> Void
@@ -52,7 +52,7 @@ final class SuspectTurns: Sendable {
         return .nothing
     }
 
-    /// Tries to take a suspicion back until that is durable, for as long as a lease lasts at most.
+    /// Tries to clear a suspicion until that is durable, for as long as a lease lasts at most.
     static func clear(_ clear: () async throws -> Void) async {
         let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
         while (try? await clear()) == nil, WallClock.monotonicSeconds < deadline {
@@ -60,7 +60,7 @@ final class SuspectTurns: Sendable {
         }
     }
 
-    /// False while the database is out of reach.
+    /// Returns false while the database is out of reach.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
         // An outage is no time to accuse anyone: tries last long and are cut off.
         guard !parking.apple.isDown else { return false }

@@ -4,13 +4,13 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Notifications of a history that kill the process: where its leases ended again and again without progress, each is taken
-/// with nothing else in flight, and named in the database first.
+/// Isolates notifications of a history that kill the process. If the history's leases ended again and again without
+/// progress, each notification is taken with nothing else in flight, and named in the database first.
 extension NotificationHistoryPoll {
     /// The seconds between two looks whether the others' work has ended.
     private static let turnLookSeconds = 0.02
 
-    /// Beside whatever else the process does.
+    /// Runs `body` beside whatever else the process does.
     func beside<Value>(_ scope: HistoryScope, _ body: () async throws -> Value) async throws -> Value {
         try await wait { turn.begin(.history(scope)) }
         defer { turn.ended(.history(scope)) }
@@ -18,7 +18,7 @@ extension NotificationHistoryPoll {
     }
 
     /// Enters a notification with nothing else in flight, and returns the databases in which its effects are durable.
-    /// Nil where another replica has the lease.
+    /// Returns nil if another replica has the lease.
     func enterIsolated(_ body: [UInt8], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let member = IsolationTurn.Member.history(place.scope)
         defer { turn.pass(member) }
@@ -51,7 +51,7 @@ extension NotificationHistoryPoll {
         return []
     }
 
-    /// Throws `Abandoned` where that takes too long: the round ends, and another comes.
+    /// Waits. Throws `Abandoned` if that takes too long: the round ends, and another one comes.
     private func wait(_ isReady: () -> Bool) async throws {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !isReady() {
@@ -61,7 +61,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// The place in each history that this process last worked on by itself: it lives, so it did not die of it.
+/// The notification of each history that this process last worked on alone, and survived.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 
@@ -70,7 +70,7 @@ final class HistorySuspects: Sendable {
     func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
 }
 
-/// A history while one of its notifications is taken by itself. Each change of the accusation makes its lease longer.
+/// A history while one of its notifications is taken alone. Each change of the accusation extends its lease.
 private final class AccusedPlace: Sendable {
     private let name: Digest256
     private let places: any HistoryPlaces
@@ -84,10 +84,10 @@ private final class AccusedPlace: Sendable {
         current = Mutex(place)
     }
 
-    /// Nil where another replica has the lease.
+    /// The place; nil if another replica has the lease.
     var place: HistoryPlace? { current.withLock { $0 } }
 
-    /// Returns whether it is durable. Where the lease is over nothing can be counted against it.
+    /// Returns whether the change is durable. If the lease is over, nothing can count against it.
     func change(isAtWork: Bool) async -> Bool {
         guard let place else { return true }
         do {

@@ -4,11 +4,11 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// The question for Apple's notification history, and how often it is asked.
+/// How Apple's notification history is asked for, and how often.
 public struct NotificationHistorySource: Sendable {
     public let queries: any StoreQueries
     public let places: any HistoryPlaces
-    /// The seconds between two rounds of one app; 0 never.
+    /// The seconds between two rounds of one app; 0 asks never.
     public let seconds: Double
     /// The days that the first round goes back.
     public let days: Int
@@ -21,10 +21,11 @@ public struct NotificationHistorySource: Sendable {
     }
 }
 
-/// Asks Apple what it tried to tell: what never reached the topic has the same effect as if it had.
+/// Asks Apple for the notifications that it tried to send. One that never reached the topic has the same effect as if
+/// it had.
 ///
-/// The place moves behind what is durable, a page at a time, and only in the database that has it: a fail-over may lose the last
-/// effects, and with them nothing that was written before. A page that is asked for again changes nothing.
+/// The place moves behind what is durable, a page at a time, and only in the database that has the effects. A fail-over
+/// that loses the last effects loses the place behind them too. A page that is asked for again changes nothing.
 struct NotificationHistoryPoll: DueWork {
     let part = Health.Part.historyLoop
     let failingPart = FailingPart.history
@@ -34,15 +35,15 @@ struct NotificationHistoryPoll: DueWork {
     /// A lease alone does not show that Apple answers; a round does.
     let isWellOnceLeased = false
 
-    /// A page's question and its effects take no longer.
+    /// The seconds of a lease. A page's question and its effects take no longer.
     static let leaseSeconds = 120.0
-    /// After trouble.
+    /// The seconds until the next round after trouble.
     private var retrySeconds: Double { min(60, source.seconds) }
-    /// Pages of one window at most: Apple's tokens could lead in a circle.
+    /// The most pages of one window, because Apple's tokens could lead in a circle.
     private static let maximumPages = 100_000
-    /// Source: ServerNotificationUrlNotFound, App Store Server API.
+    /// The code of ServerNotificationUrlNotFound, App Store Server API.
     private static let noAddressCode: Int64 = 4_040_007
-    /// No record brought it: a partition that no topic has.
+    /// The partition of a notification that came in no record. No topic has it.
     private static let partition: Int32 = -1
 
     let source: NotificationHistorySource
@@ -55,14 +56,14 @@ struct NotificationHistoryPoll: DueWork {
 
     private enum Ending {
         case done
-        /// Another replica goes on.
+        /// Another replica has the lease.
         case lost
         case trouble(String)
     }
 
     var isWanted: Bool { source.seconds > 0 }
 
-    /// Leases due places that nobody has: a history that is long, or that Apple is slow to give, holds up no other.
+    /// Leases due places that nobody has. A history that is long, or that Apple is slow to give, holds up no other one.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
         for (context, scope) in histories(of: worker.catalog()) where batch.count < limit && rounds.begin(scope) {
@@ -126,7 +127,7 @@ struct NotificationHistoryPoll: DueWork {
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
-    /// Takes everything from the place to now, a window after the other.
+    /// Takes everything from the place to now, one window after the other.
     private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
         var unfinished = place.unfinished
         var from = place.start(days: source.days)
@@ -181,8 +182,8 @@ struct NotificationHistoryPoll: DueWork {
         "\(context.bundleID.text) \(context.environment?.rawValue ?? ""): \(what)"
     }
 
-    /// Returns when their effects are durable, as if they had come by the topic: in which databases. Nil where another replica
-    /// has the lease.
+    /// Makes the effects of the notifications durable, as if they had come by the topic, and returns the databases that
+    /// have them. Returns nil if another replica has the lease.
     private func enter(_ bodies: [[UInt8]], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let bodies = bodies.filter {
             place.setAside.isEmpty || !place.setAside.contains(NotificationName.digest(of: $0))
@@ -198,8 +199,8 @@ struct NotificationHistoryPoll: DueWork {
         return effects
     }
 
-    /// Works on notifications of the history; useless ones become dead letters once. Returns in which databases the
-    /// effects are.
+    /// Works on notifications of the history. Invalid ones become dead letters once. Returns the databases that have
+    /// the effects.
     func work(on bodies: [[UInt8]]) async throws -> Set<DatabaseHistory> {
         let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
         let told = deadLetters.known(of: useless)
@@ -210,7 +211,7 @@ struct NotificationHistoryPoll: DueWork {
         return Set([history].compactMap(\.self))
     }
 
-    /// No record brought it.
+    /// Makes a notification that came in no record.
     func received(_ body: [UInt8]) -> ReceivedNotification {
         let place = TopicPartition(topic: worker.source.topic, partition: Self.partition)
         return ReceivedNotification(
@@ -223,13 +224,13 @@ struct NotificationHistoryPoll: DueWork {
     }
 }
 
-/// A history that is leased: from where it is read on, and how Apple is asked.
+/// A leased history: the place from which it is read on, and the way to ask Apple.
 final class HistoryRound: Sendable {
     let context: StoreQueryContext
     let scope: HistoryScope
     private let current: Mutex<HistoryPlace>
 
-    /// The place as far as the last try came.
+    /// The place that the last try reached.
     var place: HistoryPlace {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }
@@ -242,17 +243,17 @@ final class HistoryRound: Sendable {
     }
 }
 
-/// Histories that this process asks for at the moment.
+/// The histories that this process reads at the moment.
 final class HistoryRounds: Sendable {
     private let scopes = Mutex<Set<HistoryScope>>([])
 
-    /// False where it is under way.
+    /// Begins a round. Returns false if one of this history is under way.
     func begin(_ scope: HistoryScope) -> Bool { scopes.withLock { $0.insert(scope).inserted } }
 
     func ended(_ scope: HistoryScope) { scopes.withLock { _ = $0.remove(scope) } }
 }
 
-/// Dead letters of this process. An hour of a history is asked for again and again.
+/// The dead letters of this process. An hour of a history is asked for again and again.
 final class HistoryDeadLetters: Sendable {
     private static let most = 10_000
 

@@ -5,10 +5,10 @@ import NamesAndTimes
 public import Operations
 import Synchronization
 
-/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else. It keeps
-/// nothing but the ids of those that it has put there: where it says no, Apple sends again.
+/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else, and
+/// keeps only the ids of those that it has put there. If it refuses one, Apple sends it again.
 public final class NotificationIntake: Sendable {
-    /// Handed to librdkafka and not acknowledged.
+    /// The most records that librdkafka has and no broker has acknowledged.
     static let maximumOutstanding = 1_000
 
     private let topic: String
@@ -24,8 +24,9 @@ public final class NotificationIntake: Sendable {
     private let stored = OncePosted<Failure>()
 
     /// - Parameters:
-    ///   - bundleIDs: whose notifications are taken; nil: all.
-    ///   - acknowledgementSeconds: for the broker to acknowledge one: Apple waits for some seconds.
+    ///   - bundleIDs: the apps whose notifications are taken; nil for all.
+    ///   - acknowledgementSeconds: the seconds for a broker to acknowledge a notification. Apple waits for some
+    ///     seconds.
     public init(
         topic: String, producerProperties: KafkaProperties, parser: any NotificationParser, bundleIDs: Set<BundleID>?,
         acknowledgementSeconds: Double = 8, metrics: ReceiptdMetrics, health: Health, logger: Logger
@@ -43,8 +44,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Says whether Kafka is there, until it is cancelled. An answer ends the failures of posts too: who goes by `/readyz`
-    /// posts nothing to a process that is not ready, and only a post shows whether the topic takes them again.
+    /// Asks whether Kafka is there, until it is cancelled. An answer ends the failures of posts too: a sender that
+    /// reads `/readyz` posts nothing to a process that is not ready, and only a post shows whether the topic takes them
+    /// again.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
@@ -57,7 +59,7 @@ public final class NotificationIntake: Sendable {
         await topicWatch
     }
 
-    /// Returns once the broker has acknowledged each record under way, or its time is over.
+    /// Returns once the broker has acknowledged each record under way, or each one's time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
             // The call joins the producer's thread.
@@ -68,7 +70,7 @@ public final class NotificationIntake: Sendable {
         }
     }
 
-    /// Returns when the broker has acknowledged it, or after `acknowledgementSeconds`.
+    /// Returns once the broker has acknowledged the notification, or after `acknowledgementSeconds`.
     public func take(_ body: [UInt8]) async -> IntakeAnswer {
         let notification: StoreNotification
         switch parser.parse(notification: body) {
@@ -121,7 +123,7 @@ public final class NotificationIntake: Sendable {
         case noAcknowledgement
     }
 
-    /// Nil once it is acknowledged.
+    /// Sends a record. Returns nil once it is acknowledged.
     private func failure(of record: ProducerRecord) async -> Failure? {
         let producer = producer.current
         guard producer.outstandingCount < Self.maximumOutstanding else { return .noAcknowledgement }
@@ -182,7 +184,7 @@ public final class NotificationIntake: Sendable {
     }
 }
 
-/// The reason why a part of a notification is of no use.
+/// The reason why a part of a notification is invalid.
 private enum PartFault {
     case unusable(String)
     case notProvable(String)
@@ -200,7 +202,7 @@ extension SignedPart {
 }
 
 extension StoreNotification {
-    /// Notifications of one subscription, or of one purchase, keep their order.
+    /// The key by which notifications of one subscription, or of one purchase, keep their order.
     fileprivate var orderingKey: Identifier {
         transaction.told?.purchase.originalTransactionID ?? renewal.told?.originalTransactionID ?? id
     }

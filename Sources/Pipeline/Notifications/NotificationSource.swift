@@ -1,15 +1,15 @@
 import Fulfillment
 import Kafka
 
-/// The source of Apple's notifications, and the parts that they go to.
+/// The topic of Apple's notifications, and the parts that work on them.
 public struct NotificationSource: Sendable {
     public let topic: String
-    /// The properties of its consumer, which has a group of its own: members of one group that read different topics
+    /// The properties of its consumer, which has a group of its own. Members of one group that read different topics
     /// would rebalance one another.
     public let consumerProperties: KafkaProperties
     public let parser: any NotificationParser
     public let notices: any NoticeLedger
-    /// Nil: Apple is not asked.
+    /// How Apple's notification history is asked for; nil never asks.
     public let history: NotificationHistorySource?
 
     public init(

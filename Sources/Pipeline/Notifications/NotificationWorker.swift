@@ -6,7 +6,7 @@ import Operations
 
 /// A notification, whichever way it came.
 struct ReceivedNotification: Sendable {
-    /// The record that brought it, or one in place of it where Apple was asked.
+    /// The record that brought it. For one from Apple's history it is a record in its place.
     let record: ConsumerRecord
     let source: PurchaseSource
 }
@@ -27,11 +27,10 @@ struct NotificationWorker: Sendable {
         let received: ReceivedNotice
     }
 
-    /// Done when everything of the batch is durable: dead letters acknowledged, the rest committed. Their events are
-    /// published here too, and stay in the outbox until that is acknowledged. Throws `Abandoned` where the publisher
-    /// closes, and what the database throws while it is out of reach; the batch may be given again then.
-    ///
-    /// Returns the history of the database that holds its effects, nil where it has none there.
+    /// Returns when everything of the batch is durable: dead letters are acknowledged, the rest is committed. It
+    /// publishes the events too, which stay in the outbox until they are acknowledged. Throws `Abandoned` if the
+    /// publisher closes, and the database's error while that is out of reach. The batch may be given again then.
+    /// - Returns: the history of the database that holds its effects; nil if it has none there.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
         let catalog = catalog()
         var judged: [Judged] = []
@@ -79,7 +78,7 @@ struct NotificationWorker: Sendable {
         return Judged(record: one.record, type: type, received: received)
     }
 
-    /// Returns the verdict with the type as the metric names it.
+    /// Returns the verdict, with the type as the metric names it.
     private func verdict(
         on received: ReceivedNotification, _ catalog: Catalog
     ) -> (type: String, NotificationVerdict) {
@@ -96,8 +95,8 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// The transaction as Apple describes it now; nil if Apple cannot be asked, or gives no answer. One try: what is
-    /// not answered is told to an operator, and a redriven dead letter asks again.
+    /// Returns the transaction as Apple describes it now; nil if Apple cannot be asked, or does not answer. It tries
+    /// once: an operator hears of the rest, and a redriven dead letter asks again.
     private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
         let app = refund.transaction.bundleID
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
@@ -107,7 +106,7 @@ struct NotificationWorker: Sendable {
         return told
     }
 
-    /// Returns when the dead letter is acknowledged.
+    /// Makes the notification a dead letter, and returns when that is acknowledged.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
         let fields = try await published(letter, of: record)
         count(type, "dead_letter")
@@ -119,7 +118,7 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// Their purchase was taken back, or given back, and the game has to know it.
+    /// The types that take a purchase back, or give it back. The game has to hear of them.
     private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {
@@ -137,7 +136,7 @@ struct NotificationWorker: Sendable {
 
     static func seriesName(of type: String) -> String { known.contains(type) ? type : "other" }
 
-    /// Apple's types (source: `notificationType`, App Store Server Notifications 2). Others share a series.
+    /// Apple's types (source: `notificationType`, App Store Server Notifications 2). All others share a series.
     private static let known: Set<String> = [
         "SUBSCRIBED", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "OFFER_REDEEMED", "DID_RENEW", "EXPIRED",
         "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "PRICE_INCREASE", "REFUND", "REFUND_DECLINED",

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Remembers which posts are on their topic, so that one of Apple's notifications that is posted again and again makes one
-/// record. The memory is bounded and belongs to this process: a notification that comes again after it was forgotten makes
-/// another record, and counts once all the same.
+/// Remembers which posts are on their topic, so that a notification that Apple posts repeatedly makes one record. The
+/// memory is bounded and belongs to this process. A notification that comes again after it was forgotten makes another
+/// record, and counts once all the same.
 final class OncePosted<Failure: Sendable>: Sendable {
     enum Storing: Sendable {
         case stored
@@ -18,10 +18,10 @@ final class OncePosted<Failure: Sendable>: Sendable {
 
     private struct State {
         var stored: Set<String> = []
-        /// A ring of `stored`, from `oldest` on once it is full.
+        /// The ids of `stored` in a ring, from `oldest` on once it is full.
         var order: [String] = []
         var oldest = 0
-        /// The tasks that wait for the post under way of an id.
+        /// The tasks that wait for the post of an id that is under way.
         var underWay: [String: [CheckedContinuation<Turn, Never>]] = [:]
 
         mutating func remember(_ id: String, _ maximum: Int) {
@@ -36,12 +36,12 @@ final class OncePosted<Failure: Sendable>: Sendable {
     private let state = Mutex(State())
     private let maximum: Int
 
-    /// - Parameter maximum: ids that are remembered; the oldest makes room.
+    /// - Parameter maximum: the most ids that are remembered. A new one then replaces the oldest.
     init(maximum: Int = 50_000) {
         self.maximum = maximum
     }
 
-    /// Posts of one id at the same time wait for the first, and end as it does.
+    /// Stores a post. Other posts of its id wait for the first one, and end as it does.
     /// - Parameter store: returns nil once the broker has acknowledged the record.
     func once(_ id: String, _ store: () async -> Failure?) async -> Storing {
         if case .ended(let storing) = await turn(of: id) { return storing }

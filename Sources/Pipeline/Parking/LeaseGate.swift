@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Parked submissions, holds and announced purchases are leased only while it is known which decisions the database has
-/// lost, if it fell back to an earlier state: one of them may have been granted, told of and refunded in the lost time.
-/// The consumer finds that out when it takes its partitions over. Closed at first.
+/// Lets parked submissions, holds and announced purchases be leased only while it is known which decisions the database
+/// lost by a fall back. One of them may have been granted, published and refunded in the lost time. The consumer finds
+/// the losses when it takes over its partitions. Closed at first.
 final class LeaseGate: Sendable {
     private let state = Mutex(false)
 

@@ -2,26 +2,26 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The apps without App Store Server API credentials whose players send what needs them.
+/// The apps without App Store Server API credentials whose players send proofs that need them.
 ///
-/// Anyone may send a transaction id, so that one player's say nothing of what the game does: it takes several players, as
-/// with refused credentials.
+/// Anyone may send a transaction id, so that one player's say nothing about the game. It takes several players, as with
+/// refused credentials.
 final class MissingCredentials: Sendable {
     private struct Evidence {
         var state = CredentialsState()
-        /// Monotonic seconds.
+        /// The time of the last such proof, in monotonic seconds.
         var lastAt = 0.0
     }
 
-    /// A parked submission comes again within this time. Without news for longer, nothing waits any more.
+    /// The seconds without news after which nothing waits any more. A parked submission comes again within them.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
-    /// One clause for an operator.
+    /// The fault in one clause, for an operator.
     static let sentence =
         "its players send transaction_id, and the catalog gives it no server_api: import a catalog with the app's "
         + "server_api, or have the game send receipt_data or signed_transaction"
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
-    /// Whether the app is to be called misconfigured now, and whether that is news.
+    /// Notes such a proof. Returns whether the app counts as misconfigured now, and whether that is news.
     func note(
         _ bundleID: BundleID, player: PlayerID, proof: Digest256, now: Double
     ) -> (isMisconfigured: Bool, isNews: Bool) {
@@ -36,8 +36,8 @@ final class MissingCredentials: Sendable {
         }
     }
 
-    /// The apps that lacked credentials and no longer do: they have some now, have left the catalog, or nobody sends what
-    /// needs them.
+    /// Returns the apps that lacked credentials and no longer do. They have some now, have left the catalog, or nobody
+    /// sends proofs that need them.
     func mended(_ catalog: Catalog, now: Double) -> [(bundleID: BundleID, wasMisconfigured: Bool)] {
         apps.withLock { apps in
             var mended: [(BundleID, Bool)] = []

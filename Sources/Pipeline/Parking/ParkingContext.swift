@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The store of submissions that cannot wait in memory, the policy, and the facts about the waiting ones.
+/// The store of parked submissions, the policy for parking, and the facts about waiting submissions.
 public final class ParkingContext: Sendable {
     let store: any ParkedSubmissions
     let policy: ParkingPolicy

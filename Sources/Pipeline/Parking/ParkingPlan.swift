@@ -1,15 +1,15 @@
 import Fulfillment
 
-/// The reason why a submission is parked, and until when.
+/// The reason why a submission is parked, and the time of its next try.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
-    /// A word or a sentence for the operator; holds no secret.
+    /// A word or a sentence for the operator; nil if the reason says all. It holds no secret.
     let detail: String?
     var history: WaitingHistory
     /// The seconds until its next try, from the moment at which it is parked.
     let dueAfterSeconds: Double
 
-    /// - Parameter judgement: of the last try, nil where there was none.
+    /// - Parameter judgement: the judgement of the last try; nil if there was none.
     init(_ reason: ParkingReason, after judgement: Judgement?, _ history: WaitingHistory, dueAfterSeconds: Double) {
         self.init(reason, detail: judgement?.parkingDetail, history, dueAfterSeconds: dueAfterSeconds)
     }
@@ -21,7 +21,7 @@ struct ParkingPlan: Sendable {
         self.dueAfterSeconds = dueAfterSeconds
     }
 
-    /// A record that its workers died of in isolation.
+    /// Makes the plan of a record that its workers died of in isolation.
     static func lastTry(_ history: WaitingHistory) -> ParkingPlan {
         ParkingPlan(
             .crashed, detail: "the process died \(CrashHistory.deathsOfPoison) times while only this one was in flight",

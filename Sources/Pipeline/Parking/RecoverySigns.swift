@@ -1,25 +1,26 @@
 import Fulfillment
 import Synchronization
 
-/// Signs that Apple's trouble is over: what had met it is answered.
+/// Signs that Apple's trouble is over: submissions that had met it are answered.
 ///
-/// A parked submission may be due long after that, and nothing else would tell it. Each sign makes two others due, so that a
-/// few answers wake all in a little while, and what goes on failing is asked for no more often than others are answered.
+/// A parked submission may be due long after that, and hears of it by nothing else. Each sign makes two others due. So
+/// a few answers wake all in a little while, and submissions that go on failing are tried no more often than others are
+/// answered.
 final class RecoverySigns: Sendable {
-    /// Parked submissions that are to be due now.
+    /// The parked submissions to make due now.
     struct Taken: Equatable {
         let count: Int
-        /// Nil for all.
+        /// The apps; nil for all.
         let apps: Set<BundleID>?
-        /// The place at which the last look ended.
+        /// The place at which the last look ended; nil for the beginning.
         let place: NameBasedUUID?
     }
 
-    /// Woken for each answer.
+    /// The number of submissions that each answer wakes.
     static let wokenByAnswer = 2
-    /// Woken where Apple as a whole was out.
+    /// The number of submissions to wake when Apple as a whole is back.
     static let wokenByReturn = 20
-    /// Woken at a time.
+    /// The most submissions that are woken at a time.
     static let most = 200
 
     private struct State {
@@ -31,7 +32,7 @@ final class RecoverySigns: Sendable {
 
     private let state = Mutex(State())
 
-    /// One of the app's that had met trouble has its answer.
+    /// Notes that a submission of the app that had met trouble has its answer.
     func answered(_ bundleID: BundleID) {
         state.withLock { state in
             state.apps.insert(bundleID)
@@ -39,7 +40,7 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// Nil where there is none. To be called now and then.
+    /// Returns the signs since the last call; nil if there is none. Call it now and then.
     func take(isDown: Bool) -> Taken? {
         state.withLock { state in
             let isBack = state.wasDown && !isDown
@@ -52,6 +53,6 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// The next look begins behind that place; nil: at the beginning.
+    /// Lets the next look begin behind that place; nil for the beginning.
     func looked(to place: NameBasedUUID?) { state.withLock { $0.place = place } }
 }

@@ -3,10 +3,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Submissions that wait for credentials of the App Store Server API which their app does not have.
+/// Handles submissions that wait for credentials of the App Store Server API that their app lacks.
 extension SubmissionWorker {
-    /// A submission that is blocked before it is tried. Nobody signs a bare transaction id, so that the app is only called
-    /// misconfigured once several players sent one.
+    /// Notes a submission that is blocked before it is tried. Nobody signs a bare transaction id, so that the app
+    /// counts as misconfigured only once several players sent one.
     func noteMissingCredentials(_ blockage: AppleAnswer.Blockage, of screened: ScreenedSubmission) {
         let submission = screened.submission
         guard case .transactionID = screened.proof.material,
@@ -26,7 +26,7 @@ extension SubmissionWorker {
             ])
     }
 
-    /// Wakes what the newest catalog has credentials for.
+    /// Makes submissions due for which the newest catalog has credentials.
     func noteNewCredentials() {
         let catalog = catalog()
         for mended in parking.missingCredentials.mended(catalog, now: WallClock.monotonicSeconds) {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// A record on its way to the dead-letter topic: key, value and headers as received, and why.
+/// A record on its way to the dead-letter topic: key, value and headers as received, and the reason.
 enum DeadLetterRecord {
     static func make(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
@@ -11,7 +11,8 @@ enum DeadLetterRecord {
             headers: record.headers + headers(letter, position), timestampMilliseconds: nil)
     }
 
-    /// Makes an excerpt for a topic that does not take the whole value: its beginning, its length and its SHA-256.
+    /// Makes an excerpt for a topic that does not take the whole value. It has the value's beginning, length and
+    /// SHA-256.
     static func excerpt(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
     ) -> ProducerRecord {
@@ -43,6 +44,6 @@ enum DeadLetterRecord {
 }
 
 extension KafkaError {
-    /// `RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE` (10), from the broker or from the producer's own limit.
+    /// True for `RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE` (10), from the broker or from the producer's own limit.
     var isMessageTooLarge: Bool { code == 10 }
 }

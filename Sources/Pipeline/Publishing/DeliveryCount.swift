@@ -29,7 +29,7 @@ final class DeliveryCount: Sendable {
         continuation?.resume(returning: failures)
     }
 
-    /// Returns the reasons of the failed ones, once all have ended. To be awaited once.
+    /// Returns the errors of the failed ones, once all have ended. Call it once.
     func failures() async -> Failures {
         await withCheckedContinuation { continuation in
             let failures = state.withLock { state -> Failures? in

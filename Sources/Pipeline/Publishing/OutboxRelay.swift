@@ -3,7 +3,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Publishes events of the outbox that the worker which decided them has not published.
+/// Publishes events of the outbox that their worker has not published.
 struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher
@@ -12,11 +12,11 @@ struct OutboxRelay: Sendable {
     let logger: Logger
 
     struct Published {
-        /// The highest offset ever decided in the partition.
+        /// The highest offset ever decided in the partition; nil if there is none.
         let offset: Int64?
     }
 
-    /// All that a partition owes. Nil once the publisher is closed or the task is cancelled.
+    /// Publishes all events that a partition owes. Returns nil once the publisher is closed or the task is cancelled.
     func publishAll(of partition: TopicPartition) async -> Published? {
         var seconds = 0.1
         while !Task.isCancelled {
@@ -43,14 +43,14 @@ struct OutboxRelay: Sendable {
         return nil
     }
 
-    /// One round over the orphans of dead replicas. Returns how many were published.
+    /// Runs one round over the orphans of dead replicas. Returns how many events were published.
     func publishOrphans() async throws -> Int {
         let events = try await unpublished.orphans(limit: PipelineLimits.orphanBatch)
         try await publish(events)
         return events.count
     }
 
-    /// One round over what operators decided. Returns how many events were published.
+    /// Runs one round over operators' decisions. Returns how many events were published.
     func publishHandedOver() async throws -> Int {
         let events = try await unpublished.handedOver(limit: PipelineLimits.orphanBatch)
         try await publish(events)
@@ -66,6 +66,7 @@ struct OutboxRelay: Sendable {
         for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 
-    /// A partition's owner has at most its window in the outbox; what lies beyond is left to those who publish the orphans.
+    /// The most events of a partition at a time. Its owner has at most its window in the outbox; the rest is left to
+    /// those who publish orphans.
     private static let partitionLimit = 10_000
 }

@@ -9,7 +9,7 @@ enum OutcomeHeaders {
     private static let version = KafkaHeader("ce_specversion", "1.0")
     private static let source = KafkaHeader("ce_source", "receiptd")
     private static let contentType = KafkaHeader("content-type", "application/json")
-    /// Most events are of the same few kinds: their bytes are made once.
+    /// The headers of event kinds, made once. Most events are of the same few kinds.
     private static let kinds = Dictionary(
         uniqueKeysWithValues: OutcomeEvent.Kind.allCases.map { ($0, KafkaHeader("ce_type", $0.rawValue)) })
 

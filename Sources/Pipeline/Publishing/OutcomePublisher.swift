@@ -7,10 +7,10 @@ import Synchronization
 
 /// Publishes events and dead letters, and returns when the broker has acknowledged them.
 ///
-/// An event is tried until it is acknowledged or the publisher closes; it is never dropped while anyone waits for it.
-/// That holds for one that the topic refuses as too large, too: a grant is owed, and an operator can raise the topic's
-/// `max.message.bytes`. No submission can bring it about: what an event repeats of one has limits, and what it takes
-/// from Apple and the catalog is bounded by `OutcomeEvent.maximumListedTransactions` and the catalog's limits.
+/// An event is tried until it is acknowledged or the publisher closes. It is never dropped while anyone waits for it,
+/// even if the topic refuses it as too large: a grant is owed, and an operator can raise the topic's
+/// `max.message.bytes`. No submission can cause that: the fields that an event repeats have limits. What it takes from
+/// Apple and the catalog is bounded by `OutcomeEvent.maximumListedTransactions` and the catalog's limits.
 public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
@@ -19,7 +19,7 @@ public final class OutcomePublisher: Sendable {
     let voice: KafkaVoice
     private let logger: Logger
     private let producer: ReplaceableProducer
-    /// The present time in monotonic seconds.
+    /// Returns the time in monotonic seconds.
     private let now: @Sendable () -> Double
     private let said = Mutex(RepeatedWords())
 
@@ -41,13 +41,13 @@ public final class OutcomePublisher: Sendable {
             properties: settings.producerProperties, topic: outcomesTopic, health: health, voice: voice, logger: logger)
     }
 
-    /// Publishes in order. All are under way at once: one producer keeps the order of one key.
+    /// Publishes in order. All events are under way at once, because one producer keeps the order of one key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         try await publish(events.map { TracedEvent(event: $0, traceparent: traceparent) })
     }
 
-    /// The same where each has a trace of its own.
+    /// Publishes in the same way events that each have a trace of their own.
     func publish(_ events: [TracedEvent]) async throws(Abandoned) {
         var remaining = events.map { record(for: $0.event, traceparent: $0.traceparent) }[...]
         var backoff = PublishBackoff()
@@ -80,9 +80,9 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Publishes in order what was in the outbox. One that the topic refuses as too large is left there and does not
+    /// Publishes events of the outbox in order. An event that the topic refuses as too large stays there, and does not
     /// hold up the others.
-    /// - Returns: those that were acknowledged.
+    /// - Returns: the ids of the acknowledged events.
     func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {
         let records = events.map { record(for: $0.event, traceparent: $0.traceparent) }
         var refused: Set<Int> = []
@@ -106,9 +106,9 @@ public final class OutcomePublisher: Sendable {
         return events.indices.filter { !refused.contains($0) }.map { events[$0].event.eventID }
     }
 
-    /// Sends the record to the dead-letter topic as it came, or an excerpt where the topic does not take it.
-    /// - Parameter evenIfCancelled: it goes on when its task is cancelled. Otherwise it is given up then: the record's offset
-    ///   is not committed, so whoever is given the record next owes the letter.
+    /// Sends the record to the dead-letter topic as it came, or an excerpt if the topic does not take it.
+    /// - Parameter evenIfCancelled: true to go on when its task is cancelled. Otherwise it is given up then: the
+    ///   record's offset is not committed, so that its next owner owes the letter.
     func publish(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, evenIfCancelled: Bool = false
     ) async throws(Abandoned) {
@@ -137,15 +137,15 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Blocking: returns when a broker has answered.
+    /// Blocks until a broker has answered.
     func askBroker(timeoutMilliseconds: Int32) throws(KafkaError) {
         _ = try producer.current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Blocking: delivers what is under way, then ends the producer's thread.
+    /// Delivers what is under way, then ends the producer's thread. It blocks.
     public func close() { producer.close() }
 
-    /// Sends all, by the records' own indices.
+    /// Sends all records. The failures have the records' own indices.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
         let producer = producer.current
@@ -176,7 +176,7 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    /// Reports trouble until the publication has ended. Keep the result: so long the process is not ready.
+    /// Reports trouble until the publication has ended. Keep the result: while it lives, the process is not ready.
     private func report(
         _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
     ) -> PublicationTrouble.Owed? {

@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// The publications that have failed and are tried again: while there are any, the process is not ready, and says why.
+/// The publications that have failed and are tried again. While there are any, the process is not ready, and says why.
 final class PublicationTrouble: Sendable {
     private struct Failing {
         var reason: String
@@ -14,7 +14,7 @@ final class PublicationTrouble: Sendable {
 
     init(_ health: Health) { self.health = health }
 
-    /// One publication, from its first failure to its end. It ends as acknowledged, or as given up.
+    /// One publication, from its first failure to its end: it is acknowledged, or given up.
     final class Owed: Sendable {
         private let trouble: PublicationTrouble
         private let topic: String
@@ -27,7 +27,7 @@ final class PublicationTrouble: Sendable {
         deinit { trouble.ended(topic) }
     }
 
-    /// - Parameter owed: what this returned at the failure before.
+    /// - Parameter owed: the result at the failure before; nil at the first one.
     func failed(_ error: KafkaError, topic: String, owed: Owed?) -> Owed {
         let reason = "publishing to \(topic) fails: \(Self.words(error))"
         failing.withLock { failing in
@@ -51,7 +51,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// The trouble in words that an operator can act on.
+    /// Returns the trouble in words that an operator can act on.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

@@ -3,7 +3,7 @@ import Logging
 import Operations
 import Synchronization
 
-/// The producer of one topic, and a new one in its place once it can never go on. It beats for
+/// The producer of one topic, replaced by a new one once it can never go on. It beats for
 /// `Health.Part.outcomePublisher` until it is closed.
 final class ReplaceableProducer: Sendable {
     private let properties: KafkaProperties
@@ -33,7 +33,7 @@ final class ReplaceableProducer: Sendable {
             progress: { pulse.beat() })
     }
 
-    /// The beats of all its producers: one that is replaced ends by itself, perhaps after this.
+    /// The beats of all its producers. A replaced producer ends by itself, perhaps after this.
     private final class Pulse: Sendable {
         private let health: Health
         private let isOver = Mutex(false)
@@ -52,7 +52,7 @@ final class ReplaceableProducer: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
-    /// The producer of now. Ask anew for each record.
+    /// The present producer. Read it anew for each record.
     var current: KafkaProducer {
         // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
         producer.withLock { producer in
@@ -68,7 +68,7 @@ final class ReplaceableProducer: Sendable {
         }
     }
 
-    /// Blocking: delivers what is under way, then ends the producer's thread.
+    /// Delivers what is under way, then ends the producer's thread. It blocks.
     func close() {
         closed.store(true, ordering: .sequentiallyConsistent)
         current.close()

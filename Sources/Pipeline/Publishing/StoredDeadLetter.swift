@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// A record of the dead-letter topic, as its headers tell.
+/// A record of the dead-letter topic, as its headers describe it.
 public struct StoredDeadLetter: Sendable, Comparable {
     /// The longest key that is shown, in bytes.
     private static let maximumKeyBytes = 512
@@ -15,21 +15,21 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let sourceTopic: String
     public let sourcePartition: Int32?
     public let sourceOffset: Int64?
-    /// Bytes of the value as it was received.
+    /// The bytes of the value as it was received.
     public let length: Int
     /// True if the dead letter has only the beginning of the value.
     public let isExcerpt: Bool
-    /// The owner: the sender by the record itself, or by its key.
+    /// The owner: the sender that the record names, or its key.
     public let owner: Owner
-    /// The dead letter's first record; nil if the topic has only the members above.
+    /// The dead letter as the topic has it; nil if only the members above are kept.
     public let record: ConsumerRecord?
 
-    /// The record's owner, as far as it can be read. Nobody vouches for it.
+    /// The record's owner, as far as it can be read. Nobody has verified it.
     public struct Owner: Sendable, Equatable {
         public var submissionID: String?
         public var playerID: String?
         public var bundleID: String?
-        /// The record's, where it is text.
+        /// The record's key; nil if it is no text.
         public var key: String?
     }
 
@@ -91,8 +91,8 @@ public struct StoredDeadLetter: Sendable, Comparable {
             isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
-    /// The origin of the record that was set aside. Nil where the headers do not tell: then it is no dead letter of
-    /// ours.
+    /// The origin of the record that was set aside; nil if the headers do not say. Then it is no dead letter of
+    /// receiptd's.
     public var source: (partition: TopicPartition, offset: Int64)? {
         guard !sourceTopic.isEmpty, let sourcePartition, let sourceOffset else { return nil }
         return (TopicPartition(topic: sourceTopic, partition: sourcePartition), sourceOffset)

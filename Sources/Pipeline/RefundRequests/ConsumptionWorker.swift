@@ -6,7 +6,7 @@ import Operations
 /// The topic of the game's reports of consumption.
 public struct ConsumptionSource: Sendable {
     public let topic: String
-    /// The properties of its consumer, which has a group of its own: members of one group that read different topics
+    /// The properties of its consumer, which has a group of its own. Members of one group that read different topics
     /// would rebalance one another.
     public let consumerProperties: KafkaProperties
 
@@ -16,7 +16,7 @@ public struct ConsumptionSource: Sendable {
     }
 }
 
-/// Works on a batch of the game's reports: reads them, and enters them in the database.
+/// Reads a batch of the game's reports, and enters them in the database.
 struct ConsumptionWorker: BatchedTopicWorker {
     let source: ConsumptionSource
     let decoder: ConsumptionReportDecoder

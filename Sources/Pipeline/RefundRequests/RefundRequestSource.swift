@@ -11,7 +11,7 @@ struct RefundRequestSource: DueWork {
     let store: any OpenRefundRequests
     let queries: any StoreQueries
     let catalog: @Sendable () -> Catalog
-    /// The wait for the game's report. Seconds.
+    /// The seconds that a request waits for the game's report.
     let waitSeconds: Double
     let metrics: ReceiptdMetrics
     let logger: Logger

@@ -4,8 +4,8 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Asks Apple about subscriptions whose period is over: with the App Store Server API by their statuses, else by
-/// verifyReceipt with the newest receipt.
+/// Asks Apple about subscriptions whose period is over: the App Store Server API for their statuses, else verifyReceipt
+/// with the newest receipt.
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
     let failingPart = FailingPart.subscriptions
@@ -15,7 +15,7 @@ final class SubscriptionChecks: DueWork {
     private let verification: PipelineVerification
     private let catalog: @Sendable () -> Catalog
     private let publication: EventPublication
-    /// Under way, by app: one that Apple is slow about must not keep others waiting.
+    /// The leases under way, by app. An app that Apple is slow about must not keep others waiting.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
 
     private struct Lease: Hashable {

@@ -1,15 +1,15 @@
 import Fulfillment
 import NamesAndTimes
 
-/// One subscription's question to Apple, with what it takes to find periods that were missed.
+/// One subscription's question to Apple, with what is needed to find missed periods.
 public struct SubscriptionQuestion: Sendable {
     public enum Answer: Sendable, Equatable {
         case found(SubscriptionFindings)
-        /// Without `server_api` and without a receipt that was kept there is nothing to ask Apple with.
+        /// There is no `server_api` and no stored receipt to ask Apple with.
         case nothingToAskWith
-        /// The settings are the operator's to mend: again after so many seconds.
+        /// An operator must mend the settings. The subscription comes again after so many seconds.
         case blocked(AppleAnswer.Blockage, seconds: Double)
-        /// Apple was not asked, or is in trouble: again after so many seconds.
+        /// Apple was not asked, or is in trouble. The subscription comes again after so many seconds.
         case later(seconds: Double)
     }
 
@@ -29,7 +29,7 @@ public struct SubscriptionQuestion: Sendable {
         self.queries = queries
     }
 
-    /// Never throws: trouble is a value.
+    /// Asks Apple. It never throws: trouble is a value.
     public func ask(now: @Sendable () -> Timestamp) async -> Answer {
         if let credentials = app.serverAPI {
             let context = StoreQueryContext(
@@ -62,14 +62,14 @@ public struct SubscriptionQuestion: Sendable {
         }
     }
 
-    /// The read part of a history.
+    /// The part of a history that was read.
     private struct History {
         let transactions: [NotifiedTransaction]
         let readUntil: SubscriptionFindings.ReadUntil
     }
 
-    /// All periods since then. Where they are more than one try reads, those are read whole that were bought before the middle
-    /// one of those that were read: the next try goes on from there.
+    /// Returns all periods since then. If there are more than one try reads, it returns those bought before the middle
+    /// one of those that were read. The next try goes on from there.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> History {
@@ -87,7 +87,7 @@ public struct SubscriptionQuestion: Sendable {
         return History(transactions: read, readUntil: .nowhere)
     }
 
-    /// The periods bought in that time, page by page, as one page; with a next one where there are too many.
+    /// Returns the periods bought in that time in one page, with a `next` if there are too many.
     private func missed(
         since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> TransactionHistoryPage {
@@ -138,6 +138,6 @@ public struct SubscriptionQuestion: Sendable {
         .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
     }
 
-    /// Spreads retries, so that rows that failed at one time are not asked for at one time.
+    /// Spreads retries, so that rows that failed together are not tried together.
     private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
 }
