@@ -689,7 +689,7 @@ CREATE TABLE IF NOT EXISTS refunds (
     reason text COLLATE "C" CHECK (reason IN ('refund', 'revoke')),
     -- Thousandths of a percent; null where Apple did not tell.
     refunded_milli_percent integer,
-    -- The time of the newest notification: an older one changes nothing.
+    -- When Apple said its newest word.
     signed_at timestamptz NOT NULL,
     noted_at timestamptz NOT NULL DEFAULT now(),
     period_id text COLLATE "C", earlier_parts text COLLATE "C",
@@ -701,7 +701,7 @@ CREATE INDEX IF NOT EXISTS refunds_originals ON refunds (original_transaction_id
 CREATE INDEX IF NOT EXISTS refunds_noted ON refunds (noted_at);
 COMMENT ON TABLE refunds IS 'What Apple last said of each transaction that it ever took back, whether it was granted or not: one that was never granted must not be granted later. Never deleted.';
 COMMENT ON COLUMN refunds.period_id IS 'The claim of the period that was taken back; the rows of one period say the same. Null where it was no period, and where only a version before 10 was told.';
-COMMENT ON COLUMN refunds.earlier_parts IS 'Smaller totals that were taken back before revoked_at, as JSON of pairs: thousandths of a percent, milliseconds since 1970. They stay taken back where the last part is reversed. Null: none.';
+COMMENT ON COLUMN refunds.earlier_parts IS 'Apple''s words about it as JSON, the older ones first: when Apple said each (time, in milliseconds since 1970), whether it reversed a refund, whether a notification told it, and the refunded total that it names (share in thousandths of a percent, at, reason). What is refunded follows from them. Null: the other columns tell the only word. A version before wrote pairs: smaller totals that were taken back before revoked_at, and their times.';
 
 CREATE TABLE IF NOT EXISTS refund_notices (
     notification_id text COLLATE "C" NOT NULL PRIMARY KEY,

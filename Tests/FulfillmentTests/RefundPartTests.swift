@@ -77,6 +77,29 @@ struct RefundPartTests {
         #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
     }
 
+    @Test("a smaller total that Apple tells later changes nothing by itself, and shows that the larger was reversed")
+    func smallerLater() {
+        let (larger, smaller) = (Self.part(66_667, 1, signed: 1), Self.part(33_333, 3, signed: 3))
+        let reversed = settle(larger, smaller, Self.reversal(4))
+        #expect(reversed.effects == ["revoked", "remembered", "reinstated"] && reversed.units == 0)
+        // Each reversal comes behind the other refund.
+        let late = settle(larger, smaller, Self.reversal(2), Self.reversal(4))
+        #expect(late.effects == ["revoked", "remembered", "revoked", "reinstated"] && late.units == 0)
+        let once = settle(larger, smaller, Self.reversal(2))
+        #expect(once.effects.last == "revoked" && once.units == 1)
+    }
+
+    @Test("what a reversal shows to stay refunded counts, though its refunds came late or never")
+    func leftByReversal() {
+        let (part, whole) = (Self.part(66_667, 1, signed: 1), Self.part(nil, 2, signed: 2))
+        let reversal = Self.reversal(3, leaving: (66_667, 1))
+        #expect(settle(reversal).effects == ["revoked"])
+        #expect(settle(whole, reversal).units == 2)
+        #expect(settle(reversal, whole, part).units == 2)
+        // Apple shows no part: it may be the refund that is reversed.
+        #expect(settle(Self.reversal(3, leaving: (100_000, 1))).effects == ["remembered"])
+    }
+
     @Test("of two reversed refunds the second, which is told of late and signed anew, takes nothing back")
     func secondToldLate() {
         let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))

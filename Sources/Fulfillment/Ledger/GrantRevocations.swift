@@ -64,19 +64,11 @@ public struct GrantRevocations: Sendable, Equatable {
     /// The revoked units of `quantity`, 0 if the grant is whole.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
-    /// Enters Apple's refund or revocation. A smaller one than Apple's last changes nothing.
+    /// Enters what Apple's words leave in force, nil for nothing.
     /// - Returns: the change to publish; nil if nothing changes for the player.
-    public mutating func revoke(byApple word: Revocation) -> Change? {
-        if let apple, apple.milliPercent >= word.milliPercent { return nil }
+    public mutating func follow(apple word: Revocation?) -> Change? {
+        guard word?.milliPercent != apple?.milliPercent else { return nil }
         return change { $0.apple = word }
-    }
-
-    /// Enters Apple's reversal of a refund.
-    /// - Parameter rest: the part that stays revoked; nil if none does.
-    /// - Returns: the change to publish; nil if nothing changes for the player.
-    public mutating func reinstateByApple(leaving rest: Revocation? = nil) -> Change? {
-        guard let apple else { return nil }
-        return change { $0.apple = rest.flatMap { $0.milliPercent < apple.milliPercent ? $0 : nil } }
     }
 
     /// Enters an operator's revocation. A second one changes nothing.

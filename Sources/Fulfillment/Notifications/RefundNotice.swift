@@ -45,6 +45,15 @@ public struct RefundNotice: Sendable, Equatable {
     }
 }
 
+extension RefundNotice {
+    var word: RefundWord {
+        guard let refunded else {
+            return RefundWord(time: signedAt, total: transaction.purchase.refunded, isReversal: true)
+        }
+        return id == nil ? RefundWord(shown: refunded) : RefundWord(time: signedAt, total: refunded)
+    }
+}
+
 /// The transaction that a refund is of. An id of the sandbox says nothing of a purchase in Production.
 public struct RefundKey: Sendable, Hashable {
     public let transactionID: StoreTransactionID

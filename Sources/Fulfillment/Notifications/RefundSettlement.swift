@@ -27,27 +27,19 @@ extension RefundNotice {
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
         let keys = view.keys(of: self)
-        let last = keys.compactMap { view.states[$0] }.max { $0.signedAt < $1.signedAt }
-        let told = keys.compactMap { view.told[$0] }.reduce(ToldRefunds(), +)
-        var state = last ?? RefundState(signedAt: signedAt)
+        var grant = view.target(of: self)
+        var state = view.state(of: keys, grant, before: word)
         state.period = period ?? state.period
-        let counts = !isReversedUnderAnotherID(in: view) && enter(into: &state, after: last, told)
-        if id != nil, refunded != nil { view.told[key, default: ToldRefunds()].refunds.append(signedAt) }
-        guard counts else {
-            // The facts about another id of the period are known of this one too.
-            if last != nil || state.revocation != nil { view.enter(state, of: keys) }
+        let before = state.revocation
+        let isNewest = !isReversedUnderAnotherID(in: view) && state.add(word)
+        if !state.words.isEmpty { view.enter(state, of: keys) }
+        guard isNewest || state.revocation != before else {
             return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
         }
-        if id != nil, refunded == nil { view.told[key, default: ToldRefunds()].reversals.append(signedAt) }
-        state.signedAt = max(signedAt, last?.signedAt ?? signedAt)
-        view.enter(state, of: keys)
-        guard var grant = view.target(of: self) else { return .remembered }
-        let change =
-            refunded.map { grant.revocations.revoke(byApple: $0) }
-            ?? grant.revocations.reinstateByApple(leaving: state.revocation)
-        let event = change.flatMap { grant.tell($0, told: transaction, at: now, catalog: catalog) }
+        let change = grant?.revocations.follow(apple: state.revocation)
+        let event = change.flatMap { grant?.tell($0, told: transaction, at: now, catalog: catalog) }
         // The grant keeps Apple's refund, also if an operator's revocation is in force.
-        view.grants[grant.transactionID] = grant
+        if let grant { view.grants[grant.transactionID] = grant }
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
@@ -62,29 +54,6 @@ extension RefundNotice {
         let event = grant.tell(grant.revocations.standing, told: transaction, at: now, catalog: catalog)
         view.grants[grant.transactionID] = grant
         return event.map(RefundEffect.published)
-    }
-
-    /// Whether it counts. A part that is told of late and was smaller is remembered all the same: it stays where the larger
-    /// one is reversed.
-    private func enter(into state: inout RefundState, after last: RefundState?, _ told: ToldRefunds) -> Bool {
-        guard let refunded else {
-            if let last, signedAt < last.signedAt { return false }
-            state.reverse(leaving: transaction.purchase.refunded)
-            return true
-        }
-        if let reversal = told.reversals.max() ?? last?.reversedAt, isReversed(at: reversal, told) { return false }
-        let isLarger = refunded.milliPercent > last?.revocation?.milliPercent ?? 0
-        let isLate = last.map { signedAt < $0.signedAt } ?? false
-        state.add(refunded)
-        return isLarger || !isLate
-    }
-
-    /// Apple may sign a retry anew: a refund that was made before a reversal and is told of after it may be the one that was
-    /// reversed, whenever that is signed. Where every reversal is of a refund that was told of, another notification is
-    /// another refund.
-    private func isReversed(at reversal: Timestamp, _ told: ToldRefunds) -> Bool {
-        guard let refunded, refunded.at < reversal else { return false }
-        return id == nil || signedAt < reversal || !told.isEveryReversalMatched(by: reversal)
     }
 
     /// A copy of a non-consumable that was restored between its refund and the reversal shows the refund under an id of its own.
@@ -109,6 +78,21 @@ extension RefundView {
     fileprivate func keys(of notice: RefundNotice) -> [RefundKey] {
         guard let period = notice.period ?? states[notice.key]?.period else { return [notice.key] }
         return [notice.key] + states.filter { $0.key != notice.key && $0.value.period == period }.map(\.key)
+    }
+
+    /// - Parameters:
+    ///   - grant: has a refund of which no word is known where another system entered it.
+    ///   - word: is taken for newer than that.
+    fileprivate func state(of keys: [RefundKey], _ grant: GrantedPurchase?, before word: RefundWord) -> RefundState {
+        var state = RefundState()
+        for known in keys.compactMap({ states[$0] }) {
+            state.add(contentsOf: known)
+            state.period = state.period ?? known.period
+        }
+        if let entered = grant?.revocations.apple, entered.milliPercent > state.revocation?.milliPercent ?? 0 {
+            _ = state.add(RefundWord(time: min(entered.at, word.time), total: entered, isTold: false))
+        }
+        return state
     }
 
     fileprivate mutating func enter(_ state: RefundState, of keys: [RefundKey]) {

@@ -67,7 +67,7 @@ struct RefundRows {
 
     private var periodColumns: [PostgresParameter] {
         [
-            .textArray(refunds.map(\.state.storedEarlierParts)), .textArray(refunds.map { $0.state.period?.text }),
+            .textArray(refunds.map(\.state.storedWords)), .textArray(refunds.map { $0.state.period?.text }),
         ]
     }
 

@@ -6,30 +6,28 @@ import Postgres
 extension RefundState {
     /// The columns of `find_refund_states`.
     struct Columns {
-        let signedAt, revokedAt, reason, share, parts, period: PostgresColumn
+        let signedAt, revokedAt, reason, share, words, period: PostgresColumn
 
         init(_ rows: PostgresRows) throws(PostgresError) {
             signedAt = try rows.column("signed_at")
             revokedAt = try rows.column("revoked_at")
             reason = try rows.column("reason")
             share = try rows.column("refunded_milli_percent")
-            parts = try rows.column("earlier_parts")
+            words = try rows.column("earlier_parts")
             period = try rows.column("period_id")
         }
     }
 
     init?(_ rows: PostgresRows, _ row: Int, _ columns: Columns) {
         guard let signedAt = rows.timestamp(row, columns.signedAt) else { return nil }
-        var parts = rows.text(row, columns.parts).map(Self.earlierParts) ?? []
-        if let time = rows.timestamp(row, columns.revokedAt) {
-            parts.append(
-                GrantRevocations.Revocation(
-                    at: time, reason: rows.text(row, columns.reason).flatMap(Reason.init(rawValue:)) ?? .refund,
-                    milliPercent: rows.int4(row, columns.share).flatMap { Int32(exactly: $0) }))
+        let revocation = rows.timestamp(row, columns.revokedAt).map { time in
+            GrantRevocations.Revocation(
+                at: time, reason: rows.text(row, columns.reason).flatMap(Reason.init(rawValue:)) ?? .refund,
+                milliPercent: rows.int4(row, columns.share).flatMap { Int32(exactly: $0) })
         }
-        self.init(
-            signedAt: signedAt, parts: parts,
-            period: rows.text(row, columns.period).map { StoreTransactionID($0) })
+        var words = rows.text(row, columns.words).map([RefundWord].init(stored:)) ?? []
+        if words.last?.time != signedAt { words.append(RefundWord(inForce: revocation, since: signedAt)) }
+        self.init(words: words, period: rows.text(row, columns.period).map { StoreTransactionID($0) })
     }
 
     /// Null where the whole is taken back, or nothing.
@@ -37,31 +35,70 @@ extension RefundState {
         revocation.flatMap { $0.milliPercent == GrantRevocations.whole ? nil : $0.milliPercent }
     }
 
-    /// Null where there are none.
-    var storedEarlierParts: String? {
-        let earlier = parts.dropLast()
-        guard !earlier.isEmpty else { return nil }
+    /// Null where the other columns tell the only word.
+    var storedWords: String? {
+        guard let signedAt, words != [RefundWord(inForce: revocation, since: signedAt)] else { return nil }
+        return words.stored
+    }
+}
+
+extension RefundWord {
+    /// The word that leaves this in force.
+    fileprivate init(inForce revocation: GrantRevocations.Revocation?, since time: Timestamp) {
+        self.init(time: time, total: revocation, isReversal: revocation == nil)
+    }
+}
+
+extension [RefundWord] {
+    /// Empty where it cannot be read. A version before this one wrote pairs: a smaller part before, and its date.
+    fileprivate init(stored text: String) {
+        let all = (try? JSONParser.parse([UInt8](text.utf8)).value.array) ?? []
+        self = all.compactMap { json in
+            if let pair = json.array, pair.count == 2, let share = pair[0].integer, let time = pair[1].integer {
+                return RefundWord(
+                    shown: GrantRevocations.Revocation(
+                        at: Timestamp(milliseconds: time), reason: .refund, milliPercent: Int32(clamping: share)))
+            }
+            guard let time = json["time"]?.integer else { return nil }
+            let total = json["at"]?.integer.map { at in
+                GrantRevocations.Revocation(
+                    at: Timestamp(milliseconds: at),
+                    reason: json["reason"]?.string.flatMap(Reason.init(rawValue:)) ?? .refund,
+                    milliPercent: json["share"]?.integer.map { Int32(clamping: $0) })
+            }
+            return RefundWord(
+                time: Timestamp(milliseconds: time), total: total, isReversal: json["reversal"] == .bool(true),
+                isTold: json["told"] == .bool(true))
+        }
+    }
+
+    fileprivate var stored: String {
         var json = JSONWriter()
         json.beginArray()
-        for part in earlier {
-            json.beginArray()
-            json.number(part.milliPercent)
-            json.number(part.at.milliseconds)
-            json.endArray()
+        for word in self {
+            json.beginObject()
+            json.name("time")
+            json.number(word.time.milliseconds)
+            json.name("reversal")
+            json.bool(word.isReversal)
+            json.name("told")
+            json.bool(word.isTold)
+            if let total = word.total {
+                json.name("at")
+                json.number(total.at.milliseconds)
+                json.name("share")
+                json.number(total.milliPercent)
+                json.member("reason", total.reason.rawValue)
+            }
+            json.endObject()
         }
         json.endArray()
         return String(decoding: json.bytes, as: UTF8.self)
     }
+}
 
-    /// A part that was taken back is a refund: anything else is the whole.
-    private static func earlierParts(_ text: String) -> [GrantRevocations.Revocation] {
-        guard let pairs = try? JSONParser.parse(Array(text.utf8)).value.array else { return [] }
-        return pairs.compactMap { pair in
-            guard let numbers = pair.array, numbers.count == 2, case .number(let share) = numbers[0],
-                case .number(let time) = numbers[1], let share = Int32(share), let time = Int64(time)
-            else { return nil }
-            return GrantRevocations.Revocation(
-                at: Timestamp(milliseconds: time), reason: .refund, milliPercent: share)
-        }
+extension JSONValue {
+    fileprivate var integer: Int64? {
+        if case .number(let text) = self { Int64(text) } else { nil }
     }
 }

@@ -84,7 +84,6 @@ struct RefundWrite: Sendable {
         let (transactions, bundles) = (try rows.column("transaction_id"), try rows.column("bundle_id"))
         let environments = try rows.column("environment")
         let columns = try RefundState.Columns(rows)
-        let (refunds, reversals) = (try rows.column("refunds_told"), try rows.column("reversals_told"))
         for row in 0..<rows.count {
             guard let transaction = rows.text(row, transactions), let bundle = rows.text(row, bundles),
                 let environment = rows.text(row, environments).flatMap(StoreEnvironment.init(rawValue:)),
@@ -93,14 +92,6 @@ struct RefundWrite: Sendable {
             let key = RefundKey(
                 transactionID: Identifier(transaction), bundleID: Identifier(bundle), environment: environment)
             view.states[key] = state
-            view.told[key] = ToldRefunds(
-                refunds: Self.times(rows.textArray(row, refunds)), reversals: Self.times(rows.textArray(row, reversals))
-            )
         }
-    }
-
-    /// The times from texts of microseconds since 1970.
-    private static func times(_ told: [String?]?) -> [Timestamp] {
-        (told ?? []).compactMap { $0.flatMap { Int64($0) } }.map { Timestamp(milliseconds: $0 / 1000) }
     }
 }

@@ -41,7 +41,7 @@ struct NoticeLedgerConformance {
     /// - Parameter refundedAfter: where it is not as it is signed.
     private func notice(
         _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0,
-        refundedAfter: Int64? = nil
+        refundedAfter: Int64? = nil, milliPercent: Int32? = nil
     ) -> ReceivedNotice {
         let signedAt = Sample.noon.adding(milliseconds: 1_000 * seconds)
         let refundedAt = Sample.noon.adding(milliseconds: 1_000 * (refundedAfter ?? seconds))
@@ -49,7 +49,8 @@ struct NoticeLedgerConformance {
         let refund = RefundNotice(
             id: name, change: isReversal ? .reversed : .revoked(.refund, at: refundedAt), signedAt: signedAt,
             transaction: NotifiedTransaction(
-                purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production))
+                purchase: Sample.purchase(id), kind: kind, bundleID: Sample.bundle, environment: .production,
+                refundedMilliPercent: milliPercent))
         return ReceivedNotice(
             StoreNotice(refund, type: isReversal ? "REFUND_REVERSED" : "REFUND", id: name),
             topic: "app-store-notifications", partition: 0, traceparent: nil, decidedAt: Sample.noon)
@@ -85,6 +86,22 @@ struct NoticeLedgerConformance {
             #expect(try await subject.apply(notice("1001", isReversal: true, after: 5)) == ["remembered"])
             #expect(try await subject.apply(notice("1001", after: 9, refundedAfter: 1)) == ["outdated"])
             #expect(try await subject.apply(notice("1001", after: 10, refundedAfter: 2)) == ["outdated"])
+        }
+    }
+
+    @Test("parts that were reversed end so, in whatever order the reversals come", arguments: Implementation.allCases)
+    func partsReversedLate(implementation: Implementation) async throws {
+        try await with(implementation) { subject in
+            for (offset, id) in ["1000", "1001"].enumerated() {
+                _ = try await subject.submit(id, offset: Int64(offset))
+                #expect(try await subject.apply(notice(id, after: 1, milliPercent: 50_000)) == ["revoked"])
+                #expect(try await subject.apply(notice(id, after: 3, milliPercent: 33_333)) == ["remembered"])
+            }
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 2)) == ["revoked"])
+            #expect(try await subject.apply(notice("1000", isReversal: true, after: 4)) == ["reinstated"])
+            #expect(try await subject.apply(notice("1001", isReversal: true, after: 4)) == ["reinstated"])
+            #expect(try await subject.apply(notice("1001", isReversal: true, after: 2)) == ["outdated"])
+            #expect(try await subject.apply(notice("1001", after: 5, milliPercent: 10_000)) == ["revoked"])
         }
     }
 
