@@ -53,7 +53,7 @@ extension Model {
             if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
             if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
                 if entry.outcome == "granted" || entry.outcome == "already_granted" {
-                    if owner(of: purchase) == submission.player { continue }
+                    if owners(of: purchase).contains(submission.player) { continue }
                 }
                 found.append(
                     .init(
@@ -89,11 +89,19 @@ extension Model {
         }
     }
 
-    /// The owner of a purchase, by itself or by the purchase that it is a copy of.
-    private func owner(of purchase: Purchase) -> String? {
-        if let owner = owner(of: purchase.id) { return owner }
-        return facts.purchases.values.lazy.filter { self.family(of: $0.id) == self.family(of: purchase.id) }
-            .compactMap { self.owner(of: $0.id) }.first
+    /// The owner of a purchase, by itself or by what it is a copy of, or the owners of what goes with it: after a
+    /// transfer a subscription's periods are two players'.
+    private func owners(of purchase: Purchase) -> Set<String> {
+        if let owner = owner(of: purchase.id) { return [owner] }
+        func owners(where isOne: (Purchase) -> Bool) -> Set<String> {
+            Set(facts.purchases.values.filter(isOne).compactMap { self.owner(of: $0.id) })
+        }
+        let ofCopies = owners { $0.goods == purchase.goods }
+        return ofCopies.isEmpty ? owners { family(of: $0.id) == family(of: purchase.id) } : ofCopies
+    }
+
+    private func isOwnedByOther(_ purchase: Purchase, than player: String) -> Bool {
+        owners(of: purchase).union(transferred([purchase])).contains { $0 != player }
     }
 
     /// The possible verdicts on one transaction, beside that it is this player's.
@@ -104,7 +112,7 @@ extension Model {
         // a period.
         let same = facts.purchases.values.filter { $0.goods == purchase.goods }
         for other in facts.submissions where other.player == submission.player {
-            for held in same where other.holds.contains(held.id) {
+            for held in same where other.holds.contains(held.id) || isRevealed(held, other) {
                 allowed.formUnion(obstacles(other, held).filter(\.isHold).map { "held " + $0.reason })
             }
         }
@@ -114,13 +122,11 @@ extension Model {
         let isReceiptOfOther =
             isRevealed(purchase, submission)
             && submission.holds.compactMap { facts.purchases[$0] }.contains { own in
-                owner(of: own).map { $0 != submission.player } ?? mayBeHeld(own, besides: submission.player)
-                    || transferred([own]).contains { $0 != submission.player }
+                isOwnedByOther(own, than: submission.player)
+                    || owners(of: own).isEmpty && mayBeHeld(own, besides: submission.player)
             }
-        let isOwnedByOther =
-            owner(of: purchase).map { $0 != submission.player } ?? false
-            || transferred([purchase]).contains { $0 != submission.player }
-        if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwnedByOther {
+        let isOwned = isOwnedByOther(purchase, than: submission.player)
+        if !others.isEmpty || isHeldForOther || isReceiptOfOther || isOwned {
             allowed.formUnion(verdictsBesideAnother(submission, purchase))
         }
         return allowed

@@ -23,9 +23,10 @@ extension Model {
                 guard isRevoked != isRevokedByOperator else { return [] }
                 return [.init(.refunds, "\(id) ends as \(last.type), and Apple never said so")]
             }
-            // Words that did not reach us may be known or not.
+            // Words that did not reach us may be known or not. A refund that is not larger than one before changes nothing
+            // (Notifications), and a reversal that never came gives nothing back.
             guard let final = words.last, final.isDelivered,
-                !final.isReversal || words.allSatisfy(\.isDelivered)
+                words.allSatisfy({ $0.isDelivered || !$0.isReversal && !final.isReversal })
             else { return [] }
             return compare(purchase, last, final.thousandths, isRevokedByOperator)
         }

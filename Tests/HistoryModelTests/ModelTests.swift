@@ -5,12 +5,12 @@ import Testing
 /// A model that is silent whatever happens would let every history pass.
 @Suite("The model of the contract")
 struct ModelTests {
-    private static let app = "com.example.app"
-    private static let gems = "com.example.app.gems"
-    private static let month = "com.example.app.month"
+    static let app = "com.example.app"
+    static let gems = "com.example.app.gems"
+    static let month = "com.example.app.month"
 
     /// One consumable, bought by anna and submitted by her.
-    private func facts() -> Facts {
+    func facts() -> Facts {
         var app = App(bundleID: Self.app)
         app.products = [Self.gems: .active, Self.month: .active]
         var facts = Facts()
@@ -23,7 +23,7 @@ struct ModelTests {
         return facts
     }
 
-    private func submission(_ id: String, by player: String, of ids: [String], offset: Int64) -> Submission {
+    func submission(_ id: String, by player: String, of ids: [String], offset: Int64) -> Submission {
         var submission = Submission(
             id: id, player: player, bundleID: Self.app, form: .signedTransaction, quality: .proven, holds: ids,
             signedAt: 1_000_500)
@@ -32,7 +32,7 @@ struct ModelTests {
         return submission
     }
 
-    private func period(_ id: String, line: String) -> Purchase {
+    func period(_ id: String, line: String) -> Purchase {
         var period = Purchase(
             id: id, originalID: id, bundleID: Self.app, productID: Self.month, kind: .autoRenewable, quantity: 1,
             purchasedAt: 1_000_000, account: "a", payer: "anna")
@@ -42,7 +42,7 @@ struct ModelTests {
     }
 
     /// - Parameter members: beside those that every event of a transaction has.
-    private func event(
+    func event(
         _ type: String, _ transaction: String, id: String, to player: String = "anna", of submission: String = "s1",
         product: String = gems, revision: Int = 1, quantity: Int = 10, members: String = ""
     ) throws -> Event {
@@ -59,11 +59,11 @@ struct ModelTests {
             Event(place: Place(partition: 0, offset: 0), key: Array(player.utf8), value: Array(text.utf8)))
     }
 
-    private func row(_ player: String = "anna", isInForce: Bool = true) -> GrantRow {
+    func row(_ player: String = "anna", isInForce: Bool = true) -> GrantRow {
         GrantRow(player: player, product: Self.gems, quantity: 10, isInForce: isInForce)
     }
 
-    private func rules(_ facts: Facts, _ events: [Event], _ grants: [String: GrantRow]) -> Set<Difference.Rule> {
+    func rules(_ facts: Facts, _ events: [Event], _ grants: [String: GrantRow]) -> Set<Difference.Rule> {
         var seen = Seen()
         seen.events = events
         seen.grants = grants

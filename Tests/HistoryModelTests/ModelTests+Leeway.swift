@@ -1,0 +1,78 @@
+import HistoryModel
+import Testing
+
+/// Where the contract leaves more than one thing open, the model allows each.
+extension ModelTests {
+    @Test("a smaller refund changes nothing while the reversal before it has not come", arguments: [true, false])
+    func smallerRefund(isReversalDelivered: Bool) throws {
+        var facts = facts()
+        facts.purchases["1"]?.refunds = [
+            RefundWord(signedAt: 1_100_000, thousandths: 100_000, isDelivered: true),
+            RefundWord(signedAt: 1_200_000, thousandths: 0, isReversal: true, isDelivered: isReversalDelivered),
+            RefundWord(signedAt: 1_300_000, thousandths: 33_333, isDelivered: true),
+        ]
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.revoked", "1", id: "e2", revision: 2, members: #","units":10"#),
+        ]
+        #expect(rules(facts, events, ["1": row(isInForce: false)]) == (isReversalDelivered ? [.refunds] : []))
+    }
+
+    /// An answer about transaction 1.
+    private func answer(_ verdict: String, to player: String, of submission: String) throws -> Event {
+        let parts = verdict.split(separator: " ").map(String.init)
+        let type = parts[0] == "held" ? "held" : "rejected"
+        let text = """
+            {"event_id":"answer of \(submission)","type":"receipt.\(type)","player_id":"\(player)",\
+            "submission_id":"\(submission)","bundle_id":"\(Self.app)","reason":"\(parts[1])",\
+            "transactions":[{"transaction_id":"1","product_id":"\(Self.month)","outcome":"\(parts[0])",\
+            "reason":"\(parts[1])"}]}
+            """
+        return try #require(
+            Event(place: Place(partition: 0, offset: 9), key: Array(player.utf8), value: Array(text.utf8)))
+    }
+
+    @Test("another id of a granted period is its player's also after later periods went to another player")
+    func answerBeforeTransfer() throws {
+        var facts = facts()
+        facts.purchases["1"] = period("1", line: "line 2")
+        facts.purchases["2"] = period("2", line: "line 2")
+        for later in 10..<30 {
+            var purchase = period("\(later)", line: "line \(later)")
+            purchase.previousOriginalID = "2"
+            facts.purchases[purchase.id] = purchase
+        }
+        facts.operators = [OperatorAct(.transfer("ben"), "2")]
+        var events = [
+            try event("receipt.granted", "2", id: "e2", product: Self.month, quantity: 1),
+            try answer("already_granted already_granted", to: "anna", of: "s1"),
+        ]
+        for later in 10..<30 {
+            let granted = try event(
+                "receipt.granted", "\(later)", id: "e\(later)", to: "ben", of: "s2", product: Self.month, quantity: 1)
+            events.append(granted)
+        }
+        #expect(!rules(facts, events, [:]).contains(.answeredRightly))
+    }
+
+    @Test("what Apple showed beside a held receipt stays held for whoever submits it again")
+    func heldBesideReceipt() throws {
+        var facts = facts()
+        facts.apps[Self.app]?.requiresToken = true
+        facts.purchases["1"] = period("1", line: "line 1")
+        facts.purchases["2"] = period("2", line: "line 2")
+        func receipt(_ id: String, token: String?) -> Submission {
+            var receipt = Submission(
+                id: id, player: "anna", bundleID: Self.app, form: .receipt, quality: .proven, holds: ["2"],
+                signedAt: 1_000_500)
+            receipt.token = token
+            receipt.judgedAt = 1_001_000
+            return receipt
+        }
+        facts.submissions = [receipt("s1", token: "t"), receipt("s2", token: nil)]
+        let held = try answer("held binding_missing", to: "anna", of: "s2")
+        #expect(!rules(facts, [held], [:]).contains(.answeredRightly))
+        facts.submissions[0].token = nil
+        #expect(rules(facts, [held], [:]).contains(.answeredRightly))
+    }
+}
