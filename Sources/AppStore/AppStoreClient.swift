@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The client of both of Apple's APIs: verifyReceipt for receipts, the App Store Server API for transactions.
+/// The client of both of Apple's APIs: verifyReceipt for receipts, and the App Store Server API for transactions.
 public struct AppStoreClient: ReceiptVerifier {
     public let receipts: VerifyReceiptClient
     public let transactions: ServerAPIClient
@@ -17,7 +17,7 @@ public struct AppStoreClient: ReceiptVerifier {
         }
     }
 
-    /// Ends requests in flight as trouble.
+    /// Ends requests in flight. Their answer is trouble.
     public func shutdown() async {
         await receipts.shutdown()
         await transactions.shutdown()

@@ -4,9 +4,9 @@ import PooledHTTP
 extension HTTPClient {
     static let userAgent = "receiptd"
 
-    /// A client for Apple, without HTTP/2: an HTTP/2 connection would cap the requests in flight at about a hundred,
-    /// and costs more on both ends.
-    /// - Parameter endpoints: what will be asked through it.
+    /// Makes a client for Apple, without HTTP/2. An HTTP/2 connection would cap the requests in flight at about a
+    /// hundred, and costs more on both ends.
+    /// - Parameter endpoints: the addresses that it will ask.
     convenience init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
         guard settings.timeoutSeconds > 0, settings.timeoutSeconds.isFinite else {
             throw .notPositive(setting: "APPLE_TIMEOUT_SECONDS")
@@ -31,7 +31,7 @@ extension HTTPFailure {
         }
     }
 
-    /// The reason why the server did not answer, nil if it did.
+    /// The reason why the server did not answer; nil if it did.
     var noAnswer: String? {
         switch self {
         case .timeout: "no answer in time"
@@ -42,7 +42,7 @@ extension HTTPFailure {
 }
 
 extension Result<HTTPResponse, HTTPFailure> {
-    /// The reason why there is no meaningful answer, nil if there is one.
+    /// The reason why there is no meaningful answer; nil if there is one.
     var noAnswer: String? {
         switch self {
         case .failure(let failure): failure.noAnswer

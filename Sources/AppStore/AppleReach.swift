@@ -2,18 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Whether Apple's addresses answer at all, each for itself: what a page shows, and what a log says once when one goes, once a
-/// minute while it lasts, and once when it is back.
+/// Whether each of Apple's addresses answers at all. A page shows it. A log says it once when an address stops
+/// answering, once a minute while that lasts, and once when it answers again.
 ///
-/// One failure is no outage, and neither are failures among answers: it takes a second one in a row, and no answer for
-/// some seconds before it.
+/// One failure is no outage, and neither are failures among answers. An outage takes a second failure in a row, and
+/// some seconds without an answer before it.
 public struct AppleReach: Sendable {
     public struct Outage: Sendable, Equatable, CustomStringConvertible {
         /// The URL without its query.
         public let url: String
-        /// The time of its first failure.
+        /// The time of the first failure.
         public let since: Timestamp
-        /// The last one's, as text.
+        /// The cause of the last failure, as text.
         public let cause: String
         public let failures: Int
 
@@ -27,9 +27,9 @@ public struct AppleReach: Sendable {
         case back(Outage, afterSeconds: Double)
     }
 
-    /// Failures in a row, at the least.
+    /// The fewest failures in a row of an outage.
     static let failures = 2
-    /// The shortest time without an answer. Seconds.
+    /// The shortest time without an answer, in seconds, of an outage.
     static let quietSeconds = 5.0
     /// The seconds between two reminders of the same outage.
     static let reminderSeconds = 60.0
@@ -47,8 +47,9 @@ public struct AppleReach: Sendable {
 
     public init() {}
 
+    /// Notes the end of a request.
     /// - Parameters:
-    ///   - noAnswer: why, nil where it answered.
+    ///   - noAnswer: the reason why there was no answer; nil if there was one.
     ///   - now: seconds of a clock that only grows.
     ///   - time: the same moment, for people.
     public mutating func note(_ url: String, noAnswer: String?, now: Double, time: Timestamp) -> News? {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// One `AppleReach` for the process, with its clocks. Run `follow` beside it.
+/// The one `AppleReach` of the process, with its clocks. Run `follow` beside it.
 public final class AppleReachWatch: Sendable {
     /// The seconds between two looks for lasting outages.
     private static let lookSeconds = 5.0
@@ -13,9 +13,10 @@ public final class AppleReachWatch: Sendable {
     private let time: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - now: seconds of a clock that only grows.
-    ///   - time: the wall clock, for people.
-    ///   - tell: what is new, and all that does not answer. Called one after the other from any thread, and must not block.
+    ///   - now: returns seconds of a clock that only grows.
+    ///   - time: returns the time of the wall clock, for people.
+    ///   - tell: called with each news, and with all addresses that do not answer. Its calls come one after the other,
+    ///     from any thread, and must not block.
     public init(
         now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
         tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void
@@ -36,7 +37,7 @@ public final class AppleReachWatch: Sendable {
     /// The addresses that do not answer now.
     public var outages: [AppleReach.Outage] { reach.withLock(\.outages) }
 
-    /// Reminds of what lasts, until cancelled.
+    /// Reminds of lasting outages until it is cancelled.
     public func follow() async {
         while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
             let now = now()

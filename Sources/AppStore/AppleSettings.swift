@@ -5,18 +5,18 @@ public struct AppleSettings: Sendable, Equatable {
     public static let appleServerAPIProductionURL = "https://api.storekit.apple.com"
     public static let appleServerAPISandboxURL = "https://api.storekit-sandbox.apple.com"
 
-    /// A whole URL, asked first for every receipt.
+    /// The whole URL that is asked first for every receipt.
     public var productionURL = AppleSettings.appleProductionURL
-    /// A whole URL, asked when production sends a receipt there.
+    /// The whole URL that is asked if production sends a receipt there.
     public var sandboxURL = AppleSettings.appleSandboxURL
     /// The part of the App Store Server API's addresses before `/inApps/`.
     public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
     public var serverAPISandboxURL = AppleSettings.appleServerAPISandboxURL
-    /// Seconds for one request: connection, request and the answer's last byte.
+    /// The seconds for one request: connection, request and the answer's last byte.
     public var timeoutSeconds: Double = 10
-    /// Tries in flight at once. Each has at most one request open.
+    /// The most tries in flight at once. Each has at most one request open.
     public var maxConcurrency = 256
-    /// PEM roots for TLS to Apple. Nil takes the system's.
+    /// The file of PEM roots for TLS to Apple; nil for the system's roots.
     public var caFile: String?
 
     public init() {}
@@ -37,7 +37,7 @@ public struct AppleSettings: Sendable, Equatable {
     }
 }
 
-/// Settings that no client can be made of. Names the setting at fault.
+/// A setting of which no client can be made. It names the setting.
 public enum AppleSettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     case notAnHTTPURL(setting: String)
     case notPositive(setting: String)

@@ -1,9 +1,9 @@
 import Fulfillment
 import Synchronization
 
-/// Lets a limited number of tasks through at once: first come first served within a kind, and the kinds by their shares.
+/// Lets a limited number of tasks through at once. Within a kind the first comes first; the kinds go by their shares.
 ///
-/// A permit that is free is taken without a suspension. A task that is cancelled while it waits leaves the queue.
+/// A free permit is taken without a suspension. A task that is cancelled while it waits leaves the queue.
 public final class ConcurrencyGate: Sendable {
     private struct Waiter {
         let ticket: UInt64
@@ -17,7 +17,7 @@ public final class ConcurrencyGate: Sendable {
         var nextTicket: UInt64 = 0
         var waiters = RequestQueue<Waiter>()
 
-        /// Takes a permit where one is free. All others of its kind that could go have gone.
+        /// Takes a permit if one is free. All earlier requests of its kind that could go have gone.
         mutating func mayEnter(_ kind: RequestKind) -> Bool {
             guard !waiters.isWaiting(kind), shares.admits(kind, beside: waiters, limit: limit) else { return false }
             shares.began(kind)
@@ -38,18 +38,18 @@ public final class ConcurrencyGate: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter limit: permits at once; less than 1 counts as 1.
+    /// - Parameter limit: the most permits at once; less than 1 counts as 1.
     public init(limit: Int) {
         state = Mutex(State(limit: max(1, limit)))
     }
 
     public var limit: Int { state.withLock { $0.limit } }
-    /// Permits held. Above `limit` for a while after it was lowered.
+    /// The number of permits in use. It is above `limit` for a while after that was lowered.
     public var inUse: Int { state.withLock { $0.shares.total } }
-    /// Tasks that wait for a permit.
+    /// The number of tasks that wait for a permit.
     public var waiting: Int { state.withLock { $0.waiters.count } }
 
-    /// Sets the permits at once; less than 1 counts as 1. Permits that are held stay held.
+    /// Sets the most permits at once; less than 1 counts as 1. Permits in use stay in use.
     public func adjust(limit: Int) {
         let admitted = state.withLock { state in
             state.limit = max(1, limit)
@@ -58,10 +58,10 @@ public final class ConcurrencyGate: Sendable {
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 
-    /// Runs `body` with one permit. Nil where the task was cancelled before it got one.
+    /// Runs `body` with one permit. Returns nil if the task was cancelled before it got one.
     /// - Parameters:
-    ///   - since: the time, for `dismiss`.
-    ///   - mustWait: called where no permit is free for it.
+    ///   - since: the time at which its wait began, for `dismiss`.
+    ///   - mustWait: called if no permit is free for it.
     public func withPermit<Result>(
         _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), since: Double = 0,
         mustWait: () -> Void = {}, _ body: () async -> Result
@@ -76,7 +76,7 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    /// Gives no permit any more to those of the kinds that have waited since before `time`.
+    /// Ends the wait of requests of these kinds that have waited since before `time`. They get no permit.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
             let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }

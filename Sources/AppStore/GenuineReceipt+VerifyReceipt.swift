@@ -3,10 +3,10 @@ import Fulfillment
 import NamesAndTimes
 
 extension GenuineReceipt {
-    /// Reads an answer of status 0 or 21006, of an app receipt (iOS 7) or of a single transaction (iOS 6). An
-    /// unreadable fact of a purchase is noted with it, and keeps no other purchase from being decided. An answer
-    /// without its app is none.
-    /// - Parameter cameAt: taken where the answer has no time of Apple's own.
+    /// Reads an answer of status 0 or 21006, about an app receipt (iOS 7) or a single transaction (iOS 6). An
+    /// unreadable fact of a purchase is noted with that purchase, and keeps no other purchase from being decided. An
+    /// answer without its app is none.
+    /// - Parameter cameAt: the time that counts if the answer has none of Apple's.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
     ) throws(IncompleteAnswer) {
@@ -62,14 +62,14 @@ extension GenuineReceipt {
         }
     }
 
-    /// Members that Apple sends only for receipts with auto-renewable subscriptions. An empty one counts: in doubt an
-    /// answer is not remembered.
+    /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty member counts too: in
+    /// doubt an answer is not remembered.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
         "auto_renew_status",
     ]
 
-    /// `item_id`, beside them in iOS 6 receipts, is the product's number, not the app's.
+    /// Returns Apple's number of the app. `item_id`, beside it in iOS 6 receipts, is the product's number.
     private static func appAppleID(_ receipt: JSONValue, _ reader: inout FieldReader) -> Int64? {
         for name in ["adam_id", "app_item_id"] {
             if let number = reader(name, receipt.wholeNumber(name)), number != 0 { return number }
@@ -77,21 +77,21 @@ extension GenuineReceipt {
         return nil
     }
 
-    /// One account's, for a receipt is one account's in one app. Only a signal depends on it: an unreadable one counts
-    /// as absent.
+    /// Returns the number of the account: a receipt is one account's in one app. An unreadable number counts as absent,
+    /// because only a signal depends on it.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    /// The creation date of an app receipt. One that cannot be read counts as absent: then nothing that is not in the
-    /// receipt counts.
+    /// Returns the creation date of an app receipt. An unreadable date counts as absent; then nothing counts that is
+    /// not in the receipt.
     private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
         let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
         if case .value(let time) = told { return time }
         return nil
     }
 
-    /// Nil where nothing says so: then it is the environment that was asked.
+    /// Returns nil if nothing names the environment. The environment that was asked counts then.
     private static func environment(
         _ root: JSONValue, _ receipt: JSONValue, _ reader: inout FieldReader
     ) -> StoreEnvironment? {
@@ -111,13 +111,13 @@ extension GenuineReceipt {
     }
 }
 
-/// Transactions from several places of an answer, one for each id.
+/// The transactions from several places of an answer, one for each id.
 private struct PurchaseGathering {
     private(set) var purchases: [PurchaseFields] = []
     private(set) var nameless: [NamelessPurchase] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Takes an array of transactions, or a single one. Any other value says nothing of any purchase.
+    /// Takes an array of transactions, or a single one. Any other value names no purchase.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return

@@ -2,21 +2,21 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Apple's values as they come: numbers as text, text as numbers, booleans as either.
+/// Reads Apple's values as they come: numbers as text, text as numbers, booleans as either.
 ///
-/// Absent, null and the empty string are one and the same: absent. A value that is given but cannot be read is
-/// something else, and never passes for absent.
+/// An absent member, null and the empty string all count as absent. A value that is there and cannot be read never
+/// counts as absent.
 enum LenientField<Value> {
     case absent
     case unreadable
     case value(Value)
 
-    /// Nil where absent or unreadable: for what decides nothing.
+    /// The value; nil if it is absent or unreadable. It serves fields that decide nothing.
     var told: Value? {
         if case .value(let value) = self { value } else { nil }
     }
 
-    /// Nil where absent.
+    /// Returns the value; nil if it is absent. Throws if it is unreadable.
     func optional() throws(IncompleteAnswer) -> Value? {
         switch self {
         case .absent: nil
@@ -26,14 +26,16 @@ enum LenientField<Value> {
     }
 }
 
-/// An answer that says of no app, or of nothing at all: nothing is granted from it, and nothing lost, for Apple is asked again.
+/// An answer that names no app, or nothing at all. Nothing is granted from it, and nothing is lost, because Apple is
+/// asked again.
 struct IncompleteAnswer: Error {}
 
-/// Keeps the names of those facts of one element that are there and cannot be read.
+/// Keeps the names of an element's facts that are there and cannot be read.
 struct FieldReader {
     private(set) var unreadable: [String] = []
 
-    /// Nil where it is absent, and where it cannot be read: then `name` is noted, Apple's first spelling of it.
+    /// Returns nil if the field is absent, or if it cannot be read. It then notes `name`, Apple's first spelling of the
+    /// field.
     mutating func callAsFunction<Value>(_ name: String, _ field: LenientField<Value>) -> Value? {
         if case .unreadable = field, !unreadable.contains(name) { unreadable.append(name) }
         return field.told
@@ -43,10 +45,10 @@ struct FieldReader {
 }
 
 extension JSONValue {
-    /// Unicode scalars in an identifier.
+    /// The most Unicode scalars of an identifier.
     static let maximumIdentifierLength = 128
 
-    /// The member's value, nil where it is absent, null or empty.
+    /// Returns the member's value; nil if it is absent, null or empty.
     func told(_ name: String) -> JSONValue? {
         switch self[name] {
         case nil, .null: nil
@@ -55,7 +57,7 @@ extension JSONValue {
         }
     }
 
-    /// A whole number without fraction or exponent, as a JSON number or in a string.
+    /// The value as a whole number without fraction or exponent, from a JSON number or a string; nil if it is none.
     var wholeNumber: Int64? {
         switch self {
         case .number(let text): Int64(text)
@@ -69,7 +71,7 @@ extension JSONValue {
         return told.wholeNumber.map(LenientField.value) ?? .unreadable
     }
 
-    /// True, false, 1, 0, and each of them in a string.
+    /// Reads true, false, 1 or 0, each of them also in a string.
     func flag(_ name: String) -> LenientField<Bool> {
         switch told(name) {
         case nil: .absent
@@ -85,7 +87,8 @@ extension JSONValue {
         return told.string.map(LenientField.value) ?? .unreadable
     }
 
-    /// A name or number that identifies something: text of bounded length without NUL, or a whole JSON number's digits.
+    /// Reads a name or number that identifies something: text of bounded length without NUL, or the digits of a whole
+    /// JSON number.
     func identifier(_ name: String) -> LenientField<Identifier> {
         switch told(name) {
         case nil: .absent
@@ -107,7 +110,7 @@ extension JSONValue {
         }
     }
 
-    /// A whole number from 1 on.
+    /// Reads a whole number from 1 on.
     func quantity(_ name: String) -> LenientField<Int32> {
         switch wholeNumber(name) {
         case .absent: return .absent
@@ -135,7 +138,8 @@ extension JSONValue {
         }
     }
 
-    /// The first readable of several spellings of one date; unreadable only where one is given and none can be read.
+    /// Reads the first readable of several spellings of one date. It is unreadable only if one is given and none can be
+    /// read.
     func date(_ names: String...) -> LenientField<Timestamp> {
         var isTold = false
         for name in names {
@@ -146,7 +150,7 @@ extension JSONValue {
         return isTold ? .unreadable : .absent
     }
 
-    /// Milliseconds since 1970, `2017-01-13 05:04:52 Etc/GMT`, or RFC 3339.
+    /// The date from milliseconds since 1970, `2017-01-13 05:04:52 Etc/GMT` or RFC 3339; nil for anything else.
     private var date: Timestamp? {
         if let milliseconds = wholeNumber {
             // 1970 itself and dates past the year 9999 are no dates of purchases.

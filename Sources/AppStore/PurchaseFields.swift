@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One transaction as one place of Apple's answer has it. The same transaction can be in several places, each
-/// with something that the others leave out.
+/// One transaction as one place of Apple's answer has it. A transaction can be in several places, each with fields that
+/// the others leave out.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
     var originalTransactionID: StoreTransactionID?
@@ -16,11 +16,11 @@ struct PurchaseFields {
     var isUpgraded: Bool
     var appAccountToken: String?
     var subscriptionGroupID: String?
-    /// Apple's number of the charge for a period.
+    /// Apple's number of the charge for a period; nil without one.
     var webOrderLineItemID: Identifier?
-    /// Nothing was paid for this period.
+    /// True if nothing was paid for this period.
     var isTrial: Bool
-    /// The purchase has a subscription's marks, so that further periods may follow.
+    /// True if the purchase has a subscription's marks, so that further periods may follow.
     var mayRenew: Bool
     /// Keeps the names of fields that are there and cannot be read.
     private var reader = FieldReader()
@@ -76,8 +76,8 @@ struct PurchaseFields {
         self.reader = reader
     }
 
-    /// Takes what another place says of the same transaction. Where both have a value, `later` is the fresher one; where they
-    /// contradict one another on what is fixed, that cannot be read.
+    /// Adds the fields that another place has of the same transaction. If both have a value, `later` is the fresher
+    /// one. A fixed fact on which they differ cannot be read.
     mutating func merge(_ later: PurchaseFields) {
         for name in later.reader.unreadable { reader.note(name) }
         if productID != later.productID { reader.note("product_id") }
@@ -95,7 +95,7 @@ struct PurchaseFields {
         mayRenew = mayRenew || later.mayRenew
     }
 
-    /// - Parameter unreadable: what of the whole answer cannot be read.
+    /// - Parameter unreadable: the names of unreadable fields of the whole answer.
     func purchase(by account: AppTransactionID?, besides unreadable: [String]) -> StorePurchase {
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: originalTransactionID ?? transactionID,

@@ -1,19 +1,20 @@
 import NamesAndTimes
 
-/// The `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
+/// Reads the `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
 public enum RetryAfter {
     /// The longest wait that is taken from a header: an hour, in milliseconds.
     public static let maximumMilliseconds: Int64 = 3_600_000
 
-    /// A number past this is a point in time in milliseconds (1973 and later), not a count of seconds (3,000 years).
+    /// The smallest number that is a point in time in milliseconds (1973 and later). A smaller one is a count of
+    /// seconds (3,000 years at most).
     private static let smallestPointInTime: Int64 = 100_000_000_000
 
-    /// Returns the time from which the sender may be asked again, at most an hour after `now`. Nil where the header is
+    /// Returns the time from which the sender may be asked again, at most an hour after `now`; nil if the header has
     /// none of the three forms.
     /// - Parameters:
     ///   - text: the header's value.
     ///   - date: the same answer's `Date` header, from which seconds count.
-    ///   - now: from which seconds count where `date` is missing or unreadable.
+    ///   - now: the time from which seconds count if `date` is missing or unreadable.
     public static func parse(_ text: String, date: String?, now: Timestamp) -> Timestamp? {
         guard let asked = pointInTime(text, date: date, now: now) else { return nil }
         return min(asked, now.adding(milliseconds: maximumMilliseconds))

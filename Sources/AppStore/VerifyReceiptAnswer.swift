@@ -4,21 +4,21 @@ import NamesAndTimes
 
 /// The content of the body of a 200 from `verifyReceipt`.
 ///
-/// Statuses as in Apple's "App Store Receipts" reference; spellings as they were seen in Apple's answers.
+/// Statuses are from Apple's "App Store Receipts" reference, spellings from Apple's answers.
 public enum VerifyReceiptAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
     /// 21007 or 21008: the receipt belongs to the other environment.
     case otherEnvironment
 
     /// - Parameters:
-    ///   - body: as received.
-    ///   - asked: the environment whose endpoint gave it: the purchases' own where the answer names none.
+    ///   - body: the body as received.
+    ///   - asked: the environment whose endpoint gave it. It is the purchases' own if the answer names none.
     public static func parse(_ body: [UInt8], asked: StoreEnvironment) -> VerifyReceiptAnswer {
         parseWithStatus(body, asked: asked).answer
     }
 
-    /// Status is nil where it cannot be read.
-    /// - Parameter cameAt: taken where the answer has no time of Apple's own.
+    /// Returns the answer, and its status; nil if that cannot be read.
+    /// - Parameter cameAt: the time that counts if the answer has none of Apple's.
     static func parseWithStatus(
         _ body: [UInt8], asked: StoreEnvironment, cameAt: Timestamp? = nil, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
@@ -61,8 +61,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         }
     }
 
-    /// All that is read here, in `GenuineReceipt` and in `PurchaseFields`: what is not named here is never there. Most of an
-    /// answer is dates in three forms each.
+    /// The members that are read here, in `GenuineReceipt` and in `PurchaseFields`. A member that is not named here is
+    /// never read: most of an answer is dates in three forms each.
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",
@@ -76,7 +76,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         "in_app_ownership_type", "is_upgraded", "is_trial_period", "app_account_token", "web_order_line_item_id",
     ]
 
-    /// Apple documents `is-retryable` and sends `is_retryable`. Only a clear and uncontradicted "no" is final.
+    /// Returns whether Apple flags the status as not retryable. Apple documents `is-retryable` and sends
+    /// `is_retryable`; only a clear and uncontradicted "no" is final.
     private static func isFinal(_ root: JSONValue) -> Bool {
         var saysNo = false
         for name in ["is_retryable", "is-retryable"] {
@@ -91,8 +92,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
 
     static func trouble(_ kind: AppleAnswer.TroubleKind) -> VerifyReceiptAnswer { .answer(.trouble(.init(kind))) }
 
-    /// Label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `other_environment`, or
-    /// the kind of trouble.
+    /// The label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`,
+    /// `other_environment`, or the kind of trouble.
     public var label: String {
         switch self {
         case .otherEnvironment: "other_environment"

@@ -1,8 +1,8 @@
 import NIOCore
 import PooledHTTP
 
-/// The request's JSON, written by hand, and straight to where it is sent from: a receipt is the largest thing this process
-/// copies.
+/// The request's JSON. It is written by hand, and straight to where it is sent from, because a receipt is the largest
+/// thing that this process copies.
 struct VerifyReceiptBody: HTTPBody {
     private static let start: StaticString = "{\"receipt-data\":\""
     private static let passwordStart: StaticString = "\",\"password\":\""
@@ -18,7 +18,7 @@ struct VerifyReceiptBody: HTTPBody {
         escapes = (Self.escapedBytes(receipt), password.map(Self.escapedBytes) ?? 0)
     }
 
-    /// Bytes that `write` writes.
+    /// The number of bytes that `write` writes.
     var count: Int {
         let secret = password.map { Self.passwordStart.utf8CodeUnitCount + $0.utf8.count + escapes.password } ?? 0
         return Self.start.utf8CodeUnitCount + receipt.utf8.count + escapes.receipt + secret
@@ -41,7 +41,8 @@ struct VerifyReceiptBody: HTTPBody {
         return text.utf8.reduce(0) { $0 + ($1 == 0x22 || $1 == 0x5C ? 1 : $1 < 0x20 ? 5 : 0) }
     }
 
-    /// The loop has no early exit, so that many bytes are looked at in one step.
+    /// Returns whether a byte needs an escape. The loop has no early exit, so that many bytes are looked at in one
+    /// step.
     private static func mustEscape(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in bytes { found |= (byte < 0x20 ? 1 : 0) | (byte == 0x22 ? 1 : 0) | (byte == 0x5C ? 1 : 0) }

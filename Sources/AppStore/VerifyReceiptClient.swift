@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// Asks Apple's `verifyReceipt`: production first, and the sandbox where production sends the receipt there.
+/// Asks Apple's `verifyReceipt`: production first, and the sandbox if production sends the receipt there.
 ///
 /// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before
 /// the last reference goes.
 public final class VerifyReceiptClient: ReceiptVerifier {
     public static let endpoint = "verifyReceipt"
-    /// Bytes. A longer answer is read on another thread than the one that all requests share.
+    /// The bytes above which an answer is read on another thread than the one that all requests share.
     private static let briefAnswer = 32 << 10
 
     private let limits: AppleLimits
@@ -22,9 +22,9 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - secrets: the shared secret that a setting holds, by the setting's name.
-    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`.
-    ///   - now: for `Retry-After`; the wall clock where nil.
+    ///   - secrets: returns the shared secret that a setting holds, by the setting's name; nil if it holds none.
+    ///   - limits: the limits that all clients of the process share; nil for the settings' `maxConcurrency` only.
+    ///   - now: returns the time for `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
         observer: (any AppleObserver)? = nil, now: (@Sendable () -> Timestamp)? = nil
@@ -46,12 +46,12 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends requests in flight as trouble and closes all connections. Later tries are trouble.
+    /// Ends requests in flight and closes all connections. The answer of each, and of later tries, is trouble.
     public func shutdown() async {
         await connection.shutdown()
     }
 
-    /// One permit for each request under way.
+    /// The permits, one for each request under way.
     public var gate: ConcurrencyGate { limits.gate }
 
     public func verify(_ request: VerificationRequest) async -> AppleAnswer {
@@ -68,7 +68,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return limits.noted(answer, to: request, endpoint: Self.endpoint)
     }
 
-    /// One try: at most one change of environment, for two that send to each other would never end.
+    /// Makes one try with at most one change of environment: two environments that send to each other would never end.
     private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let answer = await send(request, receipt, password: password, to: environment)
@@ -114,8 +114,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return finding.answer
     }
 
-    /// This function stands by itself, as `read` does, so that its locals take no room in all tasks that wait for
-    /// Apple.
+    /// Reports the end of a request. A function of its own, as `read` is, so that its locals take no room in all tasks
+    /// that wait for Apple.
     @inline(never)
     private func tell(
         _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Turns a step's answer into bytes and what to do with them.
+/// Turns a step's answer into bytes, and into what the connection does with them.
 struct AnswerRenderer {
     enum Question {
-        /// verifyReceipt; a nil request was not a POST of a JSON object.
+        /// The answer is verifyReceipt's. A nil request was no POST of a JSON object.
         case receipt(VerifyReceiptRequest?, SimulatedEvidence, ReceiptKnowledge)
-        /// The App Store Server API, and what it would say.
+        /// The answer is the App Store Server API's, with what Apple would say.
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
@@ -13,14 +13,14 @@ struct AnswerRenderer {
     struct ReceiptKnowledge {
         /// The shared secrets by bundle id.
         let sharedSecrets: [String: String]
-        /// The store's customer, and the newest receipt as base64.
+        /// The store's customer, and the newest receipt in base64; nil if the store does not know the customer.
         let customer: (receipt: StoreReceipt, encoded: String)?
     }
 
     let question: Question
-    /// The connection's side of it, as `PlannedAnswer` wants it.
+    /// The request's place on its connection.
     let turn: ConnectionTurn
-    /// Milliseconds since 1970.
+    /// The time of the answer, in milliseconds since 1970.
     let date: Int64
 
     /// The kind of the answer rendered last.
@@ -170,7 +170,7 @@ struct AnswerRenderer {
         return response
     }
 
-    /// The status without a body that Apple would answer; nil: the receipt is good here.
+    /// Returns the status without a body that Apple would answer; nil if the receipt is good here.
     private func refusal(
         _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String]
     ) -> Int? {

@@ -2,36 +2,36 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A simulated App Store: an HTTP server on this machine that answers verifyReceipt and the App Store Server API as Apple
-/// does, and fails in all the ways Apple was seen to fail.
+/// A simulated App Store: an HTTP server on this machine. It answers verifyReceipt and the App Store Server API as
+/// Apple does, and fails in all the ways in which Apple was seen to fail.
 ///
 /// Order of precedence for one request: outage, error rate, the environment's behaviour, the behaviour registered for the
 /// receipt or for the id at that endpoint, the endpoint's, the behaviour inside the receipt, a genuine answer.
 ///
-/// Receipts describe themselves. The App Store Server API's answers are in a store (`SimulatedStore`) whose customers
-/// buy, renew and ask for refunds as tests say; so are verifyReceipt's answers about its customers.
+/// Receipts describe themselves. The App Store Server API answers from a store (`SimulatedStore`) whose customers buy,
+/// renew and ask for refunds as tests say. verifyReceipt answers from the store, too, about its customers.
 public final class AppStoreSimulation: Sendable {
     public struct Options: Sendable {
-        /// The shared secrets by bundle id; a request for a receipt of such an app with any other `password` is
-        /// answered 21004.
+        /// The shared secrets by bundle id. A request for a receipt of such an app with another `password` is answered
+        /// 21004.
         public var sharedSecrets: [String: String] = [:]
-        /// The keys by bundle id; a token that another key signed, or of an app that has none here, is answered 401.
-        /// Where this is empty, only the claims are looked at.
+        /// The keys by bundle id. A token that another key signed, or of an app without a key here, is answered 401. If
+        /// there is no key at all, only the claims are checked.
         public var serverAPIKeys: [String: SimulatedServerAPIKey] = [:]
-        /// Count requests a receipt, for the first million of receipts.
+        /// True to count requests for each receipt, for the first million receipts.
         public var trackReceipts = false
         /// The number of requests kept in `requestLog`.
         public var logCapacity = 0
-        /// Signs transactions, renewal info, notifications and receipts. Nil: as unsigned as
+        /// Signs transactions, renewal info, notifications and receipts; nil leaves them as unsigned as
         /// `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
         /// Called with each notification that the store makes, in order, before the change that made it returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
-        /// The seed of the generator behind latencies and error rates, and of the store's ids.
+        /// The seed of the generator for latencies, error rates and the store's ids.
         public var seed: UInt64 = 1
-        /// Event loops.
+        /// The number of event loops.
         public var threads = 1
-        /// Milliseconds since 1970, for `request_date`, expiry and the log.
+        /// Returns milliseconds since 1970, for `request_date`, expiry and the log.
         public var now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
         public init() {}
@@ -53,8 +53,8 @@ public final class AppStoreSimulation: Sendable {
         port = listener.port
     }
 
-    /// - Parameter port: 0 lets the system choose, see `port`.
-    /// - Throws: when the address cannot be bound.
+    /// Starts the server. Throws if the address cannot be bound.
+    /// - Parameter port: the port; 0 lets the system choose, see `port`.
     public static func start(
         host: String = "127.0.0.1", port: Int = 0, latency: SimulatedLatency = .fixed(0), options: Options = Options()
     ) async throws -> AppStoreSimulation {
@@ -85,21 +85,21 @@ public final class AppStoreSimulation: Sendable {
     public var productionURL: String { "http://\(host):\(port)/production/verifyReceipt" }
     public var sandboxURL: String { "http://\(host):\(port)/sandbox/verifyReceipt" }
 
-    /// Before `/inApps/`.
+    /// The base of the App Store Server API in Production, before `/inApps/`.
     public var serverAPIProductionURL: String { "http://\(host):\(port)/production" }
     public var serverAPISandboxURL: String { "http://\(host):\(port)/sandbox" }
 
     public var counters: SimulationCounters { service.update { $0.tally.snapshot } }
-    /// Oldest first; the last `Options.logCapacity`.
+    /// The last `Options.logCapacity` requests, oldest first.
     public var requestLog: [SimulatedRequestRecord] { service.update { $0.tally.log.all } }
 
-    /// Requests for exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests for exactly this `receipt-data`; 0 unless `Options.trackReceipts`.
     public func requests(receiptData: String) -> Int {
         let receipt = ReceiptHash.hash(receiptData)
         return service.update { $0.tally.requests(receipt: receipt) }
     }
 
-    /// Requests for this transaction; 0 unless `Options.trackReceipts`.
+    /// Returns the number of requests for this transaction; 0 unless `Options.trackReceipts`.
     public func requests(transactionID: String) -> Int {
         let transaction = SimulatedTransaction.hash(transactionID)
         return service.update { $0.tally.requests(receipt: transaction) }
@@ -119,7 +119,7 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for exactly this `receipt-data`, counted from now; nil takes it back.
+    /// Sets the behaviour for exactly this `receipt-data`, counted from now; nil removes it.
     public func register(receiptData: String, behaviour: SimulatedBehaviour?) {
         let receipt = ReceiptHash.hash(receiptData)
         service.update { $0.register(behaviour, receipt: receipt) }
@@ -137,13 +137,13 @@ public final class AppStoreSimulation: Sendable {
         }
     }
 
-    /// Sets the behaviour for all requests of an endpoint, or of both; steps still count for each receipt. nil takes it
-    /// back.
+    /// Sets the behaviour for all requests of an endpoint, or of both; nil removes it. Steps still count for each
+    /// receipt.
     public func setBehaviour(_ behaviour: SimulatedBehaviour?, endpoint: SimulatedEnvironment? = nil) {
         service.update { $0.behaviours.set(behaviour, endpoint: endpoint) }
     }
 
-    /// A share of the requests, 0 to 1, gets this step instead.
+    /// Gives this step to a share of the requests, from 0 to 1.
     public func setErrorRate(
         _ probability: Double, step: SimulatedStep = .status(21005), endpoint: SimulatedEnvironment? = nil
     ) {
@@ -154,19 +154,19 @@ public final class AppStoreSimulation: Sendable {
         service.update { $0.latency = latency }
     }
 
-    /// Sets an outage until it is set again; nil ends it. `.refuse` closes the listener whatever the endpoint.
-    /// - Throws: when the port cannot be bound again.
+    /// Sets an outage until it is set again; nil ends it. `.refuse` closes the listener whatever the endpoint. Throws
+    /// if the port cannot be bound again.
     public func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment? = nil) async throws {
         let outages = OutageSwitch(service: service, listener: listener, group: group)
         try await outages.set(outage, endpoint: endpoint).get()
     }
 
-    /// Counters, log and counts a receipt; requests in flight stay counted.
+    /// Resets the counters, the log and the counts for each receipt. Requests in flight stay counted.
     public func resetCounters() {
         service.update { $0.resetCounters() }
     }
 
-    /// The counters, and every fault and behaviour; the latency stays. A closed listener is opened.
+    /// Resets the counters, and every fault and behaviour. The latency stays. A closed listener is opened.
     public func reset() async throws {
         try await setOutage(nil)
         service.update { $0.resetAll() }

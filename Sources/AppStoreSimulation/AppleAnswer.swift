@@ -3,17 +3,17 @@ import NamesAndTimes
 
 /// The body of an answer of status 0 (or 21006) in the shape of Apple's real ones.
 struct AppleAnswer {
-    /// Milliseconds since 1970.
+    /// The time of the answer, in milliseconds since 1970.
     var requestDate: Int64
     var excludesOldTransactions = false
-    /// Keeps `in_app` empty.
+    /// True to keep `in_app` empty.
     var hidesPurchases = false
-    /// The store's customer, and the newest receipt as base64.
+    /// The store's customer, and the newest receipt in base64; nil if the store does not know the customer.
     var known: (receipt: StoreReceipt, encoded: String)?
 
     // MARK: iOS 7 and later
 
-    /// - Parameter receiptData: the request's, returned as `latest_receipt`.
+    /// - Parameter receiptData: the request's receipt, returned as `latest_receipt`.
     func write(_ receipt: SimulatedReceipt, receiptData: String, into body: inout ByteBuffer) {
         let isProduction = receipt.environment == .production
         body.writeStaticString("{\"receipt\":{\"receipt_type\":\"")
@@ -222,7 +222,7 @@ struct AppleAnswer {
         body.writeStaticString("}")
     }
 
-    /// In this style `expires_date` is the milliseconds and the texts are called `_formatted`.
+    /// Writes the expiry. In this style `expires_date` has the milliseconds, and the texts are called `_formatted`.
     private func writeExpiry(_ milliseconds: Int64, into body: inout ByteBuffer) {
         let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         body.writeField("\"expires_date\":", quoting: milliseconds)

@@ -1,8 +1,8 @@
 import NIOCore
 import NamesAndTimes
 
-/// Pieces of Apple's JSON, written straight into the network buffer. Keys come with their quotes and colon; every piece
-/// that a comma follows writes it.
+/// Writes pieces of Apple's JSON straight into the network buffer. Keys come with their quotes and colon. A piece that
+/// a comma follows writes the comma.
 extension ByteBuffer {
     /// `"key":"text",`
     mutating func writeField(_ key: StaticString, _ text: String) {
@@ -75,7 +75,7 @@ extension ByteBuffer {
         }
     }
 
-    /// A JSON string; escapes what JSON demands and nothing more.
+    /// Writes a JSON string. It escapes what JSON demands and nothing more.
     mutating func writeQuoted(_ text: String) {
         writeInteger(UInt8(ascii: "\""))
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
@@ -98,7 +98,7 @@ extension ByteBuffer {
         }
     }
 
-    /// Takes back the comma that ended the last piece.
+    /// Removes the comma that ended the last piece.
     mutating func dropComma() {
         if let last = getInteger(at: writerIndex - 1, as: UInt8.self), last == UInt8(ascii: ",") {
             moveWriterIndex(to: writerIndex - 1)

@@ -6,9 +6,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// The largest request body; a receipt of some hundreds of purchases is far below.
+    /// The bytes of the largest request body. A receipt of some hundreds of purchases is far below.
     static let maximumBody = 4 * 1024 * 1024
-    /// A refused body is read up to here, so that the client sees the 413 and not a broken connection.
+    /// The bytes up to which a refused body is read, so that the client sees the 413 and not a broken connection.
     static let maximumDrained = 64 * 1024 * 1024
 
     private static let serverAPIPath = "/inApps/"
@@ -20,7 +20,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
     private var receivedBytes = 0
-    /// True between a request read whole and its answer; a hung one stays so.
+    /// True between a request that was read whole and its answer. It stays true for a hung answer.
     private var isAnswering = false
     /// Whether the answer under way is counted as a concurrent request.
     private var isCounted = false
@@ -124,7 +124,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         carryOut(plan, context, isLast: isLast)
     }
 
-    /// `/production/inApps/v1/transactions/1` and the like; without an environment it is Production's.
+    /// Answers paths such as `/production/inApps/v1/transactions/1`. Without an environment it is Production's.
     private func askServerAPI(_ context: ChannelHandlerContext, _ head: HTTPRequestHead, _ body: ByteBuffer) {
         let isLast = !head.isKeepAlive
         guard
@@ -188,7 +188,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         }
     }
 
-    /// The last bytes of an answer; the connection is ready for the next request, or closes.
+    /// Writes the last bytes of an answer. The connection is then ready for the next request, or closes.
     private func write(_ bytes: ByteBuffer, _ context: ChannelHandlerContext, thenClose: Bool) {
         finishCounting()
         guard thenClose else {

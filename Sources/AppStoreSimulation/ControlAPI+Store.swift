@@ -28,7 +28,7 @@ extension ControlAPI {
         }
     }
 
-    /// Nil for a path that is not the store's.
+    /// Returns nil for a path that is not the store's.
     func answerOfStore(_ isPost: Bool, _ uri: String, _ body: ByteBuffer) throws -> Reply? {
         let store = service.store
         let now = service.now()

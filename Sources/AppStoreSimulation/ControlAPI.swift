@@ -19,7 +19,7 @@ struct ControlAPI: Sendable {
     struct Reply {
         var status: Int
         var body: [UInt8]
-        /// Runs once the reply is on its way.
+        /// Called once the reply is on its way; nil for none.
         var afterwards: (@Sendable () -> Void)?
 
         static let done = Reply(status: 200, body: Array("{\"ok\":true}".utf8))
@@ -144,7 +144,7 @@ struct ControlAPI: Sendable {
 /// A behaviour for one exact `receipt-data`, as in files and in `POST /control/register`.
 public struct SimulatedRegistration: Sendable, Hashable, Codable {
     public var receiptData: String
-    /// nil takes an earlier one back.
+    /// The behaviour; nil removes an earlier one.
     public var behaviour: SimulatedBehaviour?
 
     public init(receiptData: String, behaviour: SimulatedBehaviour?) {

@@ -1,4 +1,4 @@
-/// Tasks that wait for a value of the counters; so tests need no sleeps.
+/// The tasks that wait for a value of the counters. With them, tests need no sleeps.
 struct CounterWaiters: Sendable {
     private struct Waiter: Sendable {
         var condition: @Sendable (SimulationCounters) -> Bool
@@ -26,7 +26,7 @@ struct CounterWaiters: Sendable {
         return true
     }
 
-    /// Removes those whose condition holds; the caller resumes them outside of its lock.
+    /// Removes the waiters whose condition holds. The caller resumes them outside of its lock.
     mutating func take(_ counters: SimulationCounters) -> [CheckedContinuation<Void, Never>] {
         var ready: [CheckedContinuation<Void, Never>] = []
         for (id, waiter) in waiters where waiter.condition(counters) {

@@ -10,7 +10,7 @@ struct HTTPResponseWriter {
     let lengthIndex: Int
     let bodyIndex: Int
 
-    /// Header lines that come from a behaviour lose their line breaks, and cannot set the framing.
+    /// Starts a response. Header lines of a behaviour lose their line breaks, and cannot set the framing.
     init(
         _ buffer: ByteBuffer, status: Int = 200, contentType: StaticString = "application/json", isLast: Bool,
         headers: [String: String] = [:]
@@ -42,7 +42,7 @@ struct HTTPResponseWriter {
 
     var bodyLength: Int { buffer.writerIndex - bodyIndex }
 
-    /// The whole response; `length` is what the head claims, the body's by default.
+    /// Returns the whole response. `length` is what the head claims; nil claims the body's.
     func finished(claiming length: Int? = nil) -> ByteBuffer {
         var buffer = buffer
         buffer.setString(String(length ?? bodyLength), at: lengthIndex + 1)

@@ -6,10 +6,12 @@ struct OutageSwitch: Sendable {
     let listener: SimulationListener
     let group: any EventLoopGroup
 
+    /// Sets or ends an outage.
     /// - Parameters:
-    ///   - outage: nil ends it.
-    ///   - durationMilliseconds: after which it ends by itself, unless set anew meanwhile.
-    /// - Returns: done when the listener is closed or open, as it should be.
+    ///   - outage: the outage; nil ends it.
+    ///   - durationMilliseconds: the time after which it ends by itself, unless it is set anew meanwhile; nil for no
+    ///     end.
+    /// - Returns: a future that succeeds once the listener is closed or open, as it should be.
     @discardableResult
     func set(
         _ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?, durationMilliseconds: Int64? = nil

@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// America/Los_Angeles, which Apple's `_pst` dates are in.
+/// The time zone America/Los_Angeles, in which Apple's `_pst` dates are.
 enum PacificTime {
-    /// Milliseconds to add to UTC; the rule in force since 2007 (second Sunday of March 10:00 UTC to first Sunday of
-    /// November 09:00 UTC), older than the first receipts.
+    /// Returns the milliseconds to add to UTC. The rule is in force since 2007 (second Sunday of March 10:00 UTC to
+    /// first Sunday of November 09:00 UTC), before the first receipts.
     static func offset(at time: Timestamp) -> Int64 {
         let date = CivilTime(time).date
         let standard: Int64 = -8 * 3_600_000
@@ -16,10 +16,10 @@ enum PacificTime {
         return (start..<end).contains(time.milliseconds) ? daylight : standard
     }
 
-    /// The time in the Pacific as if it were UTC's.
+    /// Returns the time in the Pacific, as if it were UTC's.
     static func local(_ time: Timestamp) -> Timestamp { time.adding(milliseconds: offset(at: time)) }
 
-    /// Days since 1970; day 0 was a Thursday.
+    /// Returns the first Sunday of a month, in days since 1970. Day 0 was a Thursday.
     private static func firstSunday(year: Int, month: Int) -> Int64 {
         let first = CivilDate(year: year, month: month, day: 1).daysSinceEpoch
         let weekday = ((first + 4) % 7 + 7) % 7

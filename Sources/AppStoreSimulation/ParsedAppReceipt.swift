@@ -1,11 +1,11 @@
 import SwiftASN1
 
-/// An app receipt as read from DER; the behaviour is left as text, because its JSON is decoded once and then cached.
+/// An app receipt as read from DER. Its behaviour stays text, because its JSON is decoded once and then cached.
 struct ParsedAppReceipt {
     var receipt: SimulatedReceipt
     var behaviourText: String?
 
-    /// Nil where the bytes are not ContentInfo → SignedData → SET OF ReceiptAttribute, or hold no bundle id.
+    /// Returns nil if the bytes are not ContentInfo → SignedData → SET OF ReceiptAttribute, or have no bundle id.
     init?(_ bytes: [UInt8]) {
         guard let payload = try? Self.payload(bytes), let attributes = try? ReceiptAttributeValue.read(payload) else {
             return nil

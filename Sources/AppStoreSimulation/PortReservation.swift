@@ -2,12 +2,12 @@
     import Glibc
 #endif
 
-/// Keeps a port from everybody else while nothing listens on it: connections are refused, and it can be listened on again.
-/// Else the system may give it away meanwhile, and somebody else answers.
+/// Keeps a port from all other programs while nothing listens on it. Connections are refused, and the simulation can
+/// listen on it again. Otherwise the system might give the port away, and another program would answer.
 final class PortReservation: Sendable {
     private let descriptor: Int32
 
-    /// Nil where it cannot be had, as one of an address that is not of version 4.
+    /// Returns nil if the port cannot be had, as one of an address that is not of version 4.
     init?(host: String, port: Int) {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -1,7 +1,7 @@
-/// The flat NeXTSTEP-style property list that iOS 6 receipts are: `{ "key" = "value"; … }`, in both of the spacings
-/// seen in the wild. No nesting, so nothing to recurse into.
+/// Reads the flat NeXTSTEP-style property list of iOS 6 receipts, `{ "key" = "value"; … }`, in both of the spacings
+/// seen in the wild. It has no nesting, so nothing to recurse into.
 enum PropertyListText {
-    /// More pairs than this is not a receipt.
+    /// The most pairs of a receipt.
     private static let maximumPairs = 64
 
     static func write(_ pairs: [(key: String, value: String)], isCompact: Bool) -> String {
@@ -11,7 +11,7 @@ enum PropertyListText {
         return isCompact ? "{\(body.joined())}" : "{\n\(body.joined())}"
     }
 
-    /// nil when the bytes are anything else.
+    /// Returns nil if the bytes are anything else.
     static func read(_ bytes: [UInt8]) -> [String: String]? {
         var cursor = Cursor(bytes: bytes)
         guard cursor.take(UInt8(ascii: "{")) else { return nil }

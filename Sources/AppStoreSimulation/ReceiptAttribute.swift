@@ -31,9 +31,9 @@ enum ReceiptAttribute {
     static let isTrial: Int64 = 1713
     static let isInIntroOffer: Int64 = 1719
 
-    /// Receipt level, UTF8String: the behaviour as JSON.
+    /// The behaviour's attribute: receipt level, UTF8String, JSON.
     static let behaviour: Int64 = 90_000
-    /// The app token's attribute: in-app level, UTF8String. (Apple's receipts do not hold it.)
+    /// The account token's attribute: in-app level, UTF8String. Apple's receipts do not have it.
     static let appAccountToken: Int64 = 90_101
     /// The ownership's attribute: in-app level, UTF8String, `PURCHASED` or `FAMILY_SHARED`.
     static let ownershipType: Int64 = 90_102

@@ -3,7 +3,7 @@ import SwiftASN1
 
 /// Writing receipts.
 extension DER.Serializer {
-    /// Numbers never fail: `serialize` throws for other types only.
+    /// Appends a number, which never fails: `serialize` throws for other types only.
     mutating func append(_ value: Int64) { try? serialize(value) }
     mutating func append(_ identifier: ASN1ObjectIdentifier) { try? serialize(identifier) }
 
@@ -19,12 +19,12 @@ extension DER.Serializer {
         appendPrimitiveNode(identifier: .ia5String) { $0.append(contentsOf: text.utf8) }
     }
 
-    /// A date as receipts hold it: whole seconds; Apple encodes "no date" as an empty string.
+    /// Appends a date as receipts have it, in whole seconds. Apple encodes "no date" as an empty string.
     mutating func date(milliseconds: Int64?) {
         ia5(milliseconds.map { CivilTime(Timestamp(milliseconds: $0 / 1000 * 1000)).text(separator: 0x54) + "Z" } ?? "")
     }
 
-    /// `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`
+    /// Appends `ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }`.
     mutating func attribute(_ type: Int64, version: Int64 = 1, _ value: (inout DER.Serializer) -> Void) {
         var content = DER.Serializer()
         value(&content)
@@ -36,11 +36,11 @@ extension DER.Serializer {
     }
 }
 
-/// Reading them.
+/// The value of an attribute, to be read.
 struct ReceiptAttributeValue {
     private let der: ArraySlice<UInt8>
 
-    /// The values of a `SET OF ReceiptAttribute` by their types, in their order. Throws where it is none.
+    /// Returns the values of a `SET OF ReceiptAttribute` with their types, in their order. Throws if it is none.
     static func read(_ set: ArraySlice<UInt8>) throws -> [(type: Int64, value: ReceiptAttributeValue)] {
         let root = try DER.parse(set)
         guard root.identifier == .set, case .constructed(let nodes) = root.content else {
@@ -55,14 +55,14 @@ struct ReceiptAttributeValue {
         }
     }
 
-    /// The last of each type.
+    /// Returns the last value of each type.
     static func readLast(_ set: ArraySlice<UInt8>) throws -> [Int64: ReceiptAttributeValue] {
         Dictionary(try read(set).map { ($0.type, $0.value) }) { $1 }
     }
 
     var integer: Int64? { try? Int64(derEncoded: der) }
 
-    /// Nil where it is empty.
+    /// The text; nil if it is empty.
     var text: String? {
         guard let node = try? DER.parse(der), case .primitive(let content) = node.content, !content.isEmpty else {
             return nil
@@ -70,7 +70,7 @@ struct ReceiptAttributeValue {
         return String(decoding: content, as: UTF8.self)
     }
 
-    /// Milliseconds since 1970; nil also for the empty string, which means "not set".
+    /// The date in milliseconds since 1970; nil for the empty string too, which means "not set".
     var date: Int64? { text.flatMap { Timestamp(rfc3339: $0)?.milliseconds } }
 
     var purchase: SimulatedPurchase? {
@@ -98,7 +98,7 @@ struct ReceiptAttributeValue {
 }
 
 extension ASN1ObjectIdentifier {
-    /// PKCS#7.
+    /// The type of PKCS #7 signed data.
     static let signedData: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 2]
     static let data: ASN1ObjectIdentifier = [1, 2, 840, 113_549, 1, 7, 1]
     static let sha256: ASN1ObjectIdentifier = [2, 16, 840, 1, 101, 3, 4, 2, 1]

@@ -15,6 +15,6 @@ struct RequestLog: Sendable {
         }
     }
 
-    /// Oldest first.
+    /// The requests, oldest first.
     var all: [SimulatedRequestRecord] { Array(records[oldest...] + records[..<oldest]) }
 }

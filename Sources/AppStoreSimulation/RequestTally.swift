@@ -11,7 +11,7 @@ struct RequestTally: Sendable {
         log = RequestLog(capacity: logCapacity)
     }
 
-    /// Whether requests have to be told apart.
+    /// True if requests must be distinguished.
     var needsHash: Bool { tracksReceipts || log.capacity > 0 }
 
     mutating func began(_ endpoint: SimulatedEnvironment, _ api: SimulatedEndpoint) {
@@ -50,7 +50,7 @@ struct RequestTally: Sendable {
         return counters
     }
 
-    /// Requests in flight and open connections stay counted.
+    /// Resets the counts. Requests in flight and open connections stay counted.
     mutating func reset() {
         var fresh = SimulationCounters()
         fresh.concurrentRequests = counters.concurrentRequests

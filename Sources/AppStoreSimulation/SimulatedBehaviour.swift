@@ -1,8 +1,8 @@
 import Foundation
 
-/// The simulated App Store's steps, request by request: the n-th request for a receipt takes the n-th step, and the
-/// last step stays. Requests are counted a receipt string, over both endpoints together, unless some step names an
-/// environment: then each endpoint has its own count and its own steps.
+/// The simulated App Store's steps, request by request. The n-th request for a receipt takes the n-th step, and the
+/// last step stays. Requests count for a receipt string over both endpoints together. If some step names an
+/// environment, each endpoint has its own count and its own steps.
 ///
 /// As JSON it is an array of steps, see `SimulatedStep`:
 /// `[{"answer":"status","status":21005,"times":2},"genuine"]`
@@ -17,7 +17,7 @@ public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral 
         steps = elements
     }
 
-    /// nil when the text is not a behaviour.
+    /// Returns nil if the text is not a behaviour.
     public init?(json: String) {
         guard let value = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
         self = value
@@ -31,10 +31,10 @@ public struct SimulatedBehaviour: Sendable, Hashable, ExpressibleByArrayLiteral 
         return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 
-    /// Whether each endpoint counts for itself.
+    /// True if each endpoint counts for itself.
     var namesEnvironment: Bool { steps.contains { $0.environment != nil } }
 
-    /// The step for request number `attempt` (from 0); nil when no step is meant for this endpoint.
+    /// Returns the step for request number `attempt` (from 0); nil if no step is meant for this endpoint.
     func step(attempt: Int, endpoint: SimulatedEnvironment) -> SimulatedStep? {
         var remaining = attempt
         var last: SimulatedStep?

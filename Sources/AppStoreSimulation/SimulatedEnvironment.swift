@@ -1,4 +1,4 @@
-/// One of Apple's two worlds: each has its own verifyReceipt address and its own receipts.
+/// One of Apple's two environments. Each has its own verifyReceipt address and its own receipts.
 public enum SimulatedEnvironment: String, Sendable, Hashable, Codable, CaseIterable {
     case production
     case sandbox
@@ -25,7 +25,7 @@ struct PerEndpoint<Value: Sendable>: Sendable {
         set { if endpoint == .production { production = newValue } else { sandbox = newValue } }
     }
 
-    /// Sets one endpoint, or both when `endpoint` is nil.
+    /// Sets one endpoint's value, or both if `endpoint` is nil.
     mutating func set(_ value: Value, endpoint: SimulatedEnvironment?) {
         if endpoint != .sandbox { production = value }
         if endpoint != .production { sandbox = value }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// The simulated App Store's answer time, before any delay of a behaviour. Milliseconds.
+/// The simulated App Store's answer time in milliseconds, before any delay of a behaviour.
 ///
 /// As JSON: `{"fixed_ms":5}`, `{"uniform_ms":[5,20]}` or `{"median_ms":40,"sigma":0.5,"cap_ms":2000}`.
 public enum SimulatedLatency: Sendable, Hashable {
@@ -14,7 +14,7 @@ public enum SimulatedLatency: Sendable, Hashable {
     /// longer than `cap`.
     case logNormal(median: Double, sigma: Double, cap: Double = 60_000)
 
-    /// One draw in nanoseconds, between 0 and an hour.
+    /// Returns one draw in nanoseconds, between 0 and an hour.
     func sample(_ random: inout SplitMix64) -> Int64 {
         let milliseconds: Double
         switch self {

@@ -7,19 +7,19 @@ public struct SimulatedNotification: Sendable {
     /// `notificationUUID`.
     public var id: String
     public var bundleID: String
-    /// Nil leaves it out, as in the sandbox.
+    /// Apple's number of the app; nil leaves it out, as in the sandbox.
     public var appAppleID: Int64?
     public var environment: SimulatedEnvironment
     public var signedDateMilliseconds: Int64
     /// The claims of `signedTransactionInfo`, a JSON object; nil for a notification without a transaction.
     public var transaction: String?
-    /// `subtype`.
+    /// The `subtype`; nil without one.
     public var subtype: String?
     /// The claims of `signedRenewalInfo`, a JSON object; nil for anything but a subscription.
     public var renewal: String?
-    /// The subscription's status, 1 to 5.
+    /// The subscription's status, 1 to 5; nil for anything but a subscription.
     public var status: Int?
-    /// The reason of a `CONSUMPTION_REQUEST`.
+    /// The reason of a `CONSUMPTION_REQUEST`; nil for all else.
     public var consumptionRequestReason: String?
 
     public init(

@@ -1,4 +1,4 @@
-/// A fault of a whole endpoint until it is cleared; it comes before any behaviour and any parsing.
+/// A fault of a whole endpoint until it is cleared. It comes before any behaviour and any parsing.
 public enum SimulatedOutage: String, Sendable, Hashable, Codable, CaseIterable {
     case hang
     case reset

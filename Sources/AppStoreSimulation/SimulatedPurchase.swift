@@ -17,22 +17,23 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     public let transactionID: String
     public let originalTransactionID: String
     public let productID: String
-    /// Units in this one transaction (`SKPayment.quantity`).
+    /// The units in this one transaction (`SKPayment.quantity`).
     public let quantity: Int
     public let kind: Kind
-    /// Milliseconds since 1970. Receipts hold whole seconds: an app receipt drops the rest.
+    /// The purchase time in milliseconds since 1970. An app receipt has whole seconds and drops the rest.
     public let purchaseDateMilliseconds: Int64
     public let originalPurchaseDateMilliseconds: Int64
-    /// Subscriptions only.
+    /// The end of a subscription's period, in milliseconds since 1970; nil for everything else.
     public var expiresDateMilliseconds: Int64?
-    /// Set when refunded. Apple never shows it for a consumable; the simulation shows what it is given.
+    /// The time of the refund; nil without one. Apple never shows it for a consumable; the simulation shows what it is
+    /// given.
     public let cancellationDateMilliseconds: Int64?
     public let isTrial: Bool
     public let ownershipType: OwnershipType
-    /// Shown in `latest_receipt_info` only, as Apple does.
+    /// The account token, which only `latest_receipt_info` shows, as at Apple; nil without one.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
-    /// Facts that Apple's answer has and no receipt holds.
+    /// The facts that Apple's answer has and no receipt holds; nil without any.
     public var told: Told?
 
     public struct Told: Sendable, Hashable, Codable {

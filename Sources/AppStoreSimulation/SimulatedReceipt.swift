@@ -1,7 +1,7 @@
 import Encodings
 
-/// An iOS 7+ app receipt that describes itself: all that the simulated App Store answers is inside the bytes,
-/// so that millions of receipts need no state anywhere.
+/// An iOS 7+ app receipt that describes itself. Everything that the simulated App Store answers is inside the bytes, so
+/// that millions of receipts need no state.
 ///
 /// Limits of the real format kept here: dates are whole seconds, and a sandbox receipt has app id 0.
 public struct SimulatedReceipt: Sendable, Hashable, Codable {
@@ -9,11 +9,11 @@ public struct SimulatedReceipt: Sendable, Hashable, Codable {
     /// `adam_id`; a sandbox receipt always encodes 0, as Apple's do.
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
-    /// Milliseconds since 1970, cut to whole seconds when encoded.
+    /// The creation time in milliseconds since 1970, cut to whole seconds when encoded.
     public var creationDateMilliseconds: Int64
     public var applicationVersion: String
     public var purchases: [SimulatedPurchase]
-    /// The simulated App Store's behaviour for this receipt; nil: it answers as Apple would.
+    /// The simulated App Store's behaviour for this receipt; nil answers as Apple would.
     public var behaviour: SimulatedBehaviour?
 
     public init(
@@ -34,7 +34,7 @@ public struct SimulatedReceipt: Sendable, Hashable, Codable {
         self.behaviour = behaviour
     }
 
-    /// Reads `receipt-data`; nil when it is not base64 of a PKCS#7 app receipt with a bundle id.
+    /// Reads `receipt-data`. Returns nil unless it is base64 of a PKCS #7 app receipt with a bundle id.
     public init?(parsing base64: String) {
         guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedAppReceipt(bytes) else {
             return nil

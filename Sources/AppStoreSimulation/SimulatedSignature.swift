@@ -4,7 +4,7 @@ public struct SimulatedSignature: Sendable {
     public var signature: [UInt8]
     /// DER certificates: leaf, intermediate, root.
     public var certificates: [[UInt8]]
-    /// DER `IssuerAndSerialNumber` of the leaf; nil: a made-up one.
+    /// The DER `IssuerAndSerialNumber` of the leaf; nil makes one up.
     public var issuerAndSerialNumber: [UInt8]?
 
     public init(signature: [UInt8], certificates: [[UInt8]] = [], issuerAndSerialNumber: [UInt8]? = nil) {
@@ -13,6 +13,6 @@ public struct SimulatedSignature: Sendable {
         self.issuerAndSerialNumber = issuerAndSerialNumber
     }
 
-    /// The size of a real one (RSA 2048) and worth nothing; no certificates.
+    /// A worthless signature of the size of a real one (RSA 2048), without certificates.
     public static let dummy = SimulatedSignature(signature: [UInt8](repeating: 0x5A, count: 256))
 }

@@ -13,7 +13,7 @@ public struct SimulatedSigner: Sendable {
     private let receiptChain: [[UInt8]]
     private let issuerAndSerialNumber: [UInt8]
     private let transactionKey: P256.Signing.PrivateKey
-    /// Encoded, with the chain.
+    /// The encoded header of transactions, with the chain.
     private let transactionHeader: String
 
     public enum Fault: Error, Sendable, CustomStringConvertible {
@@ -26,7 +26,7 @@ public struct SimulatedSigner: Sendable {
         }
     }
 
-    /// Throws where a file is missing or not what it should be.
+    /// Reads the keys and certificates. Throws if a file is missing or not what it should be.
     public init(folder: String) throws {
         func text(_ name: String) throws -> String {
             try String(contentsOf: URL(fileURLWithPath: folder).appendingPathComponent(name), encoding: .utf8)
@@ -52,7 +52,7 @@ public struct SimulatedSigner: Sendable {
         transactionHeader = Base64.encodeURL(Array(#"{"alg":"ES256","x5c":[\#(chain)]}"#.utf8))
     }
 
-    /// Signs an app receipt's payload: RSA with SHA-256, as `SimulatedReceipt.base64Encoded(signer:)` wants it.
+    /// Signs an app receipt's payload with RSA and SHA-256, for `SimulatedReceipt.base64Encoded(signer:)`.
     public func sign(_ payload: [UInt8]) throws -> SimulatedSignature {
         let signature = try receiptKey.signature(for: SHA256.hash(data: payload), padding: .insecurePKCS1v1_5)
         return SimulatedSignature(
@@ -60,12 +60,12 @@ public struct SimulatedSigner: Sendable {
             issuerAndSerialNumber: issuerAndSerialNumber)
     }
 
-    /// The body of an App Store Server Notification, version 2, as Apple posts it.
+    /// Returns the body of an App Store Server Notification, version 2, as Apple posts it.
     public func notificationBody(_ notification: SimulatedNotification) throws -> String {
         #"{"signedPayload":"\#(try signedPayload(notification))"}"#
     }
 
-    /// The JWS of a notification, with those of its transaction and renewal info inside.
+    /// Returns the JWS of a notification, with those of its transaction and renewal info inside.
     public func signedPayload(_ notification: SimulatedNotification) throws -> String {
         let signed = (
             transaction: try notification.transaction.map(signedTransaction(claims:)),
@@ -74,7 +74,7 @@ public struct SimulatedSigner: Sendable {
         return try signedTransaction(claims: notification.payload(signed))
     }
 
-    /// The JWS, ES256, of a payload such as Apple's `JWSTransactionDecodedPayload`.
+    /// Returns the JWS, ES256, of a payload such as Apple's `JWSTransactionDecodedPayload`.
     /// - Parameter claims: a JSON object.
     public func signedTransaction(claims: String) throws -> String {
         let signed = "\(transactionHeader).\(Base64.encodeURL(Array(claims.utf8)))"
@@ -87,7 +87,7 @@ public struct SimulatedSigner: Sendable {
             .map(\.derBytes)
     }
 
-    /// `IssuerAndSerialNumber` of a certificate: SEQUENCE { issuer, serialNumber }.
+    /// Returns the `IssuerAndSerialNumber` of a certificate: SEQUENCE { issuer, serialNumber }.
     private static func issuerAndSerialNumber(of certificate: [UInt8]) -> [UInt8]? {
         guard let whole = try? DER.parse(certificate), case .constructed(let parts) = whole.content,
             let body = parts.first(where: { _ in true }), case .constructed(let nodes) = body.content

@@ -11,7 +11,7 @@ public struct SimulatedStep: Sendable, Hashable {
         case genuine
         /// Apple's ordinary answer with `in_app` empty: a known fault right after a purchase.
         case emptyInApp
-        /// HTTP 200 with only a status, and the retry flag when there is one.
+        /// HTTP 200 with only a status, and the retry flag if there is one.
         case status(Int, isRetryable: Bool?, keyStyle: KeyStyle, valueStyle: ValueStyle)
         /// This text as the JSON body.
         case json(String, httpStatus: Int)
@@ -35,9 +35,9 @@ public struct SimulatedStep: Sendable, Hashable {
     }
 
     public var answer: Answer
-    /// Waited before the answer, on top of the simulation's latency. Milliseconds.
+    /// The wait before the answer, in milliseconds, on top of the simulation's latency.
     public var delayMilliseconds: Int
-    /// The endpoint that this step is for; nil: both.
+    /// The endpoint of the step; nil for both.
     public var environment: SimulatedEnvironment?
     /// The number of requests that take this step before the next one's turn; at least 1.
     public var times: Int
@@ -91,7 +91,7 @@ extension SimulatedStep {
         SimulatedStep(.http(status, headers: headers, body: body))
     }
 
-    /// - Parameter milliseconds: between two chunks.
+    /// - Parameter milliseconds: the time between two chunks.
     public static func slowDrip(milliseconds: Int, chunkBytes: Int = 64) -> SimulatedStep {
         SimulatedStep(.slowDrip(milliseconds: milliseconds, chunkBytes: chunkBytes))
     }

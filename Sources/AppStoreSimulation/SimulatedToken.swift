@@ -8,10 +8,11 @@ public struct SimulatedServerAPIKey: Sendable {
     let keyID: String?
     let issuerID: String?
 
-    /// Throws where the text is no P-256 key.
+    /// Throws if the text is no P-256 key.
     /// - Parameters:
     ///   - pem: the private key that the client signs with, or its public key.
-    ///   - keyID: nil takes any, as does `issuerID`.
+    ///   - keyID: the key's id; nil takes any.
+    ///   - issuerID: the issuer's id; nil takes any.
     public init(pem: String, keyID: String? = nil, issuerID: String? = nil) throws {
         publicKey =
             try (try? P256.Signing.PrivateKey(pemRepresentation: pem))?.publicKey
@@ -21,8 +22,8 @@ public struct SimulatedServerAPIKey: Sendable {
     }
 }
 
-/// The token of a request to the App Store Server API: a JWT whose claims are looked at, and whose signature is where the
-/// app's key is known.
+/// The token of a request to the App Store Server API: a JWT. Its claims are checked, and its signature if the app's
+/// key is known.
 struct SimulatedToken {
     /// The longest time from issue to end, in seconds.
     static let longestLife: Int64 = 3600
@@ -44,9 +45,9 @@ struct SimulatedToken {
         let bid: String
     }
 
-    /// Nil where Apple would answer 401.
+    /// Returns nil if Apple would answer 401.
     /// - Parameters:
-    ///   - keys: by bundle id; where there are none at all, signatures are not looked at.
+    ///   - keys: the keys by bundle id. If there is no key at all, signatures are not checked.
     ///   - now: milliseconds since 1970.
     init?(authorization: String?, keys: [String: SimulatedServerAPIKey], now: Int64) {
         guard let authorization, authorization.hasPrefix("Bearer ") else { return nil }
@@ -67,7 +68,7 @@ struct SimulatedToken {
         else { return nil }
     }
 
-    /// One segment of a compact JWS, read as JSON.
+    /// Returns one segment of a compact JWS, read as JSON; nil if it cannot be read.
     static func decode<Value: Decodable>(_ type: Value.Type, segment: Int, of token: String) -> Value? {
         let segments = token.split(separator: ".", omittingEmptySubsequences: false)
         guard segments.count == 3, let bytes = bytes(segments[segment]) else { return nil }

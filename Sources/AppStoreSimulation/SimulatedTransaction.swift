@@ -3,10 +3,11 @@ import Foundation
 /// A transaction that the simulated App Store Server API knows, as in files and in `POST /control/register`.
 public struct SimulatedTransaction: Sendable, Hashable, Codable {
     public var transactionID: String
-    /// The JWS that is answered, in the environment that its claims name and to its own app; nil: it is not found.
+    /// The JWS to answer with, in the environment that its claims name and to its own app; nil: the transaction is not
+    /// found.
     public var signedTransactionInfo: String?
-    /// The behaviour for requests about it, counted from now; nil: Apple's ordinary answers. A `status` is an
-    /// `errorCode` here, such as 4040010, and its first three digits are the HTTP status; 401 has no body.
+    /// The behaviour for requests about it, counted from now; nil for Apple's ordinary answers. A `status` is an
+    /// `errorCode` here, such as 4040010, and its first three digits are the HTTP status. 401 has no body.
     public var behaviour: SimulatedBehaviour?
 
     public init(transactionID: String, signedTransactionInfo: String? = nil, behaviour: SimulatedBehaviour? = nil) {
@@ -21,16 +22,16 @@ public struct SimulatedTransaction: Sendable, Hashable, Codable {
         case behaviour
     }
 
-    /// The key of a transaction's counts and behaviours, apart from those of receipts.
+    /// Returns the key of a transaction's counts and behaviours, which differs from those of receipts.
     static func hash(_ transactionID: String) -> UInt64 { ReceiptHash.hash("transaction \(transactionID)") }
 
-    /// The same of another endpoint of the App Store Server API.
+    /// Returns the key for another endpoint of the App Store Server API.
     static func hash(_ id: String, _ endpoint: SimulatedEndpoint) -> UInt64 {
         endpoint == .transactions ? hash(id) : ReceiptHash.hash("\(endpoint.rawValue) \(id)")
     }
 }
 
-/// One entry of a file of arrangements: for a receipt, or for a transaction.
+/// One entry of a file of arrangements, for a receipt or a transaction.
 public enum SimulatedArrangement: Sendable, Hashable, Codable {
     case receipt(SimulatedRegistration)
     case transaction(SimulatedTransaction)
@@ -56,7 +57,7 @@ struct KnownTransaction: Sendable {
     let bundleID: String
     let environment: SimulatedEnvironment
 
-    /// Nil where its claims name no app or neither environment.
+    /// Returns nil if its claims name no app or neither environment.
     init?(signedTransactionInfo text: String) {
         struct Claims: Decodable {
             let bundleId: String

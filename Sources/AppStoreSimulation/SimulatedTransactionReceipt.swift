@@ -16,7 +16,8 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     public var appAppleID: Int64
     public var environment: SimulatedEnvironment
     public var applicationVersion: String
-    /// `expiresDateMilliseconds` makes it an auto-renewable one; ownership, trial and token are not in this format.
+    /// The purchase. `expiresDateMilliseconds` makes it an auto-renewable one. Ownership, trial and token are not in
+    /// this format.
     public var purchase: SimulatedPurchase
     public var spacing: Spacing
     public var behaviour: SimulatedBehaviour?
@@ -39,7 +40,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         self.behaviour = behaviour
     }
 
-    /// The base64 for `receipt-data`.
+    /// Returns the base64 for `receipt-data`.
     public func base64Encoded() -> String {
         var outer = [
             (key: "signature", value: Base64.encode([UInt8](repeating: 0x5A, count: 256))),
@@ -54,7 +55,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         return Base64.encode(Array(PropertyListText.write(outer, isCompact: spacing == .compact).utf8))
     }
 
-    /// Reads `receipt-data`; nil when it is not such a receipt.
+    /// Reads `receipt-data`. Returns nil if it is not such a receipt.
     public init?(parsing base64: String) {
         guard let bytes = Base64.decode(base64.utf8, .standard), let parsed = ParsedTransactionReceipt(bytes) else {
             return nil
@@ -64,7 +65,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
         spacing = bytes.starts(with: "{\n".utf8) ? .spaced : .compact
     }
 
-    /// Outer key of the simulation's own, absent from real receipts: base64 of the behaviour's JSON.
+    /// The outer key of the simulation's own, absent from real receipts: base64 of the behaviour's JSON.
     static let behaviourKey = "simulated-behaviour"
 
     private func purchaseInfo() -> String {
@@ -96,7 +97,7 @@ public struct SimulatedTransactionReceipt: Sendable, Hashable, Codable {
     }
 }
 
-/// The receipt as read from the decoded base64; the behaviour stays text, because its JSON is decoded once and then
+/// The receipt as read from the decoded base64. Its behaviour stays text, because its JSON is decoded once and then
 /// cached.
 struct ParsedTransactionReceipt {
     var receipt: SimulatedTransactionReceipt

@@ -1,6 +1,6 @@
 /// Counts of requests and answers since the start or the last reset.
 public struct SimulationCounters: Sendable, Hashable, Codable {
-    /// Requests to Apple; those over the control API and unknown paths are not counted.
+    /// The requests to Apple, without those over the control API and to unknown paths.
     public var requests = 0
     public var productionRequests = 0
     public var sandboxRequests = 0
@@ -9,11 +9,11 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
     /// The counts by answer: `status_0`, `status_21007`, `http_503`, `html`, `hang`, `reset`, … An answer counts when
     /// decided, which is before its latency.
     public var answers: [String: Int] = [:]
-    /// Requests read and not yet answered; hung ones too, until the client gives up.
+    /// The requests that were read and not yet answered. Hung ones count until the client gives up.
     public var concurrentRequests = 0
     public var maximumConcurrentRequests = 0
     public var openConnections = 0
-    /// Ever accepted.
+    /// The connections ever accepted.
     public var connections = 0
     /// Distinct `receipt-data` strings, 0 unless `trackReceipts`; stops at the limit of one million.
     public var receipts = 0
@@ -34,13 +34,13 @@ public struct SimulationCounters: Sendable, Hashable, Codable {
 
 /// One line of the request log.
 public struct SimulatedRequestRecord: Sendable, Hashable, Codable {
-    /// Milliseconds since 1970, when the request had been read.
+    /// The time at which the request had been read, in milliseconds since 1970.
     public var timestampMilliseconds: Int64
     public var endpoint: SimulatedEnvironment
     public var api: SimulatedEndpoint
     /// The transactions of the receipt in the request; empty if it was not read (an outage) or not recognised.
     public var transactionIDs: [String]
-    /// 16 hexadecimal digits; stable between runs.
+    /// The hash of the receipt in 16 hexadecimal digits, stable between runs.
     public var receiptHash: String
     /// A key of `SimulationCounters.answers`.
     public var answer: String

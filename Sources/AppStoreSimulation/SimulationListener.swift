@@ -9,7 +9,7 @@ final class SimulationListener: Sendable {
         var channel: (any Channel)?
         var connections: [ObjectIdentifier: any Channel] = [:]
         var port: Int
-        /// While it is closed.
+        /// The reservation of the port while it is closed.
         var reservation: PortReservation?
     }
 
@@ -26,7 +26,7 @@ final class SimulationListener: Sendable {
         state = Mutex(State(port: port))
     }
 
-    /// The one chosen, once opened.
+    /// The port that was chosen, once opened.
     var port: Int { state.withLock { $0.port } }
 
     var isOpen: Bool { state.withLock { $0.channel != nil } }
@@ -58,7 +58,7 @@ final class SimulationListener: Sendable {
             }
     }
 
-    /// New connections are refused from then on; those that exist are reset.
+    /// Refuses new connections from now on, and resets the existing ones.
     func closeAndReset() -> EventLoopFuture<Void> {
         let (channel, connections) = state.withLock { state in
             defer { state.channel = nil }

@@ -1,7 +1,7 @@
-/// All that changes while the simulation runs. A value: `VerifyReceiptService` keeps it behind a lock.
+/// Everything that changes while the simulation runs. A value: `VerifyReceiptService` keeps it behind a lock.
 struct SimulationState: Sendable {
-    /// The most receipts that are counted or registered one by one; beyond it new ones are not counted, and so stay at
-    /// the first step of their behaviour.
+    /// The most receipts that are counted or registered separately. Further ones are not counted, and so stay at the
+    /// first step of their behaviour.
     static let maximumReceipts = 1_000_000
     /// The most different behaviour texts kept decoded.
     static let maximumDecodedBehaviours = 4096
@@ -38,9 +38,9 @@ struct SimulationState: Sendable {
 
     /// The facts of a request that are known before its body is read.
     struct Opening {
-        /// Nanoseconds.
+        /// The latency in nanoseconds.
         var latency: Int64
-        /// The step of an outage or the error rate: no look at the body.
+        /// The step of an outage or the error rate, which needs no look at the body; nil without one.
         var forced: SimulatedStep?
         var needsHash: Bool
     }
@@ -53,7 +53,8 @@ struct SimulationState: Sendable {
         return Opening(latency: latency.sample(&random), forced: forced, needsHash: needsHash)
     }
 
-    /// The behaviour for a receipt, first match: the endpoint's, the registered one, the receipt's own.
+    /// Returns the step for a receipt. The first behaviour counts: the endpoint's, the registered one, the receipt's
+    /// own.
     mutating func step(
         _ endpoint: SimulatedEnvironment, receipt: UInt64, embedded text: String?
     ) -> SimulatedStep {
@@ -66,7 +67,8 @@ struct SimulationState: Sendable {
         return behaviour.step(attempt: attempt, endpoint: endpoint) ?? .genuine
     }
 
-    /// The same of the App Store Server API: the environment's, that of the endpoint and id, the endpoint's.
+    /// Returns the step for the App Store Server API. The first behaviour counts: the environment's, that of the
+    /// endpoint and id, the endpoint's.
     mutating func step(
         _ environment: SimulatedEnvironment, receipt: UInt64, of endpoint: SimulatedEndpoint
     ) -> SimulatedStep {
@@ -90,7 +92,7 @@ struct SimulationState: Sendable {
     mutating func connectionOpened() { tally.connectionOpened() }
     mutating func connectionClosed() { tally.connectionClosed() }
 
-    /// - Returns: the generation to clear it by.
+    /// - Returns: the generation to clear the outage by.
     mutating func setOutage(_ outage: SimulatedOutage?, endpoint: SimulatedEnvironment?) -> Int {
         outages.set(outage, endpoint: endpoint)
         outageGeneration += 1
@@ -126,7 +128,7 @@ struct SimulationState: Sendable {
 
     mutating func resetCounters() { tally.reset() }
 
-    /// Every fault and behaviour too; the latency stays.
+    /// Resets every fault and behaviour too. The latency stays.
     mutating func resetAll() {
         resetCounters()
         _ = setOutage(nil, endpoint: nil)

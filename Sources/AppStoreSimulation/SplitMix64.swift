@@ -12,6 +12,6 @@ struct SplitMix64: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Uniform in 0..<1.
+    /// Returns a number drawn evenly from 0..<1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -8,7 +8,7 @@ struct VerifyReceiptRequest {
     let password: String?
     let excludesOldTransactions: Bool
 
-    /// Nil where the body is not a JSON object.
+    /// Returns nil if the body is not a JSON object.
     init?(_ body: [UInt8]) {
         guard let value = try? JSONParser.parse(body, keeping: Self.names).value, case .object = value else {
             return nil

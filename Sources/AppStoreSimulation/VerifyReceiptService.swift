@@ -1,15 +1,15 @@
 import NIOCore
 import Synchronization
 
-/// Decides what a request is answered. Called on event loops; holds the lock only for the few
-/// instructions that touch the state, never while reading a receipt or writing an answer.
+/// Decides how a request is answered. It is called on event loops. It holds the lock only for the few instructions that
+/// touch the state, never while it reads a receipt or writes an answer.
 final class VerifyReceiptService: Sendable {
     private let state: Mutex<SimulationState>
     private let sharedSecrets: [String: String]
     /// The keys by bundle id.
     let serverAPIKeys: [String: SimulatedServerAPIKey]
     let store: StoreKeeper
-    /// Milliseconds since 1970.
+    /// Returns milliseconds since 1970.
     let now: @Sendable () -> Int64
 
     init(
@@ -60,7 +60,7 @@ final class VerifyReceiptService: Sendable {
         return result
     }
 
-    /// The lock is not taken for the ordinary receipt, for which nothing was arranged.
+    /// Returns the step. An ordinary receipt, for which nothing was arranged, does not take the lock.
     private func step(
         _ endpoint: SimulatedEnvironment, _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence,
         _ hash: UInt64?

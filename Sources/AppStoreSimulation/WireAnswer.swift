@@ -6,13 +6,13 @@ enum WireAnswer {
     case response(ByteBuffer)
     /// A response whose body goes out in chunks with a pause between.
     case drip(ByteBuffer, bodyIndex: Int, milliseconds: Int, chunkBytes: Int)
-    /// These bytes, then nothing, the connection open.
+    /// These bytes go out, then nothing. The connection stays open.
     case thenSilence(ByteBuffer)
-    /// These bytes, then the end of the connection.
+    /// These bytes go out, then the connection ends.
     case thenClose(ByteBuffer)
     case silence
     case close
-    /// RST instead of FIN.
+    /// The connection ends with RST instead of FIN.
     case reset
 }
 
@@ -56,14 +56,14 @@ enum AnswerKind: Hashable, Sendable {
 /// One request's place on its connection.
 struct ConnectionTurn {
     let endpoint: SimulatedEnvironment
-    /// The connection is closed after the answer, which the answer then says.
+    /// True if the connection closes after the answer, which says so.
     let isLast: Bool
-    /// An empty one to write the answer into.
+    /// An empty buffer to write the answer into.
     let buffer: ByteBuffer
 }
 
 struct PlannedAnswer {
     var wire: WireAnswer
-    /// The wait before the answer. Nanoseconds.
+    /// The wait before the answer, in nanoseconds.
     var delay: Int64
 }

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import ArgumentParser
 
-/// Simulated players.
+/// The options of simulated players.
 struct LifeOptions: ParsableArguments {
     @Flag(
         help: """
@@ -57,7 +57,7 @@ struct LifeOptions: ParsableArguments {
     var dayMilliseconds: Int64 { max(1, Int64(86_400_000 / speed)) }
 }
 
-/// The way of what Apple tells of the players.
+/// The options of notifications' delivery.
 struct DeliveryOptions: ParsableArguments {
     @Option(help: "Post notifications to this plain HTTP address. Default: only the notification history has them.")
     var notify: String?
@@ -77,7 +77,7 @@ struct DeliveryOptions: ParsableArguments {
         }
     }
 
-    /// Nil where the address is not of plain HTTP.
+    /// Returns nil if the address is not plain HTTP.
     func make(_ life: LifeOptions, seed: UInt64) -> NotificationDelivery? {
         var accidents = NotificationDelivery.Accidents()
         accidents.lost = lost

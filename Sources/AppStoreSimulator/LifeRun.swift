@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Synchronization
 
-/// A life on the wall clock, printed as it happens.
+/// Runs a simulated life on the wall clock, and prints it as it happens.
 struct LifeRun: Sendable {
     /// The final state of everything, and the fate of notifications.
     struct Summary: Encodable {
@@ -10,7 +10,7 @@ struct LifeRun: Sendable {
         let delivery: NotificationDelivery.Tally
     }
 
-    /// The longest wait until the clock is looked at again.
+    /// The longest wait between two looks at the clock.
     private static let longestWait = Duration.milliseconds(200)
 
     let options: LifeOptions
@@ -64,8 +64,8 @@ struct LifeRun: Sendable {
     }
 }
 
-/// Writes the clients' submissions, as `receiptd submit` reads them. The player is whom the account token names, or the
-/// account.
+/// Writes the clients' submissions in the form that `receiptd submit` reads. The player is the account token's, or else
+/// the account.
 private struct SubmissionsFile: Sendable {
     private let file: FileHandle
 

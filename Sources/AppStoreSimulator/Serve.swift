@@ -95,7 +95,7 @@ struct Serve: AsyncParsableCommand {
         say("stopped\n")
     }
 
-    /// Unbuffered: the reader may be a pipe.
+    /// Prints a line without a buffer, because the reader may be a pipe.
     @Sendable private func say(_ text: String) {
         FileHandle.standardOutput.write(Data(text.utf8))
     }
@@ -128,7 +128,7 @@ struct LatencyArgument: ExpressibleByArgument {
     }
 }
 
-/// Whom the simulated App Store believes, and what it signs with.
+/// The options for the keys that the simulated App Store accepts, and those that it signs with.
 struct KeyOptions: ParsableArguments {
     @Option(help: "A shared secret as bundle=secret; answer 21004 to a wrong password.")
     var sharedSecret: [String] = []

@@ -28,7 +28,7 @@ struct TerminationSignals: Sendable {
         for await _ in stream { return }
     }
 
-    /// Sound: a dispatch source may be used from any thread, its type only does not say so.
+    /// Sendable is sound: a dispatch source may be used from any thread, although its type does not say so.
     private struct UncheckedSource: @unchecked Sendable {
         var source: any DispatchSourceSignal
     }

@@ -2,13 +2,13 @@ import Encodings
 import Fulfillment
 
 extension AppleRoots {
-    /// Apple's own, as published at https://www.apple.com/certificateauthority/.
+    /// Apple's own roots, as published at https://www.apple.com/certificateauthority/.
     public static let builtIn = AppleRoots(
         [incRoot, rootG2, rootG3, developerRelations].compactMap { encoded in
             Base64.decode(encoded.utf8).flatMap { TrustedCertificate($0) }
         })
 
-    /// Apple Inc. Root: signs what signs app receipts. RSA, 2006 to 2035.
+    /// Apple Inc. Root, which signs the issuers of app receipts. RSA, 2006 to 2035.
     /// SHA-256 b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024.
     private static let incRoot = """
         MIIEuzCCA6OgAwIBAgIBAjANBgkqhkiG9w0BAQUFADBiMQswCQYDVQQGEwJVUzETMBEGA1UEChMKQXBwbGUgSW5jLjEmMCQGA1UECxMdQXBw
@@ -51,7 +51,7 @@ extension AppleRoots {
         UOUUi78/w0EP3SIEIwiKum1xRKtzCTrJ+VKACd+66eYWyi4uTLLT3OUEVLLUNIAytbwPF+E=
         """
 
-    /// Apple Root CA - G3: signs what signs StoreKit 2 transactions. P-384, 2014 to 2039.
+    /// Apple Root CA - G3, which signs the issuers of StoreKit 2 transactions. P-384, 2014 to 2039.
     /// SHA-256 63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179.
     private static let rootG3 = """
         MIICQzCCAcmgAwIBAgIILcX8iNLFS5UwCgYIKoZIzj0EAwMwZzEbMBkGA1UEAwwSQXBwbGUgUm9vdCBDQSAtIEczMSYwJAYDVQQLDB1BcHBs
@@ -64,7 +64,7 @@ extension AppleRoots {
         dDkLF1vLUagM6BgD56KyKA==
         """
 
-    /// Apple Worldwide Developer Relations, 2013 to 2023: issuer of the iOS 6 receipts that can still be proven.
+    /// Apple Worldwide Developer Relations, 2013 to 2023: the issuer of the iOS 6 receipts that can still be proven.
     /// SHA-256 ce057691d730f89ca25e916f7335f4c8a15713dcd273a658c024023f8eb809c2.
     private static let developerRelations = """
         MIIEIjCCAwqgAwIBAgIIAd68xDltoBAwDQYJKoZIhvcNAQEFBQAwYjELMAkGA1UEBhMCVVMxEzARBgNVBAoTCkFwcGxlIEluYy4xJjAkBgNV

@@ -1,8 +1,7 @@
 import Fulfillment
 
 extension AppleRoots {
-    /// Roots of receiptd's own repository: what signs under them lies there for everybody, in `seeds/signing`. SHA-256 of
-    /// each certificate.
+    /// The SHA-256 of each root in receiptd's own repository. Their keys lie there for everybody, in `seeds/signing`.
     static let published: Set<String> = [
         "7b4edbda86235627ed7040d7fea18eebcf18cc2ba5e062115840aa20dd44b6e1",
         "90f33e83c8506c50b37d936d1c7dbb04afd9c317737bad9335938db3155cd763",
@@ -14,12 +13,12 @@ extension AppleRoots {
         return fingerprints.count { !apples.contains($0) }
     }
 
-    /// Whether anybody can make receipts that are proven under one of them.
+    /// True if anybody can make receipts that one of the roots proves.
     public var holdsPublishedRoot: Bool { fingerprints.contains { Self.published.contains($0.hexadecimal) } }
 }
 
 extension Digest256 {
-    /// The bytes as hexadecimal digits in lower case.
+    /// The bytes in hexadecimal digits, lower case.
     var hexadecimal: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

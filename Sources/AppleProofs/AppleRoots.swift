@@ -1,16 +1,16 @@
 import Fulfillment
 import SwiftASN1
 
-/// The certificates at which a chain of Apple's ends.
+/// The certificates at which Apple's chains end.
 public struct AppleRoots: Sendable {
     let roots: [TrustedCertificate]
-    /// Issuers of iOS 6 receipts, which name only their leaf. They prove nothing unless a root signed them.
+    /// The issuers of iOS 6 receipts, which name only their leaf. They prove nothing unless a root signed them.
     let intermediates: [CertificateOutline]
 
     public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
         case notPEM
         case noRoot
-        /// Counted from 1: no certificate, or one with a key other than RSA (2048 to 4096 bits), P-256 or P-384.
+        /// The certificate, counted from 1, is none, or has a key other than RSA (2048 to 4096 bits), P-256 or P-384.
         case unusable(certificate: Int)
 
         public var description: String {
@@ -22,7 +22,7 @@ public struct AppleRoots: Sendable {
         }
     }
 
-    /// Trusts the self-issued certificates of a PEM text in place of Apple's. Others in it are taken as issuers of iOS 6
+    /// Trusts the self-issued certificates of a PEM text in place of Apple's. It takes the others as issuers of iOS 6
     /// receipts.
     public init(pem: String) throws(Fault) {
         guard let documents = try? PEMDocument.parseMultiple(pemString: pem), !documents.isEmpty else { throw .notPEM }
@@ -41,6 +41,6 @@ public struct AppleRoots: Sendable {
         intermediates = certificates.filter { !$0.isSelfIssued }.compactMap { try? CertificateOutline($0.bytes) }
     }
 
-    /// SHA-256 fingerprints of the roots, for a log line at start.
+    /// The SHA-256 fingerprints of the roots, for a log line at start.
     public var fingerprints: [Digest256] { roots.map { Digest256(hashing: $0.bytes) } }
 }

@@ -18,25 +18,25 @@ public struct ExaminedProof: Sendable {
     public var bundleID: BundleID?
     /// The environment as written, `Xcode` too; nil if it is absent.
     public var environment: String?
-    /// Nil where nothing is there that could be signed.
+    /// The state of the signature; nil if nothing is there that could be signed.
     public var signature: LocalSignature?
-    /// Common names of root, intermediate and leaf that vouch for it; empty where the signature is not proven.
+    /// The common names of the root, intermediate and leaf that vouch for it; empty if the signature is not proven.
     public var chain: [String] = []
-    /// The receipt's creation date, or the JWS's `signedDate`.
+    /// The receipt's creation date, or the JWS's `signedDate`; nil if there is none.
     public var signedAt: Timestamp?
     public var purchases: [StorePurchase] = []
-    /// `notificationType` and `subtype` of a notification; nil for the others.
+    /// The `notificationType` and `subtype` of a notification; nil for everything else.
     public var notification: (type: String, subtype: String?)?
-    /// The reason why it is forged, or what it looks like if it is unknown; nil if nothing is wrong.
+    /// The reason why it is forged, or the likely kind of an unknown text; nil if nothing is wrong.
     public var cause: Cause?
-    /// The repair that made the text readable.
+    /// The repair that made the text readable; nil if it needed none.
     public var repair: Cause?
-    /// The envelope around it.
+    /// The envelope around it; nil without one.
     public var envelope: UnityEnvelope?
     /// The proof in a submission's form; nil if the text is no proof of a purchase.
     public var proof: Submission.Proof?
 
-    /// Whether it can be read, and nothing in it is forged.
+    /// True if it can be read and nothing in it is forged.
     public var isSound: Bool {
         if case .forged? = signature { return false }
         return kind != .unknown && cause == nil
@@ -44,7 +44,7 @@ public struct ExaminedProof: Sendable {
 }
 
 extension ProofReader {
-    /// Reads whatever it is: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
+    /// Reads any text: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
     /// body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
         // A reader of its own: what vouches for this proof is all that it knows.
@@ -140,14 +140,14 @@ extension ExaminedProof {
         self.proof = proof
     }
 
-    /// The members by which one kind is told from the others; the first that is there counts.
+    /// The members that distinguish the kinds. The first one that is there counts.
     private static let marks: [(member: String, kind: Kind)] = [
         ("notificationType", .notification), ("transactionId", .signedTransaction), ("autoRenewStatus", .renewalInfo),
         ("autoRenewProductId", .renewalInfo), ("originalApplicationVersion", .appTransaction),
         ("receiptType", .appTransaction),
     ]
 
-    /// Reads claims alone, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
+    /// Reads only claims, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
     /// app transactions and notifications).
     fileprivate init(_ payload: JSONValue) {
         kind = Self.marks.first { payload[$0.member] != nil }?.kind ?? .unknown
@@ -160,7 +160,7 @@ extension ExaminedProof {
         if kind == .unknown { cause = .notATransaction }
     }
 
-    /// The transaction inside of a notification: it has a signature of its own.
+    /// Adds the transaction inside a notification, which has a signature of its own.
     fileprivate mutating func add(_ reading: SignedTransactionReading?) {
         guard case .read(let transaction)? = reading else { return }
         purchases = [transaction.purchase]

@@ -1,6 +1,5 @@
-/// The verdict on a proof's signature without asking anyone. Three different things, which lead to three different
-/// ends: a proven receipt that Apple refuses is trouble at Apple, a forged one is refused here, and for what is not
-/// provable Apple is asked.
+/// The state of a proof's signature, found without asking anyone. Each state has its own consequence. If Apple refuses
+/// a proven receipt, Apple is in trouble. receiptd refuses a forged one, and asks Apple about one that is not provable.
 public enum LocalSignature: Sendable, Equatable {
     case proven
     case forged(Forgery)
@@ -29,8 +28,8 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// The reason why a signature can neither be proven nor called forged. Only what a known root vouches for up to there
-/// can be in doubt, and an iOS 6 receipt, which does not hold its issuer.
+/// The reason why a signature can neither be proven nor called forged. Only a proof that a known root vouches for so
+/// far can be in doubt, and an iOS 6 receipt, which lacks its issuer.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"

@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// App Store Server Notifications, version 2: a JWS around what happened, with the transaction in a JWS of its own
+/// Reads App Store Server Notifications, version 2. A notification is a JWS, with the transaction in a JWS of its own
 /// (source: Apple's `responseBodyV2DecodedPayload`).
 extension ProofReader: NotificationParser {
     public func parse(notification body: [UInt8]) -> NotificationReading {

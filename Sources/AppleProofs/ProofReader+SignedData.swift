@@ -41,7 +41,7 @@ extension ProofReader: SignedDataParser {
 }
 
 extension RenewalInfo {
-    /// Reads a payload that Apple signed. A transaction is none, although it names an original transaction too.
+    /// Reads a renewal info that Apple signed. A transaction is none, although it names an original transaction too.
     fileprivate static func read(_ payload: JSONValue, signedAt: Timestamp) -> SignedReading<RenewalInfo> {
         guard payload.transactionID("originalTransactionId").isTold, payload["transactionId"] == nil,
             payload.integer("autoRenewStatus").isTold || payload.identifier("autoRenewProductId").isTold
@@ -83,7 +83,7 @@ extension NotifiedTransaction {
 }
 
 extension LocalSignature {
-    /// Nil where it is proven.
+    /// Returns nil if it is proven.
     func fault<Value>() -> SignedReading<Value>? {
         switch self {
         case .proven: nil

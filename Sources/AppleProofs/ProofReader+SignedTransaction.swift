@@ -24,8 +24,8 @@ extension ProofReader {
         return .read(SignedTransaction(claims, signature: signature(of: token, claims)))
     }
 
-    /// A time of signing that cannot be read leaves the chain to be judged at no time at all: whoever has the leaf's key may
-    /// write any time. The purchase is not granted by it.
+    /// Returns the state of the signature. If the signing time cannot be read, the chain is judged at no time at all:
+    /// an owner of the leaf's key may write any time. The purchase is not granted by it.
     private func signature(of token: CompactJWS, _ claims: TransactionClaims) -> LocalSignature {
         switch (claims.environment, claims.signedDate) {
         case (.local, _): return .forged(.localEnvironment)

@@ -1,9 +1,9 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A receipt as far as it can be read without asking anyone.
+/// A receipt, as far as it can be read without asking anyone.
 public enum ReceiptReading: Sendable, Equatable {
-    /// The bytes are no receipt at all, or one without a signer or a creation date. Says why, and holds none of its
+    /// The bytes are no receipt, or one without a signer or a creation date. The text says why, and holds none of the
     /// content.
     case malformed(String)
     case read(LocalReceipt)
@@ -19,12 +19,12 @@ public struct LocalReceipt: Sendable, Equatable {
 
     public var style: Style
     public var bundleID: BundleID?
-    /// Nil or 0 where the receipt does not tell it, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if the receipt names none, as in the sandbox.
     public var appAppleID: Int64?
-    /// Nil where the receipt does not say, or names neither of the two. A transaction receipt says so outside of what is
-    /// signed, and only in the sandbox: it is never known to be Production.
+    /// The environment; nil if the receipt names none, or neither of the two. A transaction receipt names it outside of
+    /// the signed part, and only for the sandbox, so that it is never known to be Production.
     public var environment: StoreEnvironment?
-    /// The time as of which the signature was judged: for a transaction receipt the time of its purchase.
+    /// The time as of which the signature was judged. For a transaction receipt it is the time of purchase.
     public var creationDate: Timestamp
     /// The purchases in the receipt's own order, repeated ids included.
     public var purchases: [StorePurchase]
@@ -35,7 +35,7 @@ public struct LocalReceipt: Sendable, Equatable {
     /// Something else in it that decides is there and cannot be read.
     public var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
-    /// Issued by Xcode or its test server, which Apple does not sign.
+    /// True if Xcode or its test server issued it, which Apple does not sign.
     public var isLocal = false
     public var signature: LocalSignature
 

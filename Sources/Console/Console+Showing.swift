@@ -70,7 +70,7 @@ extension Console {
             ).html)
     }
 
-    /// Nil where it is none of a list's.
+    /// Returns nil if the number is no page of a list.
     private static func page(_ request: ConsoleRequest) -> Int? {
         let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
         return (1...ListLimits.maximumPages).contains(page) ? page : nil

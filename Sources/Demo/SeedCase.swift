@@ -84,7 +84,7 @@ struct SeedRecord: Sendable {
     let destination: Destination
     /// An operator's: it is sent nowhere.
     let decision: SeedDecision?
-    /// Nil where it cannot be read.
+    /// The submission's id; nil if it cannot be read.
     let submissionID: String?
     let playerID: String?
     let receipt: String?

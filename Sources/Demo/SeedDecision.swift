@@ -18,7 +18,7 @@ struct SeedDecision: Sendable {
     private let verdict: Verdict
     private let transactionID: StoreTransactionID
 
-    /// Nil where it names none of them.
+    /// Returns nil if the value names none of them.
     init?(_ told: JSONValue) {
         for verdict in Verdict.allCases {
             guard let id = told[verdict.rawValue]?.string else { continue }

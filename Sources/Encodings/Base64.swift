@@ -8,7 +8,8 @@ public enum Base64 {
         case standard
     }
 
-    /// Nil where `text` is not base64: a foreign character, data behind the padding, or a length that no bytes give.
+    /// Returns nil if `text` is not base64: it has a foreign character, data behind the padding, or a length that no
+    /// bytes give.
     @inlinable
     public static func decode(_ text: some Collection<UInt8>, _ form: Form = .any) -> [UInt8]? {
         text.withContiguousStorageIfAvailable { decodeContiguous($0, form) }
@@ -64,7 +65,7 @@ public enum Base64 {
         return isValid ? bytes : nil
     }
 
-    /// The number of padding characters, nil where it is not base64.
+    /// Returns the number of padding characters; nil if it is not base64.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int,
         values: UnsafeBufferPointer<UInt8>

@@ -8,7 +8,7 @@ public struct BatchProbe: Sendable {
     public enum Finding: Sendable, Equatable {
         /// There is something to read there, or nothing at all.
         case readable
-        /// These offsets cannot be read. `words` are librdkafka's, nil where it says none.
+        /// These offsets cannot be read. `words` are librdkafka's; nil if it says nothing.
         case unreadable(ClosedRange<Int64>, words: String?)
     }
 
@@ -46,7 +46,7 @@ public struct BatchProbe: Sendable {
         self.log = log
     }
 
-    /// Blocks, for seconds. Throws where Kafka does not answer: then nothing is known.
+    /// Examines a batch. It blocks for seconds. Throws if Kafka does not answer; then nothing is known.
     public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
         let consumer = try KafkaConsumer(properties: properties, log: log)
         defer { consumer.abandon() }

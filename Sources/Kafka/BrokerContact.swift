@@ -42,7 +42,7 @@ public final class BrokerContact: Sendable {
         isInTrouble.store(true, ordering: .releasing)
     }
 
-    /// True where this answer ends the last trouble.
+    /// Returns true if this answer ends the last trouble.
     private func noteAnswer(of broker: @autoclosure () -> String, to request: Int16) -> Bool {
         guard !Self.greetings.contains(request) else { return false }
         let now = DispatchTime.now().uptimeNanoseconds

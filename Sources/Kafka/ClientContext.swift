@@ -36,8 +36,8 @@ final class ClientContext {
     func notePaused(_ partitions: [TopicPartition]) { paused.formUnion(partitions) }
     func noteResumed(_ partitions: [TopicPartition]) { paused.subtract(partitions) }
 
-    /// Before the partitions (nil: all) leave the assignment: resumed now, so that they are not paused should they come
-    /// back. Not when they come back: resuming makes librdkafka drop what it is fetching.
+    /// Resumes partitions (nil: all) before they leave the assignment, so that they are not paused if they come back.
+    /// To resume them when they come back would make librdkafka drop what it is fetching.
     func resumeLeaving(_ leaving: [TopicPartition]?, client: OpaquePointer) {
         let resumed = leaving.map { paused.intersection($0) } ?? paused
         guard !resumed.isEmpty else { return }

@@ -83,7 +83,8 @@ extension ClientHandle {
     }
 }
 
-/// Nil for Kafka's null; otherwise a pointer that is not null, even to no bytes, since librdkafka tells null by it.
+/// Passes nil for Kafka's null, else a pointer that is not null, even to no bytes: librdkafka takes a null pointer for
+/// null.
 private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
     guard let bytes else { return body(nil) }
     guard !bytes.isEmpty else {

@@ -36,7 +36,7 @@ extension ConsumerRecord {
 }
 
 extension [UInt8] {
-    /// Nil for Kafka's null, which is not the empty array.
+    /// Returns nil for Kafka's null, which is not the empty array.
     fileprivate init?(copying bytes: UnsafeRawPointer?, count: Int) {
         guard let bytes else { return nil }
         self.init(unsafeUninitializedCapacity: count) { buffer, initialized in

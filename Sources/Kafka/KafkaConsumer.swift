@@ -17,7 +17,7 @@ public final class KafkaConsumer {
         case trouble(KafkaError)
     }
 
-    /// Nil once closed.
+    /// The client; nil once closed.
     private var openHandle: ClientHandle?
     let context: ClientContext
     private var topicNames = TopicNames()

@@ -11,7 +11,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     }
 
     public let kind: Kind
-    /// `host:port`, nil where no single one is meant.
+    /// The broker as `host:port`; nil if the line is about no single one.
     public let broker: String?
     public let words: String
 
@@ -23,7 +23,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { broker.map { "\($0): \(words)" } ?? words }
 
-    /// Nil for a line that is of something else.
+    /// Returns nil for a line about something else.
     public init?(_ line: KafkaLogLine) {
         var text = Substring(line.message)
         let silence = line.facility == "FAIL" ? Self.silence(text) : nil

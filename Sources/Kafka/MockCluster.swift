@@ -14,7 +14,7 @@ public final class MockCluster: Sendable {
         let pointer: OpaquePointer
     }
 
-    /// Nil once closed.
+    /// The cluster; nil once closed.
     private let open: Mutex<Cluster?>
     public let bootstrapServers: String
 

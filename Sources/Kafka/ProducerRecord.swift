@@ -1,7 +1,7 @@
 public struct ProducerRecord: Sendable, Hashable {
     public var topic: String
-    /// Nil: the `partitioner` property decides, from the key. librdkafka's default is not Java's: for the same key on
-    /// the same partition set `partitioner=murmur2_random`.
+    /// The partition. Nil lets the `partitioner` property decide, from the key. librdkafka's default is not Java's: for
+    /// the same key on the same partition set `partitioner=murmur2_random`.
     public var partition: Int32?
     public var key: [UInt8]?
     public var value: [UInt8]?

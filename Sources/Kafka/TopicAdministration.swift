@@ -1,8 +1,8 @@
 import CRDKafka
 import Foundation
 
-/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests: see
-/// `MockCluster.createTopic`.
+/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests; `MockCluster`
+/// makes its topics itself.
 public enum TopicAdministration {
     /// Replication by the cluster's default. Blocks; throws the first topic's error. A topic that exists is an error.
     /// - Parameter settings: of each topic, by Kafka's names; else the broker's defaults.

@@ -139,7 +139,7 @@ extension PostgresLedger {
             share: share)
     }
 
-    /// After a group of so many.
+    /// Waits after a group of `count`, so that the next one grows.
     func gather(_ gathering: inout Gathering, after count: Int) async {
         let delay = gathering.delay(behind: count, now: .now, atMost: limits.gatheringBound?())
         if delay > .zero { try? await Task.sleep(for: delay) }
@@ -173,7 +173,7 @@ extension PostgresLedger {
         } while !acknowledged.flushEnded()
     }
 
-    /// One try. False where the rows are left for the next.
+    /// Makes one try. Returns false if the rows are left for the next one.
     private func deleteAcknowledged() async -> Bool {
         while true {
             let ids = acknowledged.take()

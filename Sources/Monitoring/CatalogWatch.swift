@@ -102,7 +102,7 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// After PostgreSQL has answered.
+    /// Reports the catalog's state, once PostgreSQL has answered.
     private func report() {
         guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
         failures.recovered(.postgresql)

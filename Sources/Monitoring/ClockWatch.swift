@@ -38,7 +38,7 @@ package struct ClockWatch: Sendable {
         }
     }
 
-    /// Nil where PostgreSQL does not answer: others report that.
+    /// Returns nil if PostgreSQL does not answer, which others report.
     private func aheadOfDatabase() async -> Double? {
         let before = Date().timeIntervalSince1970
         guard let theirs = try? await DatabaseClock.read(from: pool) else { return nil }

@@ -31,7 +31,7 @@ package struct IncidentKeeping: Sendable {
         await LastReport.run { _ = await keep() }
     }
 
-    /// False where there was nothing to keep, or where PostgreSQL did not take it.
+    /// Returns false if there was nothing to keep, or if PostgreSQL did not take it.
     private func keep() async -> Bool {
         let seen = incidents.take()
         guard !seen.isEmpty else { return false }

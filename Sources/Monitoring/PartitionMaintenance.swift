@@ -7,8 +7,8 @@ import Operations
 /// Makes and drops the outcomes' partitions. Nothing waits for it, and its failure stops nothing else.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
-    /// After a look that was blocked, failed, or left something to be moved: often enough for tomorrow, and seldom enough for the
-    /// writers.
+    /// The seconds after a look that was blocked, failed, or left something to be moved. That is often enough for
+    /// tomorrow, and seldom enough for the writers.
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention

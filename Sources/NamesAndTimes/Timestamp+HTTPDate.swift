@@ -1,5 +1,5 @@
 extension Timestamp {
-    /// Reads a date of an HTTP header: RFC 9110, section 5.6.7, with both obsolete forms. Nil where it is none.
+    /// Reads a date of an HTTP header (RFC 9110, section 5.6.7), with both obsolete forms. Returns nil if it is none.
     public init?(httpDate text: String) {
         guard let time = HTTPDate.parse(text) else { return nil }
         self = time

@@ -13,7 +13,8 @@ extension Timestamp {
         }
     }
 
-    /// Reads an RFC 3339 date and time (`2026-11-01T00:00:00Z`, fractions and offsets allowed). Nil where it is none.
+    /// Reads an RFC 3339 date and time (`2026-11-01T00:00:00Z`, fractions and offsets allowed). Returns nil if it is
+    /// none.
     public init?(rfc3339 text: String) {
         self.init(rfc3339: Array(text.utf8))
     }

@@ -4,7 +4,7 @@
 /// One owner: the thread of the topic's consumer.
 public struct PartitionGauges {
     private let lag: GaugeFamily
-    /// Nil where nobody asks how many there are.
+    /// The gauge of their number; nil if nobody reads it.
     private let count: Gauge?
     private let clock: RecordClock?
     private var assigned: Set<Place> = []

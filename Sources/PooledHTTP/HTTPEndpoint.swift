@@ -23,7 +23,7 @@ public struct HTTPEndpoint: Sendable {
     /// The `Host` header's value.
     public let authority: String
 
-    /// Nil for everything but `http://` or `https://` with a host, without user and password, in plain ASCII.
+    /// Returns nil for everything but `http://` or `https://` with a host, without user and password, in plain ASCII.
     public init?(url: String) {
         let isSecure = url.hasPrefix("https://")
         guard isSecure || url.hasPrefix("http://"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }

@@ -8,10 +8,10 @@ public final class HTTPExchange: @unchecked Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.
     let head: HTTPRequestHead
-    /// All that is sent.
+    /// The whole request, as bytes.
     let bytes: ByteBuffer
 
-    /// Nil before the start and after the end.
+    /// The waiting task; nil before the start and after the end.
     var continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>?
     /// Cancelled, perhaps before the start.
     var isCancelled = false

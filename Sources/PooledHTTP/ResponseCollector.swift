@@ -24,7 +24,7 @@ struct ResponseCollector {
         }
     }
 
-    /// False where the body is longer than `maximumBodyLength`.
+    /// Returns false if the body is longer than `maximumBodyLength`.
     mutating func append(_ part: ByteBuffer) -> Bool {
         guard body.count + part.readableBytes <= Self.maximumBodyLength else { return false }
         part.withUnsafeReadableBytes { body.append(contentsOf: $0) }

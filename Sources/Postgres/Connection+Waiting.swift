@@ -79,7 +79,7 @@ extension Connection {
         return kept
     }
 
-    /// Waits until PQgetResult does not block. False where the connection is lost.
+    /// Waits until PQgetResult does not block. Returns false if the connection is lost.
     private func awaitResult(until deadline: ContinuousClock.Instant) throws(PostgresError) -> Bool {
         while PQisBusy(handle) == 1 {
             guard PQstatus(handle) == CONNECTION_OK else { return false }
@@ -102,7 +102,7 @@ extension Connection {
         }
     }
 
-    /// Takes what came, without waiting. False where the connection is lost.
+    /// Takes what came, without waiting. Returns false if the connection is lost.
     private func consume() -> Bool {
         guard PQconsumeInput(handle) == 1 else { return false }
         // TLS hands out records: one that did not fit into libpq's buffer is no longer in the socket, and `poll` would wait

@@ -48,7 +48,7 @@ final class HungSessions: Sendable {
         for one in state.withLock({ $0.left }) { PQfinish(one.handle) }
     }
 
-    /// A place for one more to be left behind, to be used or released. False where there is none.
+    /// Reserves a place for one more session to be left behind, to be used or released. Returns false if there is none.
     func reserve() -> Bool {
         state.withLock { state in
             closeEnded(&state)

@@ -5,7 +5,7 @@ public struct PostgresColumns<Name: CaseIterable & Hashable & RawRepresentable<S
 
     public subscript(name: Name) -> PostgresColumn { found[name] ?? PostgresColumn(index: -1) }
 
-    /// Throws where the statement returns no column of one of the names, whether there are rows or not.
+    /// Throws if the statement does not return a column of each name, even if there are no rows.
     fileprivate init(_ rows: PostgresRows) throws(PostgresError) {
         let names = rows.columnNames
         var found: [Name: PostgresColumn] = [:]

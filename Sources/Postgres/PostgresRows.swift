@@ -31,8 +31,8 @@ public final class PostgresRows {
 
     deinit { PQclear(result) }
 
-    /// Finds a column by its name, whether there are rows or not. Throws where the statement returns none of that name: to
-    /// be called before the rows are read, so that the first run of the statement tells.
+    /// Finds a column by its name, even if there are no rows. Throws if the statement returns none with that name. Call
+    /// it before the rows are read, so that the first run of the statement shows the fault.
     public func column(_ name: StaticString) throws(PostgresError) -> PostgresColumn {
         for index in 0..<columns {
             // A literal's UTF-8 ends with NUL, as PQfname's does.

@@ -17,7 +17,7 @@ public final class PostgresSession {
     var isFresh = false
     /// The look at a connection's database that the present job wants; nil: none.
     var vouch: Vouch?
-    /// False on each new connection.
+    /// True once the connection was vouched for; false on each new one.
     private var isVouchedFor = false
     var state = TransactionState.none
     var isCommitting = false
@@ -133,7 +133,7 @@ public final class PostgresSession {
 }
 
 extension PostgresSession {
-    /// Before each job of the pool: lets go of a connection that ended while idle, so that the job gets a new one.
+    /// Begins a job of the pool. It drops a connection that ended while idle, so that the job gets a new one.
     func beginJob() {
         isFresh = false
         // A backend that came to itself would hold its locks until its connection is closed.
@@ -146,7 +146,7 @@ extension PostgresSession {
         }
     }
 
-    /// After each job: nothing of it may leak into the next.
+    /// Ends a job. Nothing of it may leak into the next.
     func endJob() {
         if let connection, !(connection.isAlive && connection.isIdle) { drop() }
     }
@@ -180,7 +180,7 @@ extension PostgresSession {
         return connection
     }
 
-    /// Before a transaction's BEGIN, where one is put off.
+    /// Runs the vouch, before a transaction's BEGIN if that was put off.
     private func run(_ vouch: Vouch) throws(PostgresError) {
         let before = state
         (state, isVouchedFor) = (.none, true)

@@ -3,7 +3,7 @@ import Kafka
 
 /// Notes which of some submissions have their events. Kafka gets all events of one submission together.
 package struct AnswerWait: Sendable {
-    /// After the last of them was answered, for what else belongs to that answer.
+    /// The wait after the last answer for further events of that answer.
     private static let rest = Duration.milliseconds(500)
 
     private var open: Set<String>

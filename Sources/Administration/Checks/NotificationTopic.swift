@@ -57,7 +57,7 @@ struct NotificationTopic: Sendable {
 
     private var properties: KafkaProperties { KafkaClientProperties(settings: kafka).consumer }
 
-    /// Nil for another notification, and for what Apple did not sign.
+    /// Returns nil for another notification, and for one that Apple did not sign.
     private static func test(in record: ConsumerRecord, _ proofs: ProofReader) -> TestNotification? {
         guard let value = record.value, case .read(let notification) = proofs.parse(notification: value),
             notification.type == "TEST", let bundleID = notification.bundleID,

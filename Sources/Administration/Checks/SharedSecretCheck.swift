@@ -27,7 +27,7 @@ package enum SharedSecretCheck {
         return lines
     }
 
-    /// Nil where it is set.
+    /// Returns nil if the secret is set.
     static func fault(of setting: String, _ secrets: SecretSource) -> CheckFailure? {
         switch secrets.read(setting) {
         case .failure(let fault): CheckFailure(fault.description, code: CommandFailure.wrongSettings)
@@ -39,8 +39,8 @@ package enum SharedSecretCheck {
         }
     }
 
-    /// The only thing that makes Apple look at the secret is a receipt with a subscription. Nil where none is stored, or this
-    /// role may not read it.
+    /// Returns a receipt with a subscription, because Apple checks the secret for no other; nil if none is stored, or
+    /// if this role may not read it.
     private static func storedReceipt(of app: BundleID, _ database: DatabaseSettings) async -> String? {
         let stored = try? await withDatabase(database) { pool in
             try await SubscriptionAdministration(pool: pool).anyReceipt(of: app)

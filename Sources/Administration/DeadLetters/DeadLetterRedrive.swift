@@ -218,7 +218,7 @@ package struct DeadLetterRedrive {
 }
 
 extension StoredDeadLetter {
-    /// Nil where it is no dead letter of ours.
+    /// The place of the record; nil if it is no dead letter of receiptd's.
     fileprivate var redrivenPlace: RedrivenStore.Place? {
         source.map {
             RedrivenStore.Place(

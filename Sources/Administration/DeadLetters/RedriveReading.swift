@@ -23,9 +23,9 @@ package struct RedriveReading: Sendable {
         self.catalog = catalog
     }
 
-    /// Returns the reason why it would be a dead letter again. Nil where it would not, as far as can be told without
-    /// working on it.
-    /// - Parameter topic: the one that it came from.
+    /// Returns the reason why the record would be a dead letter again; nil if it would not, as far as can be known
+    /// without working on it.
+    /// - Parameter topic: the topic that the record came from.
     func refusal(of record: ConsumerRecord, from topic: String) -> DeadLetter? {
         let signatures = record.headers.filter { $0.name == RecordSignature.headerName }.compactMap(\.value)
         switch topic {

@@ -12,8 +12,8 @@ package struct UnreadableRelease: Sendable {
     private let store: HoldAdministration
     private let filter: HoldFilter
 
-    /// Nil unless the filter names one transaction that is held because it cannot be read. Make it before the release.
-    /// Throws a `PostgresError`.
+    /// Returns nil unless the filter names one transaction that is held because it cannot be read. Make it before the
+    /// release. Throws a `PostgresError`.
     package init?(of chosen: HoldFilter, in store: HoldAdministration) async throws {
         guard let transaction = chosen.id else { return nil }
         filter = HoldFilter(id: transaction, reason: .unreadableTransaction, playerID: chosen.playerID)

@@ -1,6 +1,6 @@
 /// One line of a CSV file (RFC 4180, without line breaks in fields).
 enum CSVLine {
-    /// Nil where a quotation mark is not closed, or something follows one that is.
+    /// Returns nil if a quotation mark is not closed, or if text follows a closed one.
     static func fields(_ line: [UInt8]) -> [[UInt8]]? {
         var fields: [[UInt8]] = []
         var index = 0

@@ -20,7 +20,7 @@ package struct LineReader: ~Copyable {
     /// The number of bytes read so far.
     package private(set) var position = 0
 
-    /// Nil where the file cannot be opened; `errno` says why.
+    /// Returns nil if the file cannot be opened; `errno` says why.
     package init?(_ path: String) {
         guard let file = fopen(path, "rb") else { return nil }
         self.file = file

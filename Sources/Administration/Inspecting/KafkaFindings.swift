@@ -18,7 +18,7 @@ package struct KafkaFindings: Sendable {
         var ahead: Int64
         /// Records of its partition that are not known to be done.
         var lag: Int64
-        /// False: the player's records may be decided out of order.
+        /// False if the player's records may be decided out of order.
         var isKeyedByPlayer = true
         /// Fields that are there and mean nothing, for they cannot be read.
         var ignored: [String] = []
@@ -29,7 +29,7 @@ package struct KafkaFindings: Sendable {
         var eventID: String
         var reason: String
         var detail: String
-        /// Nil in events of earlier versions.
+        /// The `detail_code`; nil in events of earlier versions.
         var detailCode: String?
         var submissionID: String
         var playerID: String
@@ -43,7 +43,7 @@ package struct KafkaFindings: Sendable {
         var topic: String
         var partitions: Int
         var records: Int
-        /// False where there was more than was read.
+        /// False if there was more than was read.
         var isComplete: Bool
     }
 

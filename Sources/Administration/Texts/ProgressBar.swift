@@ -43,7 +43,7 @@ enum ProgressText {
     /// Characters of the bar, and those that it keeps where the terminal has few columns.
     private static let maximumWidth = 30
     private static let minimumWidth = 5
-    /// Before that a rate is a guess.
+    /// The seconds before which a rate is a guess.
     private static let firstSeconds = 0.5
 
     /// - Parameter width: of what is left of the line. The bar is shortened first, then the last parts are left out.

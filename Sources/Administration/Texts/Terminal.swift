@@ -2,8 +2,8 @@ import Foundation
 
 /// The terminal that a stream goes to.
 package enum Terminal {
-    /// Characters of a line: as `COLUMNS` says, else as the terminal does. Nil where the stream goes to a file or a pipe:
-    /// nothing is cut there.
+    /// Returns the characters of a line, by `COLUMNS` or by the terminal. Returns nil if the stream goes to a file or a
+    /// pipe, where nothing is cut.
     package static func width(of descriptor: Int32) -> Int? {
         guard isatty(descriptor) == 1 else { return nil }
         if let told = ProcessInfo.processInfo.environment["COLUMNS"].flatMap({ Int($0) }), told > 0 { return told }

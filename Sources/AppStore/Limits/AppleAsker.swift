@@ -6,10 +6,10 @@ struct AppleAsker {
     let work: RequestKind.Work
     let isRetry: Bool
     let isProven: Bool
-    /// The request holds a lease, which ends: it waits for no outage's end.
+    /// True if the request holds a lease. A lease ends, so that the request does not wait for an outage's end.
     let isLeased: Bool
     let suspect: Suspect
-    /// Called at the beginning (true) and end of a wait in front of Apple.
+    /// Called with true when a wait in front of Apple begins, and with false when it ends.
     let waiting: (@Sendable (Bool) -> Void)?
 
     @inline(never)
@@ -23,7 +23,8 @@ struct AppleAsker {
         waiting = request.waiting
     }
 
-    /// - Parameter subject: what is asked about: one of a thousand that fails for ever says nothing of Apple.
+    /// - Parameter subject: a hash of what is asked about. If one of a thousand fails for ever, that says nothing about
+    ///   Apple.
     init(_ share: StoreQueryShare, of subject: Int) {
         work =
             switch share {

@@ -3,7 +3,7 @@ import NamesAndTimes
 import PlantedFaults
 
 extension AppleLimits.End {
-    /// - Parameter now: the wall clock that `retryNotBefore` was reckoned by.
+    /// - Parameter now: the time of the wall clock from which `retryNotBefore` was counted.
     init(_ answer: VerifyReceiptAnswer, now: Timestamp) {
         switch answer {
         case .otherEnvironment: self = .answered
@@ -32,7 +32,7 @@ extension AppleLimits.End {
         }
     }
 
-    /// The answer itself, unless a test planted a fault.
+    /// The end itself, unless a test planted a fault.
     var orPlanted: Self {
         switch self {
         case .failed, .doubtful: PlantedFault.breakerIgnored.isPlanted ? .answered : self
@@ -42,9 +42,9 @@ extension AppleLimits.End {
     }
 
     /// - Parameters:
-    ///   - isTelling: whether a failure speaks of Apple's load: few receipts that are never answered must not slow down all
-    ///     others.
-    ///   - isOfProofs: else a limit of Apple's is one of what receiptd asks by itself, which is no load of submissions.
+    ///   - isTelling: true if a failure shows Apple's load. A few receipts that are never answered must not slow down
+    ///     all others.
+    ///   - isOfProofs: false for receiptd's own questions, whose limits at Apple show no load of submissions.
     func outcome(isTelling: Bool, isOfProofs: Bool = true) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine

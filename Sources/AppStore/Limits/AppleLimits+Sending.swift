@@ -2,11 +2,12 @@ import Fulfillment
 import Synchronization
 
 extension AppleLimits {
-    /// Sends one request once it may go. Nil where the task was cancelled or the wait was too long.
+    /// Sends one request once it may go. Returns nil if the task was cancelled or the wait was too long.
     ///
-    /// Thousands wait here. What only computes is a function of its own, so that its values take no room meanwhile.
-    /// - Parameter queueSeconds: it does not join those who wait for the budget where they are more than pass in this
-    ///   time. Nil waits behind any number.
+    /// Thousands wait here. Each part that only computes is a function of its own, so that its values take no room
+    /// meanwhile.
+    /// - Parameter queueSeconds: the longest queue for the budget that it joins, by the seconds in which the queue
+    ///   passes; nil joins any.
     func send<Answer>(
         to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double? = nil,
         _ body: () async -> (Answer, End)
@@ -36,7 +37,7 @@ extension AppleLimits {
     private struct SentRequest {
         let scope: AppleScope
         let pass: ScopeLimits.Pass
-        /// Among the requests under way.
+        /// The request's number among those under way.
         let number: UInt64
         let suspect: Suspect
     }
@@ -54,9 +55,9 @@ extension AppleLimits {
         return RequestKind(isFresh: !asker.isRetry && !isKnownToFail, isProven: asker.isProven)
     }
 
-    /// Requests that take far longer than Apple's answers do keep no place from others. Looks again when the next one is
-    /// slow, while anyone waits. What receiptd asks by itself does not wait for a place for longer than for its turn: as
-    /// long as there is none for it, others come here.
+    /// Lets requests that take far longer than Apple's answers keep no place from others. While anyone waits, it looks
+    /// again when the next request is slow. receiptd's own questions wait for a place no longer than for their turn,
+    /// because others come here while they have none.
     private func makeRoom() {
         let now = now()
         gate.dismiss(RequestKind.own, waitingSince: now - Self.patienceSeconds)
@@ -75,13 +76,13 @@ extension AppleLimits {
         }
     }
 
-    /// Under the lock, so that the last to set it is the last to have decided.
+    /// Sets the gate's limit under the lock, so that the last to set it is the last to have decided.
     private func adjustGate(_ state: inout State, now: Double) {
         let limit = min(state.concurrency.maximum, state.concurrency.limit + state.underWay.slow(now: now))
         if gate.limit != limit { gate.adjust(limit: limit) }
     }
 
-    /// Looks again, for the wait for a permit lies between the pass and this.
+    /// Checks the pass again, because the wait for a permit lies between the pass and this.
     @inline(never)
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
@@ -138,7 +139,8 @@ extension AppleLimits {
         if mustLook { look(at: scope) }
     }
 
-    /// Under the lock. The seconds of a hold that the other replicas do not know yet, nil where there is none.
+    /// Enters the end of a request, under the lock. Returns the seconds of a hold that the other replicas do not know
+    /// yet; nil if there is none.
     private func apply(_ end: End, of request: SentRequest, now: Double, _ state: inout State) -> Double? {
         guard let waiting = state.scopes[request.scope] else { return nil }
         let pass = request.pass
@@ -159,7 +161,7 @@ extension AppleLimits {
         return nil
     }
 
-    /// Tells the other replicas, and tries again a few times where the database does not answer.
+    /// Tells the other replicas of a hold, and tries again a few times if the database does not answer.
     private func share(hold seconds: Double, of scope: AppleScope) {
         observer?.held(scope, seconds: seconds)
         guard let budget else { return }

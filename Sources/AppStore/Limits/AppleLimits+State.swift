@@ -15,7 +15,7 @@ extension AppleLimits: AppleState {
         return state.withLock { $0.downSince == nil && now - $0.lastAnswer < Self.answeringSeconds }
     }
 
-    /// Tells what changed by a circuit or a hold. Under the lock.
+    /// Reports what changed by a circuit or a hold, under the lock.
     func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
         let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
             let sibling = AppleScope(bundleID: scope.bundleID, endpoint: scope.endpoint, environment: environment)
@@ -39,7 +39,7 @@ extension AppleLimits: AppleState {
         observer?.apple(isDown: isDown, afterSeconds: seconds)
     }
 
-    /// The answer to a request that was cancelled, or held back for longer than it is worth waiting in front of Apple.
+    /// Returns the answer to a request that was cancelled, or that waited too long in front of Apple.
     @inline(never)
     func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer.Trouble {
         if Task.isCancelled { return .init(.connection) }
@@ -53,7 +53,7 @@ extension AppleLimits: AppleState {
         return .init(isOpen ? .connection : .rateLimited, wasAsked: false)
     }
 
-    /// Seconds until `Retry-After` ends, nil where none holds.
+    /// Returns the seconds until `Retry-After` ends; nil if none holds.
     func heldSeconds(_ scope: AppleScope) -> Double? {
         let now = now()
         let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity
@@ -62,10 +62,10 @@ extension AppleLimits: AppleState {
 
     // MARK: Credentials
 
-    /// False where asking is no use: the answer is `blocked`.
+    /// Returns false if asking is useless. The answer is then `blocked`.
     /// - Parameters:
-    ///   - setting: the one that is to hold the secret or the key; nil where the catalog names none.
-    ///   - hasSecret: it holds one, or none is named.
+    ///   - setting: the setting of the secret or the key; nil if the catalog names none.
+    ///   - hasSecret: true if the setting holds one, or if none is named.
     func mayAsk(
         _ bundleID: BundleID, endpoint: String, setting: String?, hasSecret: Bool, isProven: Bool = true
     ) -> Bool {
@@ -77,9 +77,9 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes what verifyReceipt's answer says of the credentials. A proof that is not proven may be refused for what it is,
-    /// whatever the credentials are: then that is its own trouble.
-    /// - Returns: what the answer is for the proof.
+    /// Notes what verifyReceipt's answer shows about the credentials. Apple may refuse an unproven proof whatever the
+    /// credentials are; that is the proof's own trouble.
+    /// - Returns: the answer for the proof.
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }
         switch answer {
@@ -102,7 +102,7 @@ extension AppleLimits: AppleState {
         return answer
     }
 
-    /// The same of a token that Apple took or did not take.
+    /// Notes whether Apple took the token.
     func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
         if isFixed { return }
         change(bundleID, endpoint) { credentials, now in
@@ -115,7 +115,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Each answer but 401 shows that the token was taken, also where the transaction is not known.
+    /// Notes the token by an answer. Each answer but 401 shows that Apple took it, even if Apple does not know the
+    /// transaction.
     func noteToken(_ answer: AppleAnswer, of bundleID: BundleID, endpoint: String) {
         switch answer {
         case .blocked: noteToken(isTaken: false, of: bundleID, endpoint: endpoint)
@@ -124,7 +125,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Forgets faults of the endpoint's credentials for all apps but `apps`, the only ones that have some.
+    /// Forgets faults of the endpoint's credentials for all apps except `apps`, which alone have credentials.
     public func keepCredentials(of apps: Set<BundleID>, endpoint: String) {
         let gone = state.withLock { state in
             state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }
@@ -152,7 +153,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes doubt about verifyReceipt's credentials only: a 401 is never the receipt's fault.
+    /// Notes doubt about verifyReceipt's credentials only, because a 401 is never the receipt's fault.
     private func noteDoubt(_ key: Credentials, _ areDoubted: Bool, _ state: inout State) {
         guard state.told.doubted.contains(key.bundleID) != areDoubted, key.endpoint == VerifyReceiptClient.endpoint
         else {
@@ -171,7 +172,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Follows what other replicas hold back, until cancelled.
+    /// Applies the holds of other replicas until it is cancelled.
     public func follow() async {
         guard let budget else { return }
         while !Task.isCancelled {

@@ -3,7 +3,8 @@ import NIOCore
 import Synchronization
 
 extension AppleLimits {
-    /// One scope's limits and those who wait for them. A class, so that it changes in place; guarded by the lock around it.
+    /// One scope's limits and the requests that wait for them. A class, so that it changes in place; the lock around it
+    /// guards it.
     final class Waiting {
         struct Waiter {
             let ticket: UInt64
@@ -14,7 +15,7 @@ extension AppleLimits {
 
         var limits: ScopeLimits
         var queue = RequestQueue<Waiter>()
-        /// The time of the next look, infinity for never.
+        /// The monotonic time of the next look; infinity for never.
         var lookAt = Double.infinity
         var lastUse = 0.0
 
@@ -25,13 +26,14 @@ extension AppleLimits {
         var isEmpty: Bool { queue.isEmpty }
         var count: Int { queue.count }
 
-        /// The next to go.
+        /// Returns the next request to go; nil if none may.
         func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
             limits.next(of: &queue, now: now) { $0.since }
         }
     }
 
-    /// Waits until one request may be sent. Nil where the task was cancelled, or the app's own wait took too long.
+    /// Waits until one request may be sent. Returns nil if the task was cancelled, or if the app's own wait took too
+    /// long.
     func admission(
         to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, of asker: AppleAsker
     ) async -> ScopeLimits.Pass? {
@@ -76,7 +78,7 @@ extension AppleLimits {
         return waiting
     }
 
-    /// Without a budget to share there is no rate.
+    /// Returns the rate, which is none without a budget to share.
     private func rate(_ scope: AppleScope) -> AppleRate {
         budget == nil ? AppleRate(perSecond: 0) : scope.rate(ofSetting: perSecond)
     }
@@ -104,7 +106,8 @@ extension AppleLimits {
         }
     }
 
-    /// Lets go whoever may go now, leases more where it is needed, and sees to it that the next look comes in time.
+    /// Sends off the requests that may go now, leases more budget if it is needed, and makes sure that the next look
+    /// comes in time.
     func look(at scope: AppleScope) {
         let now = now()
         var admitted: [(Waiting.Waiter, ScopeLimits.Pass?)] = []
@@ -127,9 +130,9 @@ extension AppleLimits {
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
     }
 
-    /// Takes requests that failed before and are due to leave memory, though they wait for their turn. Leased work
-    /// comes again from the database, also while Apple is down. An unproven proof keeps its place from others only for
-    /// a moment if nothing but its own circuit holds it back.
+    /// Takes requests that failed before and are due to leave memory, although they wait for their turn. Leased work
+    /// comes again from the database, even while Apple is down. An unproven proof that only its own circuit holds back
+    /// keeps its place for a moment only.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
         guard !isDown else {
@@ -144,7 +147,7 @@ extension AppleLimits {
         return late + waiting.queue.takeFirst(held) { $0.since < now - Self.unprovenPatienceSeconds }
     }
 
-    /// Nil where a look is on its way already, or nobody waits.
+    /// Returns nil if a look is on its way already, or if nobody waits.
     private func nextWakeUp(_ waiting: Waiting, now: Double) -> Double? {
         guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
         let next = waiting.limits.nextLook(for: waiting.queue, now: now) ?? .infinity

@@ -2,32 +2,33 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Everything that a request to Apple passes before it is sent: circuit breaker, fleet-wide budget, concurrency.
+/// Holds a request to Apple until it may be sent: circuit breaker, fleet-wide budget, concurrency.
 ///
-/// One for the process and all clients. Where nothing holds a request back it costs two short locks and no suspension; no
-/// request waits for the database while its replica holds a lease. Run `follow` beside it.
+/// There is one for the process and all its clients. A request that nothing holds back costs two short locks and no
+/// suspension. No request waits for the database while its replica holds a lease. Run `follow` beside it.
 public final class AppleLimits: Sendable {
-    /// Seconds that a request waits for its own app's circuit or `Retry-After`, or for its turn where it failed before, until
-    /// it is told to come again. While Apple as a whole is down it waits for as long as that lasts.
+    /// The seconds that a request waits for its own app's circuit or `Retry-After` until it must come again. A request
+    /// that failed before waits so long for its turn. While Apple as a whole is down, a request waits as long as that
+    /// lasts.
     static let patienceSeconds = 10.0
-    /// The same for what is not proven, in front of its own circuit.
+    /// The same seconds for unproven proofs, in front of their own circuit.
     static let unprovenPatienceSeconds = 1.0
-    /// Apple answers others where it has answered anybody within so many seconds.
+    /// The seconds after an answer to anybody in which Apple counts as answering others.
     static let answeringSeconds = 60.0
-    /// An app and endpoint that nobody asked for this long is not in use.
+    /// The seconds without a request after which an app and endpoint are not in use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
-    /// The hold after a 429 that names no time. Seconds.
+    /// The seconds of a hold after a 429 that names no time.
     static let defaultHoldSeconds = 1.0
-    /// The seconds between two looks at other replicas' holds, also while this one has asked nothing for
+    /// The seconds between two looks at other replicas' holds, even if this replica has asked nothing for
     /// `inUseSeconds`.
     static let pollSeconds = 0.5
     static let idlePollSeconds = 1.0
-    /// Nobody sleeps for longer, so that an end of waiting is never missed by much.
+    /// The longest sleep of a waiting request in seconds, so that it never misses the end of its wait by much.
     static let longestSleepSeconds = 1.0
 
-    /// One permit for each request. Its limit is adapted.
+    /// The permits, one for each request. The limit is adapted.
     public let gate: ConcurrencyGate
-    /// Nothing but the gate, and that as it is.
+    /// True if there is nothing but the gate, with a fixed limit.
     let isFixed: Bool
     let perSecond: Double
     let budget: (any AppleBudget)?
@@ -42,9 +43,9 @@ public final class AppleLimits: Sendable {
         var concurrency: AdaptiveConcurrency
         var underWay = RequestsUnderWay()
         var failedProofs = FailedProofs()
-        /// The time of the last answer to any request.
+        /// The monotonic time of the last answer to any request.
         var lastAnswer = -Double.infinity
-        /// The time of the gate's next look, infinity for never.
+        /// The monotonic time of the gate's next look; infinity for never.
         var gateLook = Double.infinity
         var nextTicket: UInt64 = 0
         var downSince: Double?
@@ -58,12 +59,12 @@ public final class AppleLimits: Sendable {
         var doubted: Set<BundleID> = []
     }
 
-    /// Changes in place; guarded by the lock around it.
+    /// The state of one app's credentials. It changes in place; the lock around it guards it.
     final class CredentialsBox {
         var state = CredentialsState()
-        /// The setting that should have held the secret when Apple was last to be asked.
+        /// The setting that should have held the secret at the last question; nil if the catalog named none.
         var setting: String?
-        /// The last one.
+        /// The last refusal.
         var refusal = AppleAnswer.Blockage.sharedSecret
     }
 
@@ -73,10 +74,12 @@ public final class AppleLimits: Sendable {
     }
 
     /// - Parameters:
-    ///   - maxConcurrency: requests under way at once, from this process.
-    ///   - maxRequestsPerSecond: of all replicas for each app and endpoint; a tenth for the sandbox; 0 is no limit.
-    ///   - budget: what all replicas share. Nil: there is only this one, and `maxRequestsPerSecond` has no effect.
-    ///   - now: seconds of a clock that only grows.
+    ///   - maxConcurrency: the most requests under way at once from this process.
+    ///   - maxRequestsPerSecond: the most requests of all replicas for each app and endpoint; a tenth for the sandbox;
+    ///     0 for no limit.
+    ///   - budget: the limits that all replicas share. Nil: this is the only replica, and `maxRequestsPerSecond` has no
+    ///     effect.
+    ///   - now: returns seconds of a clock that only grows.
     public init(
         maxConcurrency: Int, maxRequestsPerSecond: Double = 0, budget: (any AppleBudget)? = nil,
         observer: (any AppleLimitsObserver)? = nil, now: (@Sendable () -> Double)? = nil
@@ -92,7 +95,7 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// No circuit breaker or retries: only a concurrency cap.
+    /// Makes limits without circuit breaker and retries: there is only a concurrency cap.
     public init(fixedConcurrency: Int) {
         gate = ConcurrencyGate(limit: fixedConcurrency)
         isFixed = true
@@ -103,17 +106,17 @@ public final class AppleLimits: Sendable {
         state = Mutex(State(concurrency: AdaptiveConcurrency(maximum: fixedConcurrency)))
     }
 
-    /// The end of a request, for the limits.
+    /// The end of a request, as the limits see it.
     enum End {
         /// Apple answered, whatever it said.
         case answered
-        /// A failure that no receipt brings about.
+        /// The request failed, and no receipt causes such a failure.
         case failed
-        /// A failure that a receipt may have brought about.
+        /// The request failed, and a receipt may have caused that.
         case doubtful
         /// Apple answered with 429 or `Retry-After`.
         case limited(seconds: Double?)
-        /// The end says nothing of Apple, such as a cancelled request.
+        /// The end says nothing about Apple, as that of a cancelled request.
         case unknown
     }
 }

@@ -4,16 +4,16 @@ import Fulfillment
 public struct CredentialsFault: Sendable, Equatable {
     /// `verifyReceipt` or `transactions`.
     public let endpoint: String
-    /// The setting that holds the shared secret or the private key. Nil: the catalog names none.
+    /// The setting that holds the shared secret or the private key; nil if the catalog names none.
     public let setting: String?
-    /// The credential that Apple refused. Nil: the setting is empty, or holds no key.
+    /// The credential that Apple refused; nil if the setting is empty, or holds no key.
     public let refusal: AppleAnswer.Blockage?
 
     public init(endpoint: String, setting: String?, refusal: AppleAnswer.Blockage?) {
         (self.endpoint, self.setting, self.refusal) = (endpoint, setting, refusal)
     }
 
-    /// One clause for an operator: what is wrong, and what to do.
+    /// One clause for an operator: the fault, and the remedy.
     public var sentence: String {
         if refusal == .request {
             return "Apple refuses the request itself (21000): look for a proxy that changes requests"

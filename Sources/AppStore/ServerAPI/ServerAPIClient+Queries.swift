@@ -53,12 +53,12 @@ extension ServerAPIClient: StoreQueries {
 
     private enum Outcome<Value: Sendable> {
         case answer(StoreQueryAnswer<Value>)
-        /// 401, which says something of the token.
+        /// 401, which is about the token.
         case unauthorized
     }
 
-    /// One try: at most one change of environment, and that only where none is named.
-    /// - Parameter query: nil for an id that no transaction can have.
+    /// Makes one try, with at most one change of environment if the question names none.
+    /// - Parameter query: the question; nil for an id that no transaction can have.
     func ask<Value: Sendable>(
         _ query: ServerAPIQuery?, _ context: StoreQueryContext, _ read: Reader<Value>
     ) async -> StoreQueryAnswer<Value> {
@@ -92,12 +92,12 @@ extension ServerAPIClient: StoreQueries {
         return .notFound
     }
 
-    /// Whether an exchange that begins now has ended by the time after which nothing may be sent.
+    /// Returns whether an exchange that begins now ends before the time after which nothing may be sent.
     private func isInTime(_ context: StoreQueryContext) -> Bool {
         context.notAfter.map { now().adding(milliseconds: exchangeMilliseconds) <= $0 } ?? true
     }
 
-    /// Concludes with the answer's word about the token.
+    /// Concludes, and notes what the answer shows about the token.
     private func concluded<Value>(
         _ outcome: Outcome<Value>, in environment: StoreEnvironment, _ context: StoreQueryContext
     ) -> StoreQueryAnswer<Value> {
@@ -161,7 +161,7 @@ extension ServerAPIClient: StoreQueries {
         return .answer(answer)
     }
 
-    /// A label value of `receiptd_apple_requests_total{result}`: an answer of which parts were left out.
+    /// A label value of `receiptd_apple_requests_total{result}`, for an answer of which parts were left out.
     private static let partlyReadLabel = "partly_unproven"
 
     private func end<Value>(_ outcome: Outcome<Value>) -> AppleLimits.End {

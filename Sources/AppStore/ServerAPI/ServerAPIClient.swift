@@ -2,25 +2,27 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// Asks the App Store Server API: production first, and the sandbox where production knows nothing of it.
+/// Asks the App Store Server API: production first, and the sandbox if production does not know the transaction.
 ///
-/// The functions below look up the transaction of a submission; `StoreQueries` are beside it. All of an app's requests
-/// go with the same token, and so have the same state of credentials; limits are each endpoint's own, as Apple's are.
+/// The functions below look up the transaction of a submission; `StoreQueries` are beside them. All of an app's
+/// requests carry the same token, and so share one state of credentials. Each endpoint has limits of its own, as
+/// Apple's have.
 ///
-/// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before the last
-/// reference goes.
+/// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before the
+/// last reference goes.
 public final class ServerAPIClient: Sendable {
-    /// The endpoint's name in metrics and limits: Apple limits it apart from verifyReceipt.
+    /// The endpoint's name in metrics and limits. Apple limits it separately from verifyReceipt.
     public static let endpoint = AppleEndpoint.transactions.rawValue
-    /// The sandbox takes a tenth of what Production does, and every invented id goes on to it. They would wait there by the
-    /// thousand, in places that others need: those who come when more wait than pass in so many seconds come again.
+    /// The longest queue in front of the sandbox, by the seconds in which it passes. The sandbox takes a tenth of what
+    /// Production does, and every invented id goes on to it. Thousands would wait there, in places that others need. A
+    /// request that finds a longer queue comes again.
     private static let sandboxQueueSeconds = 2.0
 
     let limits: AppleLimits
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
-    /// The longest time of one exchange, with its connection.
+    /// The longest time of one exchange with its connection, in milliseconds.
     let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
@@ -29,10 +31,10 @@ public final class ServerAPIClient: Sendable {
     private let observer: (any AppleObserver)?
 
     /// - Parameters:
-    ///   - secrets: the private key that a setting holds, by the setting's name.
-    ///   - proofs: proves what Apple signed.
-    ///   - limits: shared by all clients of the process. Nil: nothing but the settings' `maxConcurrency`.
-    ///   - now: for tokens and `Retry-After`; the wall clock where nil.
+    ///   - secrets: returns the private key that a setting holds, by the setting's name; nil if it holds none.
+    ///   - proofs: proves the parts that Apple signed.
+    ///   - limits: the limits that all clients of the process share; nil for the settings' `maxConcurrency` only.
+    ///   - now: returns the time for tokens and `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?,
         proofs: any ProofParser & SignedDataParser, limits: AppleLimits? = nil, observer: (any AppleObserver)? = nil,
@@ -55,13 +57,13 @@ public final class ServerAPIClient: Sendable {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends requests in flight as trouble and closes all connections. Later tries are trouble.
+    /// Ends requests in flight and closes all connections. The answer of each, and of later tries, is trouble.
     public func shutdown() async {
         await connection.shutdown()
     }
 
-    /// One try for one transaction.
-    /// - Parameter request: the one that asks for it.
+    /// Asks about one transaction in one try.
+    /// - Parameter request: the request of the submission.
     public func look(
         up id: StoreTransactionID, _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {
@@ -80,7 +82,8 @@ public final class ServerAPIClient: Sendable {
         return .trouble(.init(.credentials))
     }
 
-    /// Anybody can send an id. What one meets accuses the credentials only where an id that no player chose meets it, too.
+    /// Asks about an id that no player chose. Anybody can send an id; its answer accuses the credentials only if this
+    /// one gets the same.
     private func askNeutrally(
         _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {
@@ -94,15 +97,15 @@ public final class ServerAPIClient: Sendable {
         return await ask(query, about: Self.noTransaction, credentials, for: neutral)
     }
 
-    /// Apple gives it to none.
+    /// An id that Apple gives to no transaction.
     public static let noTransaction: StoreTransactionID = "0"
 
-    /// Whether the setting that the credentials name holds a private key.
+    /// Returns whether the setting that the credentials name holds a private key.
     public func hasKey(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> Bool {
         token(for: bundleID, credentials) != nil
     }
 
-    /// The secret is read each time: a rotated one is seen.
+    /// Returns the app's token; nil without a key. The secret is read each time, so that a rotated one counts.
     func token(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> String? {
         guard let key = secrets(credentials.privateKeySetting), !key.isEmpty else { return nil }
         return tokens.token(for: bundleID, credentials, privateKey: key, now: now())
@@ -179,7 +182,7 @@ public final class ServerAPIClient: Sendable {
             query: query, environment: environment, result: result, seconds: seconds)
     }
 
-    /// - Parameter label: what came of it.
+    /// - Parameter label: the result of the request.
     func tell(_ sent: Sent, _ label: String, to ended: (@Sendable (AppleTry) -> Void)?) {
         let endpoint = sent.query.endpoint.rawValue
         ended?(

@@ -33,8 +33,8 @@ struct ServerAPIQuery: Sendable {
         subject = Self.subject(endpoint, id)
     }
 
-    /// A question about an app as a whole. The label tells it from the one above: a bundle id and a transaction's are
-    /// of one type.
+    /// Makes a question about an app as a whole. The label distinguishes it from the one above, because a bundle id and
+    /// a transaction's id have one type.
     private init(
         _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
         body: [UInt8]? = nil, ofApp app: BundleID
@@ -54,7 +54,7 @@ struct ServerAPIQuery: Sendable {
         return hasher.finalize()
     }
 
-    /// Nil for what no id of Apple's looks like: it goes into an address.
+    /// Returns nil if the id does not look like one of Apple's, because the id goes into an address.
     static func transaction(_ id: StoreTransactionID) -> ServerAPIQuery? {
         isAskable(id) ? ServerAPIQuery(.transactions, .get, "inApps/v1/transactions", of: id) : nil
     }
@@ -101,7 +101,8 @@ struct ServerAPIQuery: Sendable {
         ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", ofApp: app)
     }
 
-    /// Get Test Notification Status. Nil for what no token of Apple's looks like: it goes into an address.
+    /// Get Test Notification Status. Returns nil if the token does not look like one of Apple's, because it goes into
+    /// an address.
     static func testNotificationStatus(_ token: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumPageLength).contains(token.utf8.count), token.utf8.allSatisfy(URLQuery.isPlain),
             !token.utf8.allSatisfy({ $0 == UInt8(ascii: ".") })
@@ -109,7 +110,8 @@ struct ServerAPIQuery: Sendable {
         return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", ofApp: app)
     }
 
-    /// Look Up Order ID. Nil for what no order number of Apple's looks like: it goes into an address.
+    /// Look Up Order ID. Returns nil if the order number does not look like one of Apple's, because it goes into an
+    /// address.
     static func orderLookup(_ order: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumIDLength).contains(order.utf8.count),
             order.utf8.allSatisfy({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && URLQuery.isPlain($0) })
@@ -134,7 +136,7 @@ struct ServerAPIQuery: Sendable {
     }
 }
 
-/// `?name=value&…`; nothing where there is none.
+/// The query as `?name=value&…`; empty without parameters.
 private struct URLQuery {
     private(set) var text = ""
 
@@ -174,7 +176,7 @@ extension ProductKind {
 }
 
 extension ConsumptionAnswer {
-    /// The request itself says that the player agreed to it: Apple takes nothing else.
+    /// The body of the request. It says that the player agreed, because Apple takes nothing else.
     fileprivate var requestBody: [UInt8] {
         var body = JSONWriter(capacity: 160)
         body.beginObject()

@@ -3,22 +3,22 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// The meaning of status and error code of an answer of the App Store Server API, to any question.
+/// The meaning of the status and error code of an answer of the App Store Server API to any question.
 ///
 /// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 enum ServerAPIResponse: Equatable {
-    /// 2xx.
+    /// A status of 200 to 299.
     case taken(status: Int, body: [UInt8])
-    /// This environment does not know it.
+    /// This environment does not know the subject.
     case notFound
     case refused(code: Int64)
     case trouble(AppleAnswer.Trouble)
     /// 401: the token is wrong.
     case unauthorized
-    /// The token is right, and the app or our request is wrong all the same.
+    /// The token is right, and the app or the request is wrong all the same.
     case blocked(AppleAnswer.Blockage)
 
-    /// - Parameter retryNotBefore: what the response's `Retry-After` comes to.
+    /// - Parameter retryNotBefore: the time that the response's `Retry-After` names; nil without one.
     init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
         switch status {
         case 200..<300: self = .taken(status: status, body: body)

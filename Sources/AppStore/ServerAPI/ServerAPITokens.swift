@@ -4,33 +4,33 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The tokens that the App Store Server API is asked with: JWTs, ES256, one for each app, made anew before they end.
+/// Makes the tokens for the App Store Server API: JWTs with ES256, one for each app, renewed before they end.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
 final class ServerAPITokens: Sendable {
-    /// The time from `iat` to `exp`. Apple takes at most an hour.
+    /// The seconds from `iat` to `exp`. Apple takes at most an hour.
     static let lifetimeSeconds: Int64 = 1800
-    /// A token that ends sooner is not sent any more: Apple's clock may be ahead.
+    /// The fewest seconds that a token must still last to be sent. Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
-    /// `iat` lies before now, so that a clock that is ahead does not make it the future for Apple.
+    /// The seconds by which `iat` lies before now. A clock that is ahead then does not put it in Apple's future.
     static let backdatedSeconds: Int64 = 30
     private static let audience = "appstoreconnect-v1"
 
     private struct Token {
         let credentials: ServerAPICredentials
-        /// The key that signed the token: another key makes a new token.
+        /// The key that signed the token. Another key makes a new token.
         let privateKey: String
         let text: String
-        /// Seconds since 1970.
+        /// The end of the token, in seconds since 1970.
         let expiresAt: Int64
     }
 
     private let tokens = Mutex<[BundleID: Token]>([:])
 
-    /// Nil where the key is none.
+    /// Returns a token; nil if the key is no private key.
     /// - Parameters:
-    ///   - privateKey: PEM, as Apple hands out its `.p8` files. Line breaks may be written as `\n`.
-    ///   - now: the wall clock.
+    ///   - privateKey: PEM, as in Apple's `.p8` files. Line breaks may be written as `\n`.
+    ///   - now: the time of the wall clock.
     func token(
         for bundleID: BundleID, _ credentials: ServerAPICredentials, privateKey: String, now: Timestamp
     ) -> String? {
@@ -51,7 +51,7 @@ final class ServerAPITokens: Sendable {
         return text
     }
 
-    /// Apple did not take it: the next one is made anew.
+    /// Drops a token that Apple refused. The next one is made anew.
     func forget(_ bundleID: BundleID) {
         tokens.withLock { $0[bundleID] = nil }
     }

@@ -2,15 +2,15 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads what the App Store Server API answers. Data that Apple signs is believed once it is proven by our roots, and
-/// is of the app and the environment that were asked. Pure, and never a trap.
+/// Reads answers of the App Store Server API. Data that Apple signs counts once it is proven by our roots and is of the
+/// app and the environment that were asked. Pure, and never a trap.
 ///
-/// A part that cannot be proven makes the whole answer trouble, so that nothing is ever concluded from a part. Three
-/// answers are read in parts (decision 0036): of the statuses another subscription's may be left out, of the history a
-/// transaction that Apple signed and whose name or environment cannot be read, for it can never be granted, and
-/// notifications are handed on as they are, each to be proven by itself.
+/// A part that cannot be proven makes the whole answer trouble, so that nothing is concluded from some parts. Three
+/// answers are read in parts (decision 0036). Of the statuses, another subscription's may be left out. Of the history,
+/// a transaction that Apple signed and whose name or environment cannot be read may be left out, because it can never
+/// be granted. Notifications are handed on as they are, each to be proven by itself.
 public struct StoreAnswerReader: Sendable {
-    /// The largest body: Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
+    /// The largest body in bytes. Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
     public static let maximumBytes = 4 << 20
     /// The most items of a page. Apple's have 20.
     public static let maximumPageItems = 100
@@ -20,7 +20,7 @@ public struct StoreAnswerReader: Sendable {
         case notJSON
         case incomplete
         case unproven
-        /// Apple signed it, and its name or environment cannot be read: it will be the same whenever it is asked for.
+        /// Apple signed it, and its name or environment cannot be read. It will be the same at each question.
         case unreadable
 
         var troubleKind: AppleAnswer.TroubleKind {
@@ -32,7 +32,7 @@ public struct StoreAnswerReader: Sendable {
         }
     }
 
-    /// An answer, and how many parts of it were left out, because they cannot be proven or read.
+    /// An answer, with the number of parts that were left out because they cannot be proven or read.
     public struct Reading<Value> {
         public let value: Value
         public var leftOut = 0
@@ -42,14 +42,14 @@ public struct StoreAnswerReader: Sendable {
     private let bundleID: BundleID
     private let environment: StoreEnvironment
 
-    /// - Parameter environment: the one that was asked.
+    /// - Parameter environment: the environment that was asked.
     public init(parser: any SignedDataParser, bundleID: BundleID, environment: StoreEnvironment) {
         self.parser = parser
         self.bundleID = bundleID
         self.environment = environment
     }
 
-    /// Members of all answers.
+    /// The members of all answers.
     private static let names = JSONNames([
         "signedTransactionInfo", "signedRenewalInfo", "signedTransactions", "signedPayload", "data", "lastTransactions",
         "subscriptionGroupIdentifier", "originalTransactionId", "status", "revision", "hasMore", "notificationHistory",
@@ -74,7 +74,7 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: transaction)
     }
 
-    /// Look Up Order ID: status 0 has transactions, 1 none.
+    /// Look Up Order ID. Status 0 has transactions, status 1 none.
     public func order(_ body: [UInt8]) throws(Fault) -> Reading<[NotifiedTransaction]> {
         let answer = try parse(body)
         guard let status = answer["status"]?.wholeNumber else { throw .incomplete }
@@ -91,7 +91,7 @@ public struct StoreAnswerReader: Sendable {
     }
 
     /// Get Transaction History.
-    /// - Parameter page: the one that was asked for.
+    /// - Parameter page: the page that was asked for; nil for the first.
     public func history(_ body: [UInt8], page: String?) throws(Fault) -> Reading<TransactionHistoryPage> {
         let answer = try parse(body)
         guard let items = answer["signedTransactions"]?.array, items.count <= Self.maximumPageItems else {

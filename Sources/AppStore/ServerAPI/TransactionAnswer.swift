@@ -7,15 +7,15 @@ import NamesAndTimes
 /// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum TransactionAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
-    /// 4040010: the other environment may know it.
+    /// 4040010: this environment does not know it, the other one may.
     case notFound
 
     public struct Response {
-        /// HTTP's.
+        /// The HTTP status.
         let status: Int
         /// The body as received.
         let body: [UInt8]
-        /// The end of the wait that the response's `Retry-After` asks for.
+        /// The end of the wait that the response's `Retry-After` asks for; nil without one.
         let retryNotBefore: Timestamp?
 
         public init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
@@ -27,7 +27,7 @@ public enum TransactionAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - asked: the transaction that was asked for.
-    ///   - proofs: proves what Apple signed, by the same roots as what players send.
+    ///   - proofs: proves the parts that Apple signed, by the same roots as players' proofs.
     public static func parse(
         _ response: Response, asked: StoreTransactionID, proofs: any ProofParser
     ) -> TransactionAnswer {
@@ -71,8 +71,8 @@ public enum TransactionAnswer: Sendable, Equatable {
         }
     }
 
-    /// Label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `not_found`, or the kind of
-    /// trouble.
+    /// The label value of `receiptd_apple_requests_total{result}`: `genuine`, `refused`, `blocked`, `not_found`, or the
+    /// kind of trouble.
     public var label: String {
         switch self {
         case .notFound: "not_found"

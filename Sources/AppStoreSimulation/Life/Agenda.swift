@@ -4,7 +4,7 @@ struct Agenda: Sendable {
         case visit(player: Int)
         /// The period with this transaction id ends.
         case periodEnds(String)
-        /// Apple tries to be paid again, by the last paid period's id.
+        /// Apple tries again to be paid for the subscription with this last paid period.
         case retry(String)
         case graceEnds(String)
         case giveUp(String)

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// The way from the App Store to a server, with the accidents that befall notifications on it. What becomes of each is in
-/// their history.
+/// The way from the App Store to a server, with the accidents that notifications have on it. The notification history
+/// shows the fate of each.
 public final class NotificationDelivery: Sendable {
     public struct Accidents: Sendable {
-        /// Shares of the notifications, 0 to 1. A lost one is only in the history.
+        /// The shares of the notifications, from 0 to 1. A lost one is only in the history.
         public var lost = 0.0
         public var duplicated = 0.0
-        /// Posted after those that were made up to this long behind it.
+        /// The share that is posted late, after notifications that were made up to this long behind it.
         public var late = 0.0
         public var lateMilliseconds: Int64 = 2000
         public var seed: UInt64 = 1
@@ -23,9 +23,9 @@ public final class NotificationDelivery: Sendable {
         public var late = 0
     }
 
-    /// Posts under way at once.
+    /// The most posts under way at once.
     private static let width = 32
-    /// The tries of one notification, the first included. Apple tries for days; here it is as many times, sooner.
+    /// The tries of one notification, including the first. Apple tries for days; here it is as many times, sooner.
     private static let attempts = 6
 
     private let accidents: Accidents
@@ -34,8 +34,8 @@ public final class NotificationDelivery: Sendable {
     private let continuation: AsyncStream<SignedNotification>.Continuation
     private let state: Mutex<(random: SplitMix64, tally: Tally)>
 
-    /// Nil where the address is not of plain HTTP.
-    /// - Parameter url: nil posts nothing: all is lost, and found in the history.
+    /// Returns nil if the address is not plain HTTP.
+    /// - Parameter url: the server's address. Nil posts nothing: all is lost, and found in the history.
     public init?(to url: String?, _ accidents: Accidents = Accidents()) {
         poster = url.flatMap { NotificationPoster(url: $0) }
         guard (url == nil) == (poster == nil) else { return nil }
@@ -46,10 +46,10 @@ public final class NotificationDelivery: Sendable {
 
     public var tally: Tally { state.withLock { $0.tally } }
 
-    /// Adds a notification; fits `AppStoreSimulation.Options.notified`.
+    /// Adds a notification. The function fits `AppStoreSimulation.Options.notified`.
     public func add(_ notification: SignedNotification) { continuation.yield(notification) }
 
-    /// No more come: `run` returns once all are posted.
+    /// Ends the notifications. `run` returns once all are posted.
     public func finish() { continuation.finish() }
 
     /// Posts until `finish`, several at once.
@@ -111,7 +111,7 @@ public final class NotificationDelivery: Sendable {
         return result
     }
 
-    /// A notification that its store no longer knows has no history.
+    /// Enters the result in the history. A notification that its store no longer knows has none.
     private func enter(
         _ result: ToldNotification.AttemptResult, of notification: SignedNotification, _ apple: AppStoreSimulation
     ) {

@@ -5,14 +5,14 @@ import NIOPosix
 
 /// Posts notifications as Apple does: one connection each, and an answer within some seconds.
 struct NotificationPoster: Sendable {
-    /// Apple waits a few seconds.
+    /// The time for an answer. Apple waits a few seconds.
     private static let timeout = TimeAmount.seconds(10)
 
     private let host: String
     private let port: Int
     private let path: String
 
-    /// Nil for anything but an address that begins with http.
+    /// Returns nil unless the address begins with http.
     init?(url text: String) {
         guard let url = URLComponents(string: text), url.scheme == "http", let host = url.host, !host.isEmpty else {
             return nil

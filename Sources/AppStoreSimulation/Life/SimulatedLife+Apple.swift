@@ -1,6 +1,6 @@
 /// Changes that the App Store makes at their time.
 extension SimulatedLife {
-    /// The subscription whose newest period this is, where it is still a matter of this period.
+    /// Returns the subscription whose newest period this is; nil if it no longer depends on this period.
     private func subscription(ending id: String, in store: SimulatedStore) -> StoreSubscription? {
         guard let subscription = try? store.subscription(id), subscription.periods.last == id,
             !subscription.hasEnded, !subscription.isRevoked

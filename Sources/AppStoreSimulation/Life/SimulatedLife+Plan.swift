@@ -3,17 +3,17 @@ extension SimulatedLife {
     public struct Plan: Sendable {
         public var players = 40
         public var days = 30
-        /// The length of a player's day. A month in a minute: 2000.
+        /// The milliseconds of a player's day. 2000 make a month in a minute.
         public var dayMilliseconds: Int64 = 86_400_000
         public var seed: UInt64 = 1
         public var environment = SimulatedEnvironment.production
-        /// Players whose game sets an account token.
+        /// The share of players whose game sets an account token.
         public var tokenShare = 0.8
-        /// Players to whom somebody else's subscription is shared.
+        /// The share of players with whom somebody else shares a subscription.
         public var familyShare = 0.05
-        /// Renewals that cannot be paid for at first.
+        /// The share of renewals that cannot be paid for at first.
         public var failureShare = 0.15
-        /// Visits at which a player asks for the money of a purchase.
+        /// The share of visits at which a player asks for the money of a purchase.
         public var refundShare = 0.05
         private let bundleID: String
         private let appAppleID: Int64
@@ -23,10 +23,11 @@ extension SimulatedLife {
             self.appAppleID = appAppleID
         }
 
-        /// The App Store gives up what could not be paid for so long: 60 days at Apple's, fewer here, so that a month shows it.
+        /// The days for which the App Store tries to be paid for a renewal. Apple tries for 60; here they are fewer, so
+        /// that a month shows the end.
         static let retryDays = 16.0
 
-        /// The goods' ids begin with the app's.
+        /// The app, whose id begins the ids of its goods.
         var app: SimulatedApp {
             func plan(days: Int64, graceDays: Int64) -> SimulatedPlan {
                 SimulatedPlan(

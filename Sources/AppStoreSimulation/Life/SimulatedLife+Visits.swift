@@ -19,7 +19,7 @@ extension SimulatedLife {
         return happened
     }
 
-    /// Nothing where the store refuses.
+    /// Performs an action. Nothing happens if the store refuses it.
     func happens(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> Void
@@ -32,7 +32,7 @@ extension SimulatedLife {
         }
     }
 
-    /// The same of what leaves the player with a purchase.
+    /// Performs an action that leaves the player with a purchase.
     private mutating func buys(
         _ account: SimulatedAccount, _ text: String, in store: inout SimulatedStore,
         _ act: (inout SimulatedStore) throws(SimulatedStore.Fault) -> StoreTransaction
@@ -72,7 +72,7 @@ extension SimulatedLife {
         }
     }
 
-    /// Something of a subscription in force, now and then.
+    /// Changes something of a subscription in force, now and then.
     private mutating func change(_ subscription: StoreSubscription, in store: inout SimulatedStore) -> [Happening] {
         let (account, id) = (subscription.account, subscription.originalID)
         guard subscription.renewal.isOn else {
@@ -135,7 +135,7 @@ extension SimulatedLife {
         }
     }
 
-    /// The client's side of a new period: it will end.
+    /// Expects the end of a new period.
     mutating func expectEnd(of period: StoreTransaction?) {
         guard let period, let expiresAt = period.expiresAt else { return }
         agenda.add(.periodEnds(period.id), at: expiresAt)
@@ -143,7 +143,7 @@ extension SimulatedLife {
 }
 
 extension SimulatedStore {
-    /// The newest period of a subscription, or the purchase itself.
+    /// Returns the newest period of a subscription, or the purchase itself.
     func newest(of id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
         return try transaction(subscriptions[known.originalID]?.periods.last ?? id)

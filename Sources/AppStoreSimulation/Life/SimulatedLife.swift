@@ -1,6 +1,8 @@
 /// Simulated players who buy, renew, lapse, fall into grace, change plans, ask for refunds and get them. A value: the
-/// same plan makes the same life. A life's days may be short: `Plan.dayMilliseconds` is the length of a day, so that a
-/// month passes in a minute while all times stay those of the wall clock, as in Apple's sandbox.
+/// same plan makes the same life.
+///
+/// `Plan.dayMilliseconds` is the length of a day. With short days a month passes in a minute, while all times stay
+/// those of the wall clock, as in Apple's sandbox.
 public struct SimulatedLife: Sendable {
     public let plan: Plan
     public let app: SimulatedApp
@@ -9,7 +11,7 @@ public struct SimulatedLife: Sendable {
     var agenda = Agenda()
     private let end: Int64
 
-    /// One who plays.
+    /// A simulated player.
     struct Player: Sendable {
         let account: SimulatedAccount
         let token: String?
@@ -21,7 +23,7 @@ public struct SimulatedLife: Sendable {
         public let at: Int64
         public let account: String
         public let text: String
-        /// The transaction in the client's hands, if the player bought something.
+        /// The transaction in the client's hands; nil if the player bought nothing.
         public let bought: StoreTransaction?
     }
 
@@ -46,8 +48,8 @@ public struct SimulatedLife: Sendable {
     /// The time of the next event; nil once the life is over.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
-    /// Lets everything happen that is due by then, in order. The store answers as of then and no later until the next call:
-    /// what the life has not come to yet would otherwise be told as something that never happens, such as a period that
+    /// Lets everything happen that is due by then, in order. Until the next call the store answers as of that time.
+    /// Otherwise it would show what the life has not come to yet as something that never happens, such as a period that
     /// expired although its renewal is due.
     public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
         var happened: [Happening] = []
@@ -68,7 +70,7 @@ public struct SimulatedLife: Sendable {
 
     func duration(days: Double) -> Int64 { max(1, Int64(days * Double(plan.dayMilliseconds))) }
 
-    /// Whether something of this probability happens.
+    /// Returns true with this probability.
     mutating func chance(_ probability: Double) -> Bool { random.unit() < probability }
 
     private mutating func happen(_ event: Agenda.Event, in store: inout SimulatedStore) -> [Happening] {

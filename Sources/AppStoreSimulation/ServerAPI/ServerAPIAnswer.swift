@@ -8,7 +8,7 @@ enum ServerAPIAnswer: Sendable {
     case unauthorized
 }
 
-/// Apple's `errorCode`; the first three digits are the HTTP status.
+/// A fault with Apple's `errorCode`, whose first three digits are the HTTP status.
 struct ServerAPIFault: Error, Sendable, Equatable {
     let code: Int
     var message = "Simulated."

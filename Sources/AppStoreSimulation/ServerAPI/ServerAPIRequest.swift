@@ -1,6 +1,6 @@
 import Foundation
 
-/// The endpoints that the simulated App Store counts and fails one by one. The raw value is their name in counters, in the
+/// An endpoint that the simulated App Store counts and fails separately. The raw value is its name in counters, in the
 /// log and in the control API.
 public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable {
     case verifyReceipt = "verify_receipt"
@@ -24,13 +24,13 @@ public enum SimulatedEndpoint: String, Sendable, Hashable, Codable, CaseIterable
 /// A request to the App Store Server API.
 struct ServerAPIRequest {
     let endpoint: SimulatedEndpoint
-    /// The transaction's, the order's or a test's token; empty for notification history and a new test.
+    /// The id of the transaction or order, or a test's token; empty for notification history and a new test.
     let id: String
     let query: [(name: String, value: String)]
     let body: [UInt8]
 
-    /// Nil for a path or a method that Apple does not serve.
-    /// - Parameter uri: anything before `/inApps/` is read over.
+    /// Returns nil for a path or a method that Apple does not serve.
+    /// - Parameter uri: the path with its query; anything before `/inApps/` is ignored.
     init?(method: String, uri: String, body: [UInt8]) {
         guard let start = uri.range(of: "/inApps/") else { return nil }
         let parts = uri[start.upperBound...].split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -57,7 +57,7 @@ struct ServerAPIRequest {
         self.body = body
     }
 
-    /// All values of a parameter.
+    /// Returns all values of a parameter.
     func values(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
 
     func value(_ name: String) -> String? { values(name).last }

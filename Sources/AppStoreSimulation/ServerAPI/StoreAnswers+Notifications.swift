@@ -1,11 +1,11 @@
 import Encodings
 
 extension StoreAnswers {
-    /// Apple keeps notifications so many days.
+    /// Returns the number of days that Apple keeps notifications.
     private static func keptDays(_ environment: SimulatedEnvironment) -> Int64 { environment == .sandbox ? 30 : 180 }
 
-    /// `NotificationHistoryResponse`: oldest first. A token is the place of the next notification, and is of use with the body
-    /// only that it was answered to.
+    /// Makes a `NotificationHistoryResponse`, oldest first. A token is the place of the next notification, and is valid
+    /// only with the body that it answered.
     func notifications(_ request: ServerAPIRequest) throws -> String {
         let question = try NotificationQuestion(request.body)
         guard question.from >= now - Self.keptDays(environment) * 86_400_000 else {
@@ -82,7 +82,7 @@ private struct NotificationQuestion {
     let subtype: String?
     let transactionID: String?
     let onlyFailures: Bool
-    /// The hash of the body, which tells the token of another question apart.
+    /// The hash of the body. By it a token of another question is recognised.
     let hash: String
 
     init(_ body: [UInt8]) throws {

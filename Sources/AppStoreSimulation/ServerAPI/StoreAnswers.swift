@@ -1,19 +1,20 @@
 import Encodings
 
-/// Answers a request of the App Store Server API from the store: reads under the store's lock, and signs outside of it.
+/// Answers requests of the App Store Server API from the store. It reads under the store's lock, and signs outside of
+/// it.
 struct StoreAnswers {
-    /// Transactions and notifications of a page.
+    /// The most transactions or notifications of a page.
     static let pageSize = 20
 
     let store: SimulatedStore
     let bundleID: String
     let environment: SimulatedEnvironment
-    /// Milliseconds since 1970.
+    /// The time of the answer, in milliseconds since 1970.
     let now: Int64
-    /// The JWS of claims.
+    /// Returns the JWS of claims.
     let sign: (String) throws -> String
 
-    /// Nothing of the store changes here; see `StoreChanges` for what does.
+    /// Returns the answer to a request. Nothing in the store changes here; see `StoreChanges`.
     func answer(_ request: ServerAPIRequest) throws -> ServerAPIAnswer {
         switch request.endpoint {
         case .transactions:
@@ -37,7 +38,7 @@ struct StoreAnswers {
         return found
     }
 
-    /// The first fields of every list about one customer.
+    /// The first fields of each list about one customer.
     var heading: ClaimsText {
         var heading = ClaimsText()
         heading.add("bundleId", bundleID)
@@ -46,7 +47,7 @@ struct StoreAnswers {
         return heading
     }
 
-    /// `OrderLookupResponse`: production only, and an unknown order is an answer.
+    /// Makes an `OrderLookupResponse`. Production only has orders, and an unknown order is an answer.
     private func lookup(_ orderID: String) throws -> String {
         let found = store.byOrder[orderID].flatMap { try? transaction($0) }
         guard environment == .production, let found else { return #"{"status":1}"# }

@@ -33,7 +33,7 @@ extension VerifyReceiptService {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// - Parameter known: a transaction that was registered, which goes before the store's.
+    /// - Parameter known: a registered transaction, which comes before the store's.
     private func answer(
         _ request: ServerAPIRequest, _ known: KnownTransaction?, _ token: SimulatedToken, on turn: ConnectionTurn
     ) -> ServerAPIAnswer {
@@ -52,7 +52,7 @@ extension VerifyReceiptService {
 }
 
 extension SimulatedStep.Answer {
-    /// Whether what Apple would answer is worked out: in all of these it is sent, whole or in part.
+    /// True if Apple's answer is worked out, because it is sent whole or in part.
     fileprivate var isGenuine: Bool {
         switch self {
         case .genuine, .emptyInApp, .halfBody, .slowDrip: true

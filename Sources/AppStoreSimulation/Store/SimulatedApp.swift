@@ -4,7 +4,8 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
     public let appAppleID: Int64
     /// The products by id.
     public let products: [String: SimulatedProduct]
-    /// Whether an address for version 2 notifications is set: without one none is kept, and their history is answered 4040007.
+    /// Whether an address for version 2 notifications is set. Without one no notification is kept, and their history is
+    /// answered 4040007.
     public var hasNotificationURL = true
 
     public init(bundleID: String, appAppleID: Int64, products: [SimulatedProduct]) {
@@ -20,7 +21,7 @@ public struct SimulatedApp: Sendable, Hashable, Codable {
         case hasNotificationURL = "has_notification_url"
     }
 
-    /// Reads the products as a list of JSON.
+    /// Reads the products from a list in JSON.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -46,7 +47,7 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
     /// The plan of an auto-renewable subscription; nil for everything else.
     public let plan: SimulatedPlan?
 
-    /// Something that is bought once.
+    /// Makes a product that is bought once.
     public init(id: String, kind: SimulatedPurchase.Kind = .consumable, price: SimulatedPrice = .init()) {
         self.id = id
         self.kind = kind
@@ -54,7 +55,7 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
         plan = nil
     }
 
-    /// Reads JSON that needs an id; with a plan it is a subscription, and else a consumable unless its `kind` says
+    /// Reads JSON that needs an id. With a plan it is a subscription, else a consumable unless its `kind` says
     /// otherwise, in Apple's numbers.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
@@ -65,7 +66,7 @@ public struct SimulatedProduct: Sendable, Hashable, Codable {
         price = try container.decodeIfPresent(SimulatedPrice.self, forKey: .price) ?? SimulatedPrice()
     }
 
-    /// An auto-renewable subscription.
+    /// Makes an auto-renewable subscription.
     public init(id: String, plan: SimulatedPlan, price: SimulatedPrice = .init()) {
         self.id = id
         kind = .autoRenewableSubscription
@@ -78,7 +79,7 @@ public struct SimulatedPlan: Sendable, Hashable, Codable {
     /// `subscriptionGroupIdentifier`: a customer has one subscription in each group.
     public let groupID: String
     public let periodMilliseconds: Int64
-    /// The time that access goes on when a renewal cannot be paid for; 0: the app has no grace period.
+    /// The milliseconds for which access goes on if a renewal cannot be paid for; 0 if the app has no grace period.
     public let graceMilliseconds: Int64
 
     public init(groupID: String, periodMilliseconds: Int64, graceMilliseconds: Int64 = 0) {
@@ -97,9 +98,9 @@ public struct SimulatedPlan: Sendable, Hashable, Codable {
 public struct SimulatedPrice: Sendable, Hashable, Codable {
     /// The price of one unit, in thousandths of the currency's unit.
     public let milliunits: Int64
-    /// ISO 4217.
+    /// The currency's ISO 4217 code.
     public let currency: String
-    /// ISO 3166-1 alpha-3.
+    /// The storefront's ISO 3166-1 alpha-3 code.
     public let storefront: String
 
     public init(milliunits: Int64 = 4990, currency: String = "USD", storefront: String = "USA") {

@@ -24,7 +24,7 @@ extension SimulatedStore {
         return bought
     }
 
-    /// A non-consumable that is restored under a new id, which Apple does not tell of.
+    /// Restores a non-consumable under a new id. Apple sends no notification of that.
     @discardableResult
     public mutating func restore(_ id: String) throws(Fault) -> StoreTransaction {
         let known = try transaction(id)
@@ -34,7 +34,7 @@ extension SimulatedStore {
         return restored
     }
 
-    /// The client or the server says that the goods are delivered: a finished consumable leaves the receipt.
+    /// Finishes a purchase, as the client or the server does. A finished consumable leaves the receipt.
     public mutating func finish(_ id: String) throws(Fault) {
         var finished = try transaction(id)
         guard !finished.isFinished else { return }
@@ -43,7 +43,7 @@ extension SimulatedStore {
         transactions[id] = finished
     }
 
-    /// The first period of a subscription, the first after a gap, or the next.
+    /// Adds a period: the first of a subscription, the first after a gap, or the next.
     mutating func addPeriod(
         of product: SimulatedProduct, to earlier: StoreSubscription?, _ account: SimulatedAccount,
         _ terms: SimulatedTerms
@@ -63,8 +63,8 @@ extension SimulatedStore {
     }
 
     /// - Parameters:
-    ///   - original: nil for a purchase that refers to no other.
-    ///   - renewedAt: when the period before ends, where the App Store renews by itself.
+    ///   - original: the original transaction; nil for a purchase that refers to no other.
+    ///   - renewedAt: the end of the period before, if the App Store renews by itself; nil otherwise.
     func makeTransaction(
         _ product: SimulatedProduct, number: Int64, _ buyer: (account: SimulatedAccount, terms: SimulatedTerms),
         after: (original: StoreTransaction?, renewedAt: Int64?)
@@ -98,7 +98,7 @@ extension SimulatedStore {
 }
 
 extension StoreSubscription {
-    /// A paid period takes the place of whatever was.
+    /// Begins a paid period in the place of whatever was there.
     mutating func begin(_ period: StoreTransaction) {
         periods.append(period.id)
         product = period.product

@@ -7,10 +7,12 @@ extension SimulatedStore {
         notify("CONSUMPTION_REQUEST", of: try transaction(id)) { $0.consumptionRequestReason = reason }
     }
 
-    /// REFUND. A later, larger part replaces what was refunded before: the percentage is the total.
+    /// Refunds a purchase: REFUND. A later, larger part replaces what was refunded before, because the percentage is
+    /// the total.
     /// - Parameters:
-    ///   - milliPercent: of the whole quantity, in thousandths of a per cent; nil: all of it.
-    ///   - subtype: `SEATS` where only seats of a group were returned, which takes nothing from the customer.
+    ///   - milliPercent: the share of the whole quantity, in thousandths of a percent; nil for all of it.
+    ///   - subtype: `SEATS` if only seats of a group were returned, which takes nothing from the customer; nil
+    ///     otherwise.
     public mutating func refund(_ id: String, milliPercent: Int? = nil, subtype: String? = nil) throws(Fault) {
         var refunded = try transaction(id)
         let share = milliPercent ?? Self.wholePercent
@@ -24,7 +26,7 @@ extension SimulatedStore {
         notify("REFUND", subtype, of: refunded)
     }
 
-    /// The last refund, which a dispute took back: REFUND_REVERSED. A smaller part of before stays refunded.
+    /// Reverses the last refund, because of a dispute: REFUND_REVERSED. A smaller part from before stays refunded.
     public mutating func reverseRefund(of id: String) throws(Fault) {
         var kept = try transaction(id)
         guard kept.revocation != nil else { throw .notRefunded(id) }
@@ -33,12 +35,12 @@ extension SimulatedStore {
         notify("REFUND_REVERSED", of: kept)
     }
 
-    /// Apple refuses what the customer asked for: REFUND_DECLINED.
+    /// Refuses the customer's request for a refund: REFUND_DECLINED.
     public mutating func declineRefund(of id: String) throws(Fault) {
         notify("REFUND_DECLINED", of: try transaction(id))
     }
 
-    /// Family sharing ends for one who did not buy it: REVOKE.
+    /// Ends family sharing for a member who did not buy it: REVOKE.
     public mutating func revoke(_ id: String) throws(Fault) {
         var revoked = try transaction(id)
         guard !revoked.isPurchased else { throw .notFamilyShared(id) }

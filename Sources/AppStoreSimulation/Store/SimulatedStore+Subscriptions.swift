@@ -100,9 +100,10 @@ extension SimulatedStore {
         try change(id, "RENEWAL_EXTENDED", nil) { $0.expiresAt = expiresAt }
     }
 
-    /// The newest period is told under another original from now on, as after a conversion between plans or to Family Sharing:
-    /// another transaction id, and the same order, purchase and expiry. Apple tells of it as of a subscription that begins.
-    /// - Parameter namesPrevious: whether the copy says which original it goes on from.
+    /// Reports the newest period under another original from now on, as after a conversion between plans or to Family
+    /// Sharing. The copy has another transaction id, and the same order, purchase and expiry. Apple reports it as a
+    /// subscription that begins.
+    /// - Parameter namesPrevious: whether the copy names the original that it continues.
     @discardableResult
     public mutating func convert(_ id: String, namesPrevious: Bool) throws(Fault) -> StoreTransaction {
         var earlier = try subscription(id)

@@ -1,21 +1,21 @@
-/// The simulated App Store's state: apps, customers, their purchases, and its notifications. A value without a clock or
-/// chance of its own: the same calls with the same times make the same ids and the same notifications.
+/// The simulated App Store's state: apps, customers, their purchases, and notifications. A value without a clock or a
+/// random generator: the same calls with the same times make the same ids and the same notifications.
 public struct SimulatedStore: Sendable {
     /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
     public internal(set) var apps: [String: SimulatedApp] = [:]
-    /// Up to when a simulated life has been lived, in milliseconds since 1970: what is asked later is answered as of then.
-    /// Nil: time goes on by itself.
+    /// The time up to which a simulated life has been lived, in milliseconds since 1970. Later questions are answered
+    /// as of then. Nil: time goes on by itself.
     public var livedUntil: Int64?
     /// The transactions by id.
     public internal(set) var transactions: [String: StoreTransaction] = [:]
     /// The subscriptions by original transaction id.
     public internal(set) var subscriptions: [String: StoreSubscription] = [:]
-    /// Oldest first.
+    /// The notifications, oldest first.
     public internal(set) var notifications: [ToldNotification] = []
     /// The reports of consumption, by transaction id, oldest first.
     public internal(set) var consumption: [String: [ConsumptionInformation]] = [:]
-    /// Ids of an account's transactions, oldest first.
+    /// The ids of an account's transactions, oldest first.
     var byAccount: [SimulatedAccount: [String]] = [:]
     var byOrder: [String: String] = [:]
     private var random: SplitMix64
@@ -30,16 +30,16 @@ public struct SimulatedStore: Sendable {
         case unknownNotification(String)
         /// The product or transaction is of another kind than this needs.
         case notASubscription(String)
-        /// The account has a subscription in force in that group: its plan is changed instead.
+        /// The account has a subscription in force in that group. Its plan is changed instead.
         case alreadySubscribed(String)
-        /// Only a non-consumable gets another id.
+        /// The purchase is no non-consumable, and only such a one gets another id.
         case notRestorable(String)
         case notFamilyShared(String)
         case alreadyRefunded(String)
         case notRefunded(String)
     }
 
-    /// - Parameter seed: two stores whose ids must not meet have different ones.
+    /// - Parameter seed: two stores whose ids must not meet have different seeds.
     public init(seed: UInt64 = 1) {
         random = SplitMix64(seed: seed)
         lastNumber = 100_000_000_000 + Int64(seed % 8000) * 100_000_000
@@ -63,14 +63,14 @@ public struct SimulatedStore: Sendable {
         return transaction
     }
 
-    /// - Parameter id: of any period.
+    /// - Parameter id: the transaction id of any period.
     func subscription(_ id: String) throws(Fault) -> StoreSubscription {
         let original = try transaction(id).originalID
         guard let subscription = subscriptions[original] else { throw .notASubscription(id) }
         return subscription
     }
 
-    /// All that an account bought, oldest first.
+    /// Returns all purchases of an account, oldest first.
     public func transactions(of account: SimulatedAccount) -> [StoreTransaction] {
         (byAccount[account] ?? []).compactMap { transactions[$0] }
     }

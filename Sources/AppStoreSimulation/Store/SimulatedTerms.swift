@@ -1,15 +1,15 @@
 /// The terms that a customer agrees to beside the product.
 public struct SimulatedTerms: Sendable, Hashable {
-    /// Units in one transaction.
+    /// The units in one transaction.
     public var quantity = 1
-    /// A UUID that the app sets: `appAccountToken`.
+    /// A UUID that the app sets, `appAccountToken`; nil without one.
     public var accountToken: String?
-    /// The price in place of the product's.
+    /// The price in place of the product's; nil takes the product's.
     public var price: SimulatedPrice?
     public var offer: SimulatedOffer?
     /// `inAppOwnershipType`.
     public var ownership = SimulatedPurchase.OwnershipType.purchased.rawValue
-    /// `previousOriginalTransactionId`: the subscription that this one goes on with.
+    /// `previousOriginalTransactionId`: the subscription that this one continues; nil for none.
     public var previousOriginalTransactionID: String?
 
     public init(accountToken: String? = nil, quantity: Int = 1, offer: SimulatedOffer? = nil) {

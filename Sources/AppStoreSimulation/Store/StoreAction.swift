@@ -1,4 +1,4 @@
-/// One thing that happens in the store, as the control API takes it.
+/// A change of the store in the form of the control API.
 ///
 /// `{"action":"buy","bundle_id":"…","account":"lena","product":"gems","token":"…","quantity":3,"offer":{"type":1}}`,
 /// `{"action":"refund","transaction_id":"…","milli_percent":33333}` and the like; see `Name`.
@@ -33,7 +33,7 @@ struct StoreAction: Decodable {
     }
 
     let action: Name
-    /// The transaction, or any period of the subscription.
+    /// The transaction, or any period of the subscription; nil without one.
     private let transactionID: String?
     private let bundleID: String?
     private let account: String?
@@ -71,7 +71,7 @@ struct StoreAction: Decodable {
         case subtype
     }
 
-    /// - Returns: the id of the transaction that it made or was about.
+    /// - Returns: the id of the transaction that it made or changed.
     func perform(in store: inout SimulatedStore) throws -> String {
         if action == .buy {
             let account = SimulatedAccount(

@@ -2,10 +2,11 @@ import Encodings
 import Foundation
 import Synchronization
 
-/// The store of a running simulation: one change at a time, signs what it says, hands on what is told of a change.
+/// The store of a running simulation. It makes one change at a time, signs what it returns, and hands on the
+/// notifications of a change.
 final class StoreKeeper: Sendable {
     private let store: Mutex<SimulatedStore>
-    /// Whether anything was ever done in the store: until then no receipt is looked up, as benchmarks want it.
+    /// Whether anything was ever done in the store. Until then no receipt is looked up, for the benchmarks.
     private let isInUse = Atomic(false)
     private let signer: SimulatedSigner?
     private let notified: (@Sendable (SignedNotification) -> Void)?
@@ -36,8 +37,8 @@ final class StoreKeeper: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: how many of the oldest are left out.
-    ///   - limit: how many are wanted.
+    ///   - first: the number of the oldest ones to leave out.
+    ///   - limit: the most notifications to return.
     func notifications(from first: Int, limit: Int = .max) -> [SignedNotification] {
         read { Array($0.notifications.dropFirst(first).prefix(limit)) }.map(signed)
     }
@@ -50,18 +51,18 @@ final class StoreKeeper: Sendable {
             transactionID: kept.transactionID, body: "{\"signedPayload\":\"\(payload)\"}")
     }
 
-    /// The JWS of claims; worth nothing where there is no signer, like `SimulatedSignature.dummy`.
+    /// Returns the JWS of claims. Without a signer it is worthless, like `SimulatedSignature.dummy`.
     func sign(_ claims: String) throws -> String {
         try signer?.signedTransaction(claims: claims) ?? Self.unsigned(claims)
     }
 
-    /// The base64 for `receipt-data`.
+    /// Returns the base64 for `receipt-data`.
     func encoded(_ receipt: SimulatedReceipt) -> String {
         guard let signer else { return receipt.base64Encoded() }
         return (try? receipt.base64Encoded(signer: signer.sign)) ?? receipt.base64Encoded()
     }
 
-    /// The simulated present: Apple's clock stands where the store's life was lived until.
+    /// Returns the simulated present. Apple's clock stands at the time up to which the store's life was lived.
     func present(_ now: Int64) -> Int64 {
         isInUse.load(ordering: .relaxed) ? read { min(now, $0.livedUntil ?? now) } : now
     }
@@ -84,7 +85,7 @@ final class StoreKeeper: Sendable {
         return "\(header).\(Base64.encodeURL(Array(claims.utf8))).\(signature)"
     }
 
-    /// Throws `ServerAPIFault` where Apple answers with an error.
+    /// Returns the answer. Throws `ServerAPIFault` if Apple answers with an error.
     func answer(
         _ request: ServerAPIRequest, bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {
@@ -109,7 +110,7 @@ final class StoreKeeper: Sendable {
         }
     }
 
-    /// `SendTestNotificationResponse`: the notification is handed on before this returns.
+    /// Makes a `SendTestNotificationResponse`. The notification is handed on before this returns.
     private func sendTest(
         bundleID: String, environment: SimulatedEnvironment, now: Int64
     ) throws -> ServerAPIAnswer {
@@ -130,6 +131,6 @@ public struct SignedNotification: Sendable, Hashable {
     public let type: String
     public let subtype: String?
     public let transactionID: String?
-    /// The request's: `{"signedPayload":"…"}`.
+    /// The body of the request: `{"signedPayload":"…"}`.
     public let body: String
 }

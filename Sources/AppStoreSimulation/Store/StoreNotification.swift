@@ -1,6 +1,6 @@
-/// One notification that the simulated App Store made, and what became of it.
+/// One notification that the simulated App Store made, and its fate.
 public struct ToldNotification: Sendable {
-    /// Whether the server answered in order, as notification history tells.
+    /// The server's answer as the notification history shows it.
     public enum AttemptResult: String, Sendable, Hashable, Codable, CaseIterable {
         case success = "SUCCESS"
         case timedOut = "TIMED_OUT"
@@ -15,19 +15,19 @@ public struct ToldNotification: Sendable {
     }
 
     public let notification: SimulatedNotification
-    /// Nil where it is about no purchase.
+    /// The transaction; nil if the notification is about no purchase.
     public let transactionID: String?
     let account: SimulatedAccount?
     public internal(set) var attempts: [Attempt] = []
 
-    /// The token that asks for the way of a TEST.
+    /// The token that asks for the delivery of a TEST.
     var testToken: String { "\(notification.id)_\(notification.signedDateMilliseconds)" }
 
     var reachedServer: Bool { attempts.contains { $0.result == .success } }
 }
 
 extension SimulatedStore {
-    /// TEST, which is about no purchase.
+    /// Sends a TEST, which is about no purchase.
     public mutating func sendTest(bundleID: String, environment: SimulatedEnvironment = .production) throws(Fault) {
         let app = try app(bundleID)
         guard app.hasNotificationURL else { return }
@@ -38,7 +38,7 @@ extension SimulatedStore {
         notifications.append(ToldNotification(notification: notification, transactionID: nil, account: nil))
     }
 
-    /// Any other notification of a transaction as it is, such as `METADATA_UPDATE`.
+    /// Sends any other notification of a transaction as it is, such as `METADATA_UPDATE`.
     public mutating func send(_ type: String, _ subtype: String? = nil, of id: String) throws(Fault) {
         notify(type, subtype, of: try transaction(id))
     }
@@ -51,7 +51,7 @@ extension SimulatedStore {
         notifications[index].attempts.append(.init(at: now, result: result))
     }
 
-    /// - Parameter transaction: as it is after the change.
+    /// - Parameter transaction: the transaction after the change.
     mutating func notify(
         _ type: String, _ subtype: String? = nil, of transaction: StoreTransaction,
         _ adjust: (inout SimulatedNotification) -> Void = { _ in }

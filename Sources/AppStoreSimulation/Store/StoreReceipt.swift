@@ -8,7 +8,7 @@ struct StoreReceipt: Sendable {
         let isOver: Bool
     }
 
-    /// Newest first, without finished consumables.
+    /// The purchases, newest first, without finished consumables.
     let purchases: [SimulatedPurchase]
     /// The receipt to be signed for `latest_receipt`.
     let newest: SimulatedReceipt
@@ -16,14 +16,14 @@ struct StoreReceipt: Sendable {
 }
 
 extension SimulatedStore {
-    /// The app receipt that an account's device would get now.
+    /// Returns the app receipt that an account's device would get now.
     public func receipt(of account: SimulatedAccount, createdAt: Int64) -> SimulatedReceipt {
         SimulatedReceipt(
             bundleID: account.bundleID, appAppleID: apps[account.bundleID]?.appAppleID ?? 0,
             environment: account.environment, creationDateMilliseconds: createdAt, purchases: purchases(of: account))
     }
 
-    /// Nil where the store knows none of these transactions of this app.
+    /// Returns nil if the store knows none of these transactions of this app.
     func receipt(holding ids: [String], of bundleID: String, now: Int64) -> StoreReceipt? {
         let known = ids.lazy.compactMap { self.transactions[$0] }.first { $0.account.bundleID == bundleID }
         guard let account = known?.account else { return nil }
@@ -41,7 +41,7 @@ extension SimulatedStore {
 }
 
 extension StoreTransaction {
-    /// The purchase as receipts and verifyReceipt show it. That a consumable was refunded is not told there.
+    /// The purchase as receipts and verifyReceipt show it. They do not show that a consumable was refunded.
     var purchase: SimulatedPurchase {
         var purchase = SimulatedPurchase(
             transactionID: id, originalTransactionID: originalID, productID: product.id, quantity: terms.quantity,

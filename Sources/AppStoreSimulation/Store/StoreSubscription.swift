@@ -44,21 +44,21 @@ public struct StoreSubscription: Sendable, Hashable {
         public var isInBillingRetry = false
         public var graceExpiresAt: Int64?
         public var end: End?
-        /// 0: asked, not yet agreed to; 1: agreed.
+        /// 0: the customer was asked and has not agreed yet; 1: the customer agreed; nil: nobody asked.
         public var priceIncreaseStatus: Int?
     }
 
     public let originalID: String
     public let account: SimulatedAccount
     public let startedAt: Int64
-    /// Ids of the transactions, oldest first.
+    /// The ids of its transactions, oldest first.
     public internal(set) var periods: [String] = []
     public internal(set) var product: SimulatedProduct
     public internal(set) var expiresAt: Int64
     public internal(set) var renewal: Renewal
-    /// The newest period was refunded, or is no longer shared.
+    /// True if the newest period was refunded, or is no longer shared.
     public internal(set) var isRevoked = false
-    /// Apple said so: it ended, by the customer's choice or for want of money.
+    /// True if Apple said that it ended, by the customer's choice or for want of money.
     public internal(set) var hasEnded = false
 
     public func state(at now: Int64) -> State {

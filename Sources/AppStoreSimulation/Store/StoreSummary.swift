@@ -43,7 +43,7 @@ public struct StoreSummary: Sendable, Hashable, Codable {
         public let purchasedAt: Int64
         public let expiresAt: Int64?
         public let revokedAt: Int64?
-        /// The refunded part in thousandths of a per cent of the whole quantity.
+        /// The refunded part in thousandths of a percent of the whole quantity; nil without a refund.
         public let revokedMilliPercent: Int?
         public let isUpgraded: Bool
         public let isFinished: Bool
@@ -68,9 +68,9 @@ public struct StoreSummary: Sendable, Hashable, Codable {
     public let at: Int64
     /// The subscriptions in the order of their original transaction ids.
     public let subscriptions: [Subscription]
-    /// Everything else that was bought, in the order of ids.
+    /// All other purchases, in the order of ids.
     public let purchases: [Purchase]
-    /// The counts by type, with its subtype behind a slash.
+    /// The counts by type, with the subtype behind a slash.
     public let notifications: [String: Int]
 
     enum CodingKeys: String, CodingKey {

@@ -11,17 +11,17 @@ public struct StoreTransaction: Sendable, Hashable {
     public let purchasedAt: Int64
     public let originallyPurchasedAt: Int64
     public internal(set) var expiresAt: Int64?
-    /// Whether the App Store renewed a subscription, and not the customer bought something.
+    /// True if the App Store renewed a subscription; false if the customer bought something.
     public let isRenewal: Bool
     /// The last digits of an order's id and of `webOrderLineItemId`.
     let number: Int64
     public internal(set) var revocation: Revocation?
-    /// Smaller parts that were refunded before it: a reversal takes back only the last one.
+    /// The smaller parts that were refunded before it. A reversal takes back only the last one.
     var earlierRevocations: [Revocation] = []
-    /// Given up for another plan before it was over.
+    /// The time at which it was given up for another plan before it was over; nil if it was not.
     public internal(set) var upgradedAt: Int64?
     public internal(set) var isFinished = false
-    /// Grows over the whole store with each change: what transaction histories are sorted by.
+    /// The number of the change, which grows over the whole store. Transaction histories are sorted by it.
     var modification = 0
 
     public struct Revocation: Sendable, Hashable {
@@ -30,7 +30,7 @@ public struct StoreTransaction: Sendable, Hashable {
         public var reason = 0
         /// `REFUND_FULL`, `REFUND_PRORATED`, `FAMILY_REVOKE`.
         public let type: String
-        /// The refunded part in thousandths of a per cent of the whole quantity; nil for family sharing that ended.
+        /// The refunded part in thousandths of a percent of the whole quantity; nil for family sharing that ended.
         public let milliPercent: Int?
     }
 
@@ -94,7 +94,7 @@ extension StoreTransaction {
 }
 
 extension SimulatedAccount {
-    /// One for each Apple account and app.
+    /// The number of the Apple account in the app.
     var appTransactionID: String {
         let hash = ReceiptHash.hash("app transaction \(environment.rawValue) \(bundleID) \(name)")
         return "70\(hash % 10_000_000_000_000_000)"

@@ -1,8 +1,8 @@
 import Crypto
 
-/// One SignerInfo of a signed message: who signed, how, and the signature.
+/// One SignerInfo of a signed message: the signer, the algorithm and the signature.
 struct MessageSigner {
-    /// Name and serial number of the signer's certificate, as encoded. Nil where a key identifier names it.
+    /// The name and serial number of the signer's certificate, as encoded; nil if a key identifier names it.
     let issuerAndSerialNumber: (issuer: ArraySlice<UInt8>, serialNumber: ArraySlice<UInt8>)?
     let digestAlgorithm: ArraySlice<UInt8>
     let signedAttributes: BERElement?
@@ -48,7 +48,7 @@ enum MessageDigest {
         }
     }
 
-    /// Whether a signature of that algorithm is over this digest.
+    /// Returns whether a signature of that algorithm covers this digest.
     func isUsed(bySignature identifier: some Sequence<UInt8>) -> Bool {
         if identifier.elementsEqual(EncodedOID.rsaEncryption) { return true }
         switch self {

@@ -3,8 +3,8 @@ import NamesAndTimes
 
 /// The attributes of an app receipt's payload, or of one purchase in it: `SET OF SEQUENCE { type, version, value }`.
 ///
-/// Documented by Apple ("Receipt Fields"): 2, 12, 17, 1701 to 1706, 1708, 1711, 1712. Seen in every receipt, documented
-/// nowhere: 0, 1 and 1707.
+/// Apple documents 2, 12, 17, 1701 to 1706, 1708, 1711 and 1712 ("Receipt Fields"). Every receipt has 0, 1 and 1707,
+/// which nobody documents.
 enum ReceiptAttribute {
     static let environment: Int64 = 0
     static let appAppleID: Int64 = 1
@@ -28,7 +28,7 @@ struct ReceiptAttributeReader {
     private let bytes: [UInt8]
     private var reader: BERReader
 
-    /// Throws where what the range holds is not one SET.
+    /// Throws if the range does not hold one SET.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes
         var outer = BERReader(bytes, in: range)
@@ -37,7 +37,7 @@ struct ReceiptAttributeReader {
         reader = BERReader(bytes, inside: set)
     }
 
-    /// The next attribute and where its value is, nil at the end.
+    /// Returns the type of the next attribute and the place of its value; nil at the end.
     mutating func next() throws(BERFault) -> (type: Int64, value: Range<Int>)? {
         guard let element = try reader.next() else { return nil }
         guard element.tag == BERTag.sequence else { throw .unexpectedElement }
@@ -47,13 +47,13 @@ struct ReceiptAttributeReader {
         return (type ?? -1, try parts.next(BERTag.octetString).content)
     }
 
-    /// The one element that a value holds; nil where it holds none, or something that is not BER at all.
+    /// Returns the one element in a value; nil if the value holds none, or something that is not BER.
     func element(in value: Range<Int>) -> BERElement? {
         var reader = BERReader(bytes, in: value)
         return (try? reader.next()) ?? nil
     }
 
-    /// Nil where it is unset, and where it is none.
+    /// Returns the text; nil if it is unset or no text.
     func text(_ value: Range<Int>) -> String? {
         guard let element = element(in: value), let text = BERReader.string(element, in: bytes), !text.isEmpty else {
             return nil
@@ -61,7 +61,7 @@ struct ReceiptAttributeReader {
         return text
     }
 
-    /// Whether it is empty: an absent text is written as an empty one.
+    /// Returns whether the value is empty, which means an absent text.
     func isUnset(_ value: Range<Int>) -> Bool {
         guard !value.isEmpty else { return true }
         return element(in: value).flatMap { BERReader.string($0, in: bytes) }?.isEmpty ?? false

@@ -6,17 +6,17 @@ struct ReceiptPayload {
     private(set) var bundleID: BundleID?
     private(set) var appAppleID: Int64?
     private(set) var environment: StoreEnvironment?
-    /// The environment is a development machine's.
+    /// True if the environment is a development machine's.
     private(set) var isLocal = false
     private(set) var creationDate: Timestamp?
     private(set) var purchases: [StorePurchase] = []
     private(set) var kinds: [ProductKind?] = []
     private(set) var unreadablePurchases = 0
     private(set) var holdsAutoRenewable = false
-    /// Apple's id of the app is there and cannot be read.
+    /// True if Apple's id of the app is there and cannot be read.
     private(set) var hasUnreadableFields = false
 
-    /// Throws where the bytes are no payload. The first of two attributes of one type counts.
+    /// Throws if the bytes are no payload. Of two attributes of one type the first counts.
     init(_ bytes: [UInt8]) throws(BERFault) {
         var attributes = try ReceiptAttributeReader(bytes, in: 0..<bytes.count)
         while let (type, value) = try attributes.next() {
@@ -51,7 +51,8 @@ struct ReceiptPayload {
 }
 
 extension StoreEnvironment {
-    /// `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox`; nil for a development machine's.
+    /// Reads `Production`, `ProductionVPP`, `ProductionSandbox` or `ProductionVPPSandbox`. Returns nil for a
+    /// development machine's.
     init?(receiptType: String) {
         switch receiptType {
         case "Production", "ProductionVPP": self = .production
@@ -61,11 +62,11 @@ extension StoreEnvironment {
     }
 }
 
-/// Limits of the names in a receipt, so that what it says fits wherever it is stored.
+/// The limits of names in a receipt, so that they fit wherever they are stored.
 enum ReceiptText {
     static let maximumIdentifierSize = 256
 
-    /// Nil where it is empty, too long or holds a NUL, which PostgreSQL stores in no text.
+    /// Returns nil if the name is empty, too long or holds a NUL, which PostgreSQL stores in no text.
     static func identifier(_ text: String) -> Identifier? {
         var text = text
         let isName = text.withUTF8 { utf8 in

@@ -7,7 +7,7 @@ struct ReceiptPurchase {
     let kind: ProductKind?
     let isAutoRenewable: Bool
 
-    /// Nil where no purchase can be made of it: transaction, product or time is missing, or a number is impossible.
+    /// Returns nil if it is no purchase: transaction, product or time is missing, or a number is impossible.
     init?(_ bytes: [UInt8], in range: Range<Int>) {
         guard let fields = try? Fields(bytes, in: range), let transactionID = fields.transactionID,
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
@@ -34,7 +34,8 @@ struct ReceiptPurchase {
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
         var webOrderLineItemID: Identifier?
-        /// A quantity below one, or a date or an original that is set and is none: better unread than read as unset.
+        /// True for a quantity below one, or for a date or an original that is set and cannot be read. To take it for
+        /// unset would be worse than to leave the purchase unread.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
@@ -76,10 +77,10 @@ struct ReceiptPurchase {
 }
 
 extension ProductKind {
-    /// Newsstand's free subscriptions: they never end, and come back on every device.
+    /// The code of Newsstand's free subscriptions. They never end, and come back on every device.
     fileprivate static let freeSubscriptionCode: Int64 = 4
 
-    /// Attribute 1707, documented nowhere.
+    /// Reads attribute 1707, which nobody documents.
     fileprivate init?(receiptCode: Int64) {
         switch receiptCode {
         case 0: self = .nonConsumable

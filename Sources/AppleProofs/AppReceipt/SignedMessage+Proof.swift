@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension SignedMessage {
-    /// Whether Apple signed the content, as of `time`: the receipt's creation date, so that a receipt outlives the
-    /// certificates it was signed with.
+    /// Returns whether Apple signed the content, as of `time`. That is the receipt's creation date, so that a receipt
+    /// outlives its certificates.
     func signature(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(signer, at: time, chains: chains)
@@ -15,7 +15,8 @@ extension SignedMessage {
         }
     }
 
-    /// The signer's chain and its signature first: limits of ours are a doubt only about what these prove.
+    /// Proves the signer's chain and signature first. What these prove can be in doubt because of receiptd's limits;
+    /// nothing else can.
     private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
         let outlines = try certificateOutlines()
         guard let leaf = leaf(of: signer, among: outlines) else { throw .forged(.signerCertificateMissing) }
@@ -42,7 +43,7 @@ extension SignedMessage {
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
     }
 
-    /// The signer's own certificate. One that is named by a key identifier is taken for the one that issued no other.
+    /// Returns the signer's own certificate. If a key identifier names it, that is the one that issued no other.
     private func leaf(of signer: MessageSigner, among outlines: [CertificateOutline]) -> CertificateOutline? {
         if let name = signer.issuerAndSerialNumber {
             return outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }

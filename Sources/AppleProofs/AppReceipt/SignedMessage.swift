@@ -1,12 +1,12 @@
-/// A PKCS #7 SignedData message with its content inside, taken apart but not judged.
+/// A PKCS #7 SignedData message with its content inside, taken apart but not verified.
 struct SignedMessage {
     let bytes: [UInt8]
-    /// The octets that are signed: an app receipt's payload.
+    /// The signed octets, which are an app receipt's payload.
     let content: [UInt8]
     let certificates: [BERElement]
     let signers: [BERElement]
 
-    /// Throws where the bytes are no such message.
+    /// Throws if the bytes are no such message.
     init(_ bytes: [UInt8]) throws(BERFault) {
         self.bytes = bytes
         var outer = BERReader(bytes)
@@ -38,9 +38,9 @@ struct SignedMessage {
     }
 
     private static let usualCertificates = 3
-    /// The most certificates: with more nothing is called proven.
+    /// The most certificates of a message that can be proven.
     static let maximumCertificates = 5
-    /// Among so many the signer's chain is looked for: each may cost a look at a signature.
+    /// The number of certificates among which the signer's chain is searched. Each may cost a check of a signature.
     static let lookedAtCertificates = 8
 
     private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {

@@ -1,11 +1,11 @@
 /// One element of BER or DER, as ranges into the bytes it was read from.
 struct BERElement {
-    /// The identifier octet: class, form and number. Numbers above 30 occur nowhere in a receipt and are not read.
+    /// The identifier octet: class, form and number. No receipt has numbers above 30, and they are not read.
     let tag: UInt8
     let start: Int
     /// The content without the end-of-contents octets of an indefinite length.
     let content: Range<Int>
-    /// Just behind the element, its end-of-contents octets included.
+    /// The place just behind the element and its end-of-contents octets.
     let end: Int
 
     var isConstructed: Bool { tag & 0x20 != 0 }
@@ -28,7 +28,7 @@ enum BERTag {
     static let context1: UInt8 = 0xA1
 }
 
-/// The reason why bytes are not BER, or not within the limits here. Never holds the bytes themselves.
+/// The reason why bytes are not BER, or are beyond the limits here. It never holds the bytes themselves.
 enum BERFault: Error, Equatable {
     case truncated
     case unsupportedTag

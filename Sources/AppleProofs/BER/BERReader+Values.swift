@@ -1,5 +1,5 @@
 extension BERReader {
-    /// An INTEGER, nil where it does not fit.
+    /// Returns the value of an INTEGER; nil if it does not fit.
     static func integer(_ element: BERElement, in bytes: [UInt8]) -> Int64? {
         guard element.tag == BERTag.integer, (1...8).contains(element.content.count) else { return nil }
         var value: Int64 = bytes[element.content.lowerBound] & 0x80 == 0 ? 0 : -1
@@ -7,7 +7,7 @@ extension BERReader {
         return value
     }
 
-    /// A UTF8String or IA5String, nil where it is none, is not UTF-8 or holds a NUL.
+    /// Returns a UTF8String or IA5String; nil if it is neither, is not UTF-8 or holds a NUL.
     static func string(_ element: BERElement, in bytes: [UInt8]) -> String? {
         guard element.tag == BERTag.utf8String || element.tag == BERTag.ia5String else { return nil }
         return bytes[element.content].withUnsafeBufferPointer { content in
@@ -15,7 +15,7 @@ extension BERReader {
         }
     }
 
-    /// The octets of an OCTET STRING, whose segments BER allows to be OCTET STRINGs themselves.
+    /// Returns the octets of an OCTET STRING. BER allows it to consist of segments that are OCTET STRINGs too.
     static func octets(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {
         if element.tag == BERTag.octetString { return Array(bytes[element.content]) }
         var octets: [UInt8] = []
@@ -39,7 +39,7 @@ extension BERReader {
     }
 }
 
-/// Object identifiers as DER writes their content.
+/// Object identifiers in the form of DER's content.
 package enum EncodedOID {
     /// 1.2.840.113549.1.7.1 and .2.
     package static let data: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]

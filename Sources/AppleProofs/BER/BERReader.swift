@@ -1,12 +1,12 @@
-/// Reads the elements in a range of bytes one by one, BER's indefinite lengths included.
+/// Reads the elements in a range of bytes one by one, including BER's indefinite lengths.
 ///
-/// It makes no tree: what is not asked for is stepped over, so that neither a message of a million tiny elements nor one
-/// nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's certificates included: that
-/// by itself costs two thirds of a whole proof; the tests hold this reader against it on the same inputs.
+/// It makes no tree, and steps over what nobody asks for. So neither a message of a million tiny elements nor one
+/// nested a million deep costs memory. swift-asn1 makes a node of every element, also of a receipt's certificates,
+/// which alone costs two thirds of a whole proof. The tests compare this reader with it on the same inputs.
 struct BERReader {
-    /// Indefinite lengths inside one another. A genuine message has four.
+    /// The most indefinite lengths inside one another. A genuine message has four.
     static let maximumOpenLengths = 32
-    /// Segments of an OCTET STRING inside one another.
+    /// The most segments of an OCTET STRING inside one another.
     static let maximumSegmentDepth = 4
 
     let bytes: [UInt8]
@@ -17,7 +17,7 @@ struct BERReader {
         self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// The elements inside `element`, which was read from the same bytes.
+    /// Reads the elements inside `element`, which was read from the same bytes.
     init(_ bytes: [UInt8], inside element: BERElement) {
         self.init(bytes, in: element.content)
     }
@@ -30,10 +30,10 @@ struct BERReader {
 
     var isAtEnd: Bool { index == end }
 
-    /// The tag of the next element, nil at the end.
+    /// The tag of the next element; nil at the end.
     var nextTag: UInt8? { index < end ? bytes[index] : nil }
 
-    /// The next element, nil at the end.
+    /// Returns the next element; nil at the end.
     mutating func next() throws(BERFault) -> BERElement? {
         guard index < end else { return nil }
         let start = index
@@ -52,20 +52,20 @@ struct BERReader {
         return element
     }
 
-    /// The next element, which must have that tag.
+    /// Returns the next element. Throws unless it has that tag.
     mutating func next(_ tag: UInt8) throws(BERFault) -> BERElement {
         guard let element = try next(), element.tag == tag else { throw .unexpectedElement }
         return element
     }
 
-    /// The next element where it has that tag, and nothing is read otherwise.
+    /// Returns the next element if it has that tag. Otherwise it reads nothing and returns nil.
     mutating func next(ifTagged tag: UInt8) throws(BERFault) -> BERElement? {
         nextTag == tag ? try next() : nil
     }
 
     private struct Header {
         let contentStart: Int
-        /// Nil where it is indefinite; otherwise the content ends within the range.
+        /// The length; nil if it is indefinite. A definite one ends within the range.
         let length: Int?
     }
 
@@ -94,7 +94,8 @@ struct BERReader {
         return Header(contentStart: contentStart, length: length)
     }
 
-    /// Finds the end-of-contents octets that close an indefinite length. Without recursion: depth costs no stack.
+    /// Finds the end-of-contents octets that close an indefinite length. It does not recurse, so that depth costs no
+    /// stack.
     private func endOfContents(from start: Int) throws(BERFault) -> Int {
         var position = start
         var open = 1

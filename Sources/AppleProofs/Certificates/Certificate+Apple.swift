@@ -5,12 +5,12 @@ import SwiftASN1
 import X509
 
 extension Certificate {
-    /// Marks what signs receipts and transactions.
+    /// Marks the signers of receipts and transactions.
     package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     /// Marks Apple's Worldwide Developer Relations authorities.
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// Critical extensions that are looked at here, or only restrict what is not relied on here.
+    /// The critical extensions that are checked here, or that restrict only what receiptd does not rely on.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
         leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
         .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],
@@ -20,13 +20,13 @@ extension Certificate {
         extensions.contains { $0.critical && !Self.knownExtensions.contains($0.oid) }
     }
 
-    /// The subject's common name; the whole name where it has none.
+    /// The subject's common name; the whole name if it has none.
     var commonName: String {
         let names = subject.flatMap { $0 }.filter { $0.type == .RDNAttributeType.commonName }
         return names.lazy.compactMap { String($0.value) }.first ?? subject.description
     }
 
-    /// First and last moment, nil where they are none.
+    /// The first and last moment of validity; nil if they cannot be read.
     var validity: ClosedRange<Timestamp>? {
         guard let from = Timestamp(notValidBefore), let until = Timestamp(notValidAfter), from <= until else {
             return nil

@@ -6,11 +6,12 @@ extension CertificateOutline {
     enum SignatureCheck {
         case valid
         case invalid
-        /// The algorithm is not known here.
+        /// receiptd does not know the algorithm.
         case unknownAlgorithm
     }
 
-    /// Whether the owner of `key` signed it. Nothing of this certificate is computed with, its own key least of all.
+    /// Returns whether the owner of `key` signed the certificate. Nothing of the certificate is computed with, least of
+    /// all its own key.
     func signature(by key: Certificate.PublicKey) -> SignatureCheck {
         guard let algorithm = SignatureAlgorithm(identifier: signatureAlgorithm) else { return .unknownAlgorithm }
         let isValid =
@@ -57,7 +58,7 @@ extension CertificateOutline {
     }
 }
 
-/// The algorithms that certificates are signed with. SHA-1 with RSA signed Apple's authorities until 2023.
+/// The signature algorithms of certificates. SHA-1 with RSA signed Apple's authorities until 2023.
 private enum SignatureAlgorithm {
     case rsa(Hash)
     case ecdsa(Hash)

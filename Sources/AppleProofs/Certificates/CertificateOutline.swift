@@ -1,17 +1,17 @@
-/// A certificate's skeleton, read before anything is computed with it: who issued it, what the issuer signed, and how
-/// large its own key is.
+/// A certificate's skeleton, read before anything is computed with it: its issuer, the octets that the issuer signed,
+/// and the size of its own key.
 ///
-/// Sizes are judged here, so that a hostile key never reaches public-key arithmetic. That a key is not computed with is a
-/// doubt only once the issuer's signature is checked: until then the certificate is anybody's.
+/// Sizes are checked here, so that a hostile key never reaches public-key arithmetic. An unusable key is a doubt only
+/// once the issuer's signature is checked. Until then anybody may have made the certificate.
 struct CertificateOutline {
-    /// Apple's have 1 to 1.5 KB.
+    /// The most bytes of a certificate. Apple's have 1 to 1.5 KB.
     static let maximumSize = 16 * 1024
-    /// Bits of an RSA modulus. 1024-bit keys, as in iOS 6 receipts before 2015, prove nothing any more.
+    /// The bits of an RSA modulus. 1024-bit keys, as in iOS 6 receipts before 2015, prove nothing any more.
     static let rsaKeySizes = 2048...4096
     static let maximumExponentSize = 8
 
     let bytes: ArraySlice<UInt8>
-    /// Names and serial number as encoded: they are compared byte by byte.
+    /// The names and the serial number as encoded. They are compared byte by byte.
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
@@ -19,15 +19,15 @@ struct CertificateOutline {
     let signedOctets: ArraySlice<UInt8>
     let signatureAlgorithm: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
-    /// The reason not to compute with its key, nil if there is none.
+    /// The reason not to compute with its key; nil if there is none.
     let doubt: Doubt?
 
-    /// Throws where the bytes are no certificate.
+    /// Throws if the bytes are no certificate.
     init(_ bytes: [UInt8]) throws(BERFault) {
         try self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// Throws where what the range holds is no certificate.
+    /// Throws if the range does not hold a certificate.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes[range]
         var outer = BERReader(bytes, in: range)

@@ -4,10 +4,11 @@
     import Darwin
 #endif
 
-/// A signer's certificate and its issuer's, compared byte by byte.
+/// The certificates of a signer and of its issuer, compared byte by byte.
 struct ChainKey: Hashable, Sendable {
-    /// Bytes at the end of the leaf's signature, which no other leaf shares by chance. Hashing both whole costs more than
-    /// comparing them, and only what was verified is ever stored: nobody else can make stored keys collide.
+    /// The number of bytes at the end of the leaf's signature that are hashed. No other leaf shares them by chance, and
+    /// hashing both certificates costs more than comparing them. Only verified chains are stored, so that nobody else
+    /// can make stored keys collide.
     private static let hashedBytes = 32
 
     private let leaf: ArraySlice<UInt8>
@@ -18,7 +19,7 @@ struct ChainKey: Hashable, Sendable {
         self.intermediate = intermediate
     }
 
-    /// Holds its own bytes only, and not all of the receipt that they came in.
+    /// A copy that holds its own bytes only, not the whole receipt that they came in.
     var copied: ChainKey {
         ChainKey(leaf: ArraySlice(Array(leaf)), intermediate: ArraySlice(Array(intermediate)))
     }

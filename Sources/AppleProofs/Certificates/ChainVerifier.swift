@@ -4,9 +4,9 @@ import Fulfillment
 import SwiftASN1
 import X509
 
-/// Leads a signer's certificate back to a trusted root: leaf, intermediate, root, never more nor fewer.
+/// Verifies a signer's certificate up to a trusted root: leaf, intermediate and root, never more nor fewer.
 ///
-/// It works from the root down, so that no key is computed with before the one above it is Apple's.
+/// It works from the root down. No key is computed with before the one above it is Apple's.
 struct ChainVerifier: Sendable {
     private let roots: AppleRoots
     private let cache: VerifiedChainCache
@@ -16,14 +16,14 @@ struct ChainVerifier: Sendable {
         self.cache = cache
     }
 
-    /// The same roots, and nothing verified yet.
+    /// A verifier with the same roots that has verified nothing yet.
     var forgetful: ChainVerifier { ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: 1)) }
 
-    /// Names of the chains that were verified lately, for people.
+    /// The names of the chains that were verified lately, for people.
     var knownChains: [[String]] { cache.names }
 
-    /// The chain of `leaf` over one of `candidates`, whenever it was valid. A self-issued certificate is a root, and no
-    /// intermediate: a chain of only leaf and root is none of Apple's.
+    /// Returns the chain of `leaf` over one of `candidates`, whenever it was valid. A self-issued certificate is a
+    /// root, and no intermediate: a chain of only leaf and root is none of Apple's.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
         var failure = ProofFailure.forged(.intermediateMissing)
         for intermediate in candidates where intermediate.subject == leaf.issuer && !intermediate.isSelfIssued {
@@ -38,7 +38,7 @@ struct ChainVerifier: Sendable {
         throw failure
     }
 
-    /// The chain of a receipt that names only its leaf.
+    /// Returns the chain of a receipt that names only its leaf.
     func verify(_ leaf: CertificateOutline) throws(ProofFailure) -> VerifiedChain {
         try verify(leaf, candidates: roots.intermediates)
     }
@@ -51,8 +51,8 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Each certificate is proven under the one above it before anything in it is looked at: what nobody vouches for is a
-    /// forgery, whatever else it holds, and only what is vouched for can be in doubt.
+    /// Proves each certificate under the one above it before it looks at anything in it. A certificate that nobody
+    /// vouches for is a forgery, whatever else it holds. Only a vouched-for one can be in doubt.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
@@ -92,7 +92,7 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Judges a vouched-for certificate: only such a one can be in doubt.
+    /// Reads a vouched-for certificate. Only such a one can be in doubt.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
         if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {

@@ -3,16 +3,17 @@ import CryptoExtras
 import Fulfillment
 import NamesAndTimes
 
-/// A signer's key that Apple's root vouches for, and for which time.
+/// A signer's key that Apple's root vouches for, with the time for which it does.
 struct VerifiedChain: Sendable {
     let key: Key
     /// The time in which leaf, intermediate and root were all valid.
     let validity: ClosedRange<Timestamp>
     /// Common names of root, intermediate and leaf, for people.
     var names: [String] = []
-    /// The root vouches for it, but not as a signer of what the App Store sells.
+    /// The marker that the chain lacks as a signer of the App Store; nil if it has all. The root vouches for it all the
+    /// same.
     var missingMarker: Forgery?
-    /// The reason why signatures of its key cannot be called proven all the same.
+    /// The reason why its key proves no signatures; nil if there is none.
     var doubt: Doubt?
 
     enum Key: Sendable {
@@ -22,7 +23,8 @@ struct VerifiedChain: Sendable {
         case other
     }
 
-    /// Signatures are judged as of when they were made: a certificate that has expired since proves them all the same.
+    /// Throws unless the chain was valid at `time`, at which a signature was made. A certificate that has expired since
+    /// proves it all the same.
     func check(at time: Timestamp) throws(ProofFailure) {
         guard validity.contains(time) else { throw .forged(.notValidThen) }
     }

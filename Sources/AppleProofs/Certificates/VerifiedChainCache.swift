@@ -35,7 +35,7 @@ final class VerifiedChainCache: Sendable {
         }
     }
 
-    /// Displaces the one that was used longest ago.
+    /// Adds a chain in place of the one that was used longest ago.
     func insert(_ chain: VerifiedChain, for key: ChainKey) {
         state.withLock { state in
             if state.entries[key] == nil, state.entries.count >= capacity,

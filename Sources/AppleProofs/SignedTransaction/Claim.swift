@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One claim of a payload that Apple signed. A fact that is given and cannot be read is never taken for absent: it may
-/// be the refund.
+/// One claim of a payload that Apple signed. A fact that is there and cannot be read is never taken for absent, because
+/// it may be the refund.
 enum Claim<Value> {
     case absent
     case unreadable
@@ -16,7 +16,7 @@ enum Claim<Value> {
         }
     }
 
-    /// Nil where it is absent or cannot be read.
+    /// The value; nil if it is absent or cannot be read.
     var told: Value? {
         if case .told(let value) = self { value } else { nil }
     }
@@ -24,14 +24,13 @@ enum Claim<Value> {
     /// The claim for a field that is never left out.
     var orUnreadable: Claim { isTold ? self : .unreadable }
 
-    /// Whether the claim is there, readable or not.
+    /// True if the claim is there, readable or not.
     var isTold: Bool {
         if case .absent = self { false } else { true }
     }
 }
 
-/// Reads the facts of one payload that Apple signed, and keeps the names of those that are there and cannot be read: one reading
-/// tells both.
+/// Reads the facts of one signed payload, and keeps the names of those that are there and cannot be read, in one pass.
 struct ClaimReader {
     private let payload: JSONValue
     private(set) var unreadable: [String] = []
@@ -40,7 +39,7 @@ struct ClaimReader {
         self.payload = payload
     }
 
-    /// Nil where it is absent, and where it cannot be read: then it is noted.
+    /// Returns nil if the claim is absent, or if it cannot be read, which is noted.
     mutating func callAsFunction<Value>(_ name: String, _ read: (JSONValue) -> (String) -> Claim<Value>) -> Value? {
         switch read(payload)(name) {
         case .told(let value): return value
@@ -63,7 +62,7 @@ extension JSONValue {
         }
     }
 
-    /// A whole number from 1 on.
+    /// Reads a whole number from 1 on.
     func quantity(_ name: String) -> Claim<Int32> {
         Claim(self[name]) { claim in claim.integer.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil } }
     }
@@ -72,8 +71,8 @@ extension JSONValue {
         Claim(self[name]) { $0.string.flatMap { ReceiptText.identifier($0) } }
     }
 
-    /// Milliseconds since 1970. A time outside the years 1 to 9999 counts as unreadable: the rules count with times, and
-    /// PostgreSQL stores them.
+    /// Reads milliseconds since 1970. A time outside the years 1 to 9999 counts as unreadable: the rules compute with
+    /// times, and PostgreSQL stores them.
     func date(_ name: String) -> Claim<Timestamp> {
         Claim(self[name]) { claim in
             claim.integer.flatMap { Self.times.contains($0) ? Timestamp(milliseconds: $0) : nil }
@@ -82,12 +81,13 @@ extension JSONValue {
 
     private static var times: ClosedRange<Int64> { -62_135_596_800_000...253_402_300_799_999 }
 
-    /// An identifier as a text or as a whole number; nil where it is absent or cannot be read.
+    /// Reads an identifier from a text or a whole number; nil if it is absent or cannot be read.
     func digits(_ name: String) -> Identifier? {
         identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
     }
 
-    /// A number of milliseconds at which no certificate was valid, for no time of ours is so early or so late.
+    /// True for a number of milliseconds at which no certificate was valid, because none of our times is so early or so
+    /// late.
     var isOutsideAllTimes: Bool {
         guard case .number(let text) = self, let number = Double(text) else { return false }
         return number < Double(Self.times.lowerBound) || number > Double(Self.times.upperBound)
@@ -103,7 +103,7 @@ extension JSONValue {
 
     func text(_ name: String) -> Claim<String> { Claim(self[name], \.string) }
 
-    /// The value of a number without a fraction, `1.7e12` too.
+    /// The value of a number without a fraction, also in the form `1.7e12`; nil for any other.
     private var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }

@@ -6,10 +6,11 @@ import NamesAndTimes
 extension CompactJWS {
     private static let chainLength = 3
 
-    /// Whether Apple signed it, as of `time`; nil judges the chain at no time at all, for what is no transaction.
+    /// Returns whether Apple signed it, as of `time`; nil judges the chain at no time at all, for data that is no
+    /// transaction.
     ///
-    /// The algorithm is ES256 whatever the header would like, and the key is the leaf's: nothing in the header chooses
-    /// either. Its root certificate is not looked at, ours is.
+    /// The algorithm is ES256 whatever the header says, and the key is the leaf's. Nothing in the header chooses
+    /// either. The trusted root counts, not the header's root certificate.
     func signature(at time: Timestamp?, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(at: time, chains: chains)

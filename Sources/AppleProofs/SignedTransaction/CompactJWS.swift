@@ -1,12 +1,12 @@
 import Encodings
 import Fulfillment
 
-/// The three segments of a JWS in its compact form (RFC 7515), decoded but not judged.
+/// The three segments of a JWS in its compact form (RFC 7515), decoded but not verified.
 struct CompactJWS {
     let header: JSONValue
     let payload: JSONValue
     let signature: [UInt8]
-    /// Header and payload as they were sent.
+    /// The header and payload as they were sent.
     let signedOctets: ArraySlice<UInt8>
 
     enum Fault: String, Error {
@@ -16,7 +16,7 @@ struct CompactJWS {
         case payload = "the payload is no JSON object"
     }
 
-    /// An empty signature is read: whoever sends `alg: none` is to hear that it is forged, not that it is no JWS.
+    /// Accepts an empty signature: a sender of `alg: none` must hear that it is forged, not that it is no JWS.
     init(_ text: String) throws(Fault) {
         let bytes = Array(text.utf8)
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }

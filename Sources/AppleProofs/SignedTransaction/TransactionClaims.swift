@@ -4,23 +4,23 @@ import NamesAndTimes
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
-    /// The purchase with the names of all unreadable facts, environment and time of signing among them.
+    /// The purchase, with the names of all unreadable facts. The environment and the signing time are among them.
     let purchase: StorePurchase
     let bundleID: BundleID
-    /// Nil where it cannot be read, or is one that is not known here.
+    /// The environment; nil if it cannot be read or is unknown.
     let environment: Environment?
     let signedDate: Claim<Timestamp>
 
     enum Environment {
         case store(StoreEnvironment)
-        /// Signed by Xcode or its test server with a key of its own.
+        /// Xcode or its test server signed it with a key of its own.
         case local
     }
 
     /// The reason why a payload names no purchase.
     enum Fault: Error, Equatable {
         case notATransaction
-        /// The payload is a transaction, and this identifying field of it cannot be read.
+        /// The payload is a transaction, and this identifying field cannot be read.
         case nameless(String)
     }
 
@@ -61,7 +61,7 @@ extension JSONValue {
         }
     }
 
-    /// A number beyond all times is told, as a time at which no certificate was valid.
+    /// The signing time. A number beyond all times counts as a time at which no certificate was valid.
     fileprivate var signedDate: Claim<Timestamp> {
         if let told = self["signedDate"], told.isOutsideAllTimes { return .told(.beforeAllCertificates) }
         return date("signedDate")
@@ -74,7 +74,7 @@ extension Timestamp {
 }
 
 extension StorePurchase {
-    /// Notes the fields that cannot be read. What stands in its place says nothing, and is never granted by.
+    /// Notes the fields that cannot be read. The value in place of such a field means nothing, and is never granted by.
     fileprivate init(
         _ transactionID: StoreTransactionID, original: StoreTransactionID?, _ productID: ProductID,
         reading claim: inout ClaimReader, besides claims: JSONValue
@@ -111,7 +111,7 @@ extension JSONValue {
 }
 
 extension PurchaseFacts {
-    /// Nothing of it decides: an unreadable one counts as absent.
+    /// Reads facts that decide nothing. An unreadable one counts as absent.
     fileprivate convenience init?(claims: JSONValue) {
         func word(_ name: String) -> String? { claims.identifier(name).told?.text }
         self.init(

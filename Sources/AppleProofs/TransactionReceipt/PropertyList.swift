@@ -1,13 +1,14 @@
-/// A flat property list of the old style, `{ "key" = "value"; … }`, in any spacing. Nothing nests, so nothing recurses.
+/// A flat property list of the old style, `{ "key" = "value"; … }`, in any spacing. It does not nest, so that nothing
+/// recurses.
 struct PropertyList {
-    /// A genuine one has at most some thirty.
+    /// The most pairs. A genuine one has some thirty at most.
     static let maximumPairs = 128
 
     private var pairs: [String: String] = [:]
 
     subscript(key: String) -> String? { pairs[key] }
 
-    /// Nil where the bytes are anything else, or name a key twice.
+    /// Returns nil if the bytes are anything else, or name a key twice.
     init?(_ bytes: [UInt8]) {
         var scanner = PropertyListScanner(bytes)
         guard scanner.take("{") else { return nil }
@@ -32,7 +33,7 @@ private struct PropertyListScanner {
         self.bytes = bytes
     }
 
-    /// White space and NULs may follow the last brace: clients send C strings.
+    /// True if nothing follows but white space and NULs: clients send C strings.
     var isAtEnd: Bool { bytes[index...].allSatisfy { $0 <= 0x20 } }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -42,7 +43,7 @@ private struct PropertyListScanner {
         return true
     }
 
-    /// A quoted text, or a bare word. Nil where there is neither.
+    /// Returns a quoted text or a bare word; nil if there is neither.
     mutating func text() -> String? {
         take("\"") ? quoted() : word()
     }

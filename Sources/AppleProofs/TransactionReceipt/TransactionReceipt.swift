@@ -10,7 +10,7 @@ struct TransactionReceipt {
     let appAppleID: Int64?
     let environment: StoreEnvironment?
     let purchase: StorePurchase
-    /// Something that decides is there and cannot be read: Apple can tell what it is.
+    /// True if something that decides is there and cannot be read. Apple can read it.
     let hasUnreadableFields: Bool
 
     enum Fault: String, Error {
@@ -65,7 +65,7 @@ extension StorePurchase {
 extension PropertyList {
     fileprivate func isTold(_ keys: [String]) -> Bool { keys.contains { !(self[$0] ?? "").isEmpty } }
 
-    /// Milliseconds since 1970 under one key, or `2013-05-01 08:00:00 Etc/GMT` under the other.
+    /// Returns the date from milliseconds since 1970 under one key, or `2013-05-01 08:00:00 Etc/GMT` under the other.
     fileprivate func date(_ key: String, orText textKey: String) -> Timestamp? {
         if let milliseconds = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: milliseconds) }
         guard let text = self[textKey] ?? self[key], text.hasSuffix(Self.greenwich) else { return nil }

@@ -7,8 +7,8 @@ import NamesAndTimes
 /// signer's certificate, and that certificate. The signature covers the version octet and then `purchase-info`, with
 /// SHA-1.
 ///
-/// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The issuer's certificate is not
-/// in the receipt: it is built in, or named by the operator with the roots.
+/// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The receipt lacks the issuer's
+/// certificate, which is built in, or which the operator names with the roots.
 struct TransactionSignature {
     private static let version: UInt8 = 3
     private static let signatureSize = 256
@@ -16,7 +16,7 @@ struct TransactionSignature {
     private let signature: ArraySlice<UInt8>
     private let certificate: CertificateOutline
 
-    /// Nil where it is laid out in another way.
+    /// Returns nil if it has another layout.
     init?(_ blob: [UInt8]) {
         let lengthStart = 1 + Self.signatureSize
         let certificateStart = lengthStart + 4
@@ -29,7 +29,8 @@ struct TransactionSignature {
         self.certificate = certificate
     }
 
-    /// Proven or not: what fails here may be a signature of a kind that is not known here, and Apple is asked.
+    /// Returns whether it is proven. One that fails may be of a kind that receiptd does not know, so that Apple is
+    /// asked.
     func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
         guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
             chain.missingMarker == nil, chain.doubt == nil, case .rsa(let key) = chain.key

@@ -12,7 +12,7 @@ struct AnnouncedErasure: Sendable {
     let player: PlayerID
     let pseudonym: PlayerID
 
-    /// Before the player's tokens are forgotten, in the same SQL transaction.
+    /// Call this before the player's tokens are forgotten, in the same SQL transaction.
     func run(in session: PostgresSession) throws {
         let rows = try session.execute(Self.locking, [.text(player.text), .text(pseudonym.text)])
         guard rows.count > 0 else { return }

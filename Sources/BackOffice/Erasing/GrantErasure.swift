@@ -46,7 +46,7 @@ struct OutcomeErasure: Sendable {
 
     let player: PlayerID
     let pseudonym: PlayerID
-    /// Nil: of the default partition.
+    /// The day of the partition; nil for the default partition.
     let day: OutcomeDay?
 
     func run(_ range: BlockRange, in session: PostgresSession) throws {

@@ -20,7 +20,7 @@ extension LeaseParked {
         }
     }
 
-    /// All of a player's.
+    /// Leases all of a player's rows.
     static func all(
         of player: PlayerID, excluding: [NameBasedUUID], limit: Int, leaseSeconds: Double, in session: PostgresSession
     ) throws -> Leased {

@@ -5,7 +5,7 @@ import Postgres
 package protocol ListedRow: Sendable {
     associatedtype Column: CaseIterable, Hashable, RawRepresentable<String>
 
-    /// Nil where a column that every row has is NULL.
+    /// Returns nil if a column that every row has is NULL.
     init?(_ row: PostgresRow<Column>)
 }
 

@@ -8,7 +8,7 @@ struct ChangeSubject: Sendable {
     let ids: [String]
     let filter: ListFilter
 
-    /// Nil where the fields name no change that the console knows. An empty id is a fault, and never all.
+    /// Returns nil if the fields name no change that the console knows. An empty id is a fault, and never means all.
     init?(_ fields: [String: String], lists: [any ConsoleList]) {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
         self.change = change
@@ -25,7 +25,7 @@ struct ChangeSubject: Sendable {
         (self.ids, self.rows, self.filter, self.isPicked) = ([], [], filter, false)
     }
 
-    /// Nil where the id can be none of a row that the change is made of.
+    /// Returns nil if no row for this change can have the id.
     private static func row(_ id: String, of change: ConsoleChange, _ lists: [any ConsoleList]) -> ListFilter? {
         guard !id.isEmpty, id.count <= SearchLimits.maximumID, !id.utf8.contains(0) else { return nil }
         if let list = lists.first(where: { $0.name == change.list }) { return list.row(id) }

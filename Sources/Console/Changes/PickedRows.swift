@@ -5,7 +5,7 @@ enum PickedRows {
 
     static func field(_ place: Int) -> String { "pick-\(place)" }
 
-    /// Each once. Nil where the form picks none by its nature.
+    /// Returns each id once; nil if the form cannot pick any.
     static func ids(_ fields: [String: String]) -> [String]? {
         guard fields[marker] != nil else { return nil }
         var seen: Set<String> = []

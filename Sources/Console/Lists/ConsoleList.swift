@@ -17,7 +17,7 @@ struct ListRow: Sendable {
     let cells: [String]
     /// The id that a change names; nil if the row cannot be changed.
     var id: String?
-    /// Nil: all of the list's.
+    /// The changes that the row allows; nil for all of the list's.
     var changes: [ConsoleChange]?
     /// A sentence about the first cell's code; empty: the cell says it all. Files do not have it.
     var meaning = ""

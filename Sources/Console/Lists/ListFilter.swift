@@ -18,7 +18,8 @@ struct ListFilter: Sendable {
         (self.id, self.playerID, self.bundleID, self.reason) = (id, playerID, bundleID, reason)
     }
 
-    /// Nil where it asks for what the list does not have: a change of more than was meant is worse than none.
+    /// Returns nil if the fields ask for what the list does not have: to change more than was meant is worse than to
+    /// change nothing.
     init?(_ fields: [String: String], of list: any ConsoleList) {
         self.init(fields, reasons: list.reasons, parts: list.parts, ages: list.ages)
     }

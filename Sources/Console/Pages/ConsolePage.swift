@@ -17,7 +17,7 @@ struct ConsolePage {
     var place = ""
     /// The text in the search field.
     var searched = ""
-    /// Nil: nobody is signed in.
+    /// The session; nil if nobody is signed in.
     let session: Sessions.Session?
     let main: String
 

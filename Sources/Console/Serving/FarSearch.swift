@@ -4,7 +4,7 @@ import Synchronization
 final class FarSearch: Sendable {
     private let isUnderWay = Atomic(false)
 
-    /// False: there is one already.
+    /// Returns false if a search is running already.
     func begin() -> Bool {
         isUnderWay.compareExchange(expected: false, desired: true, ordering: .sequentiallyConsistent).exchanged
     }

@@ -14,7 +14,7 @@ struct BrowserMark: Hashable, Sendable {
         self.init(id: Sessions.secret(), of: name, by: key)
     }
 
-    /// Nil where `text`, as the browser sent it, is none of this user's.
+    /// Returns nil if `text`, as the browser sent it, is no mark of this user's.
     init?(_ text: String, of name: String, by key: SymmetricKey) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == 64 else { return nil }

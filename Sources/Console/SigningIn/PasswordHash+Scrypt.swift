@@ -10,7 +10,8 @@ extension PasswordHash {
     private static let saltBytes = 16
     private static let digestBytes = 32
 
-    /// Hashes a password with a random salt of its own. Nil where there is no memory for it. Takes a tenth of a second.
+    /// Hashes a password with a random salt of its own, which takes a tenth of a second. Returns nil if there is no
+    /// memory for it.
     package init?(of password: String) {
         let salted = PasswordHash(
             logRounds: Self.usualLogRounds, blockSize: Self.usualBlockSize, parallelism: 1,
@@ -30,7 +31,7 @@ extension PasswordHash {
         SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
     }
 
-    /// False also where there is no memory for it. Takes as long whatever is typed.
+    /// Returns false also if there is no memory for it. It takes the same time for every text.
     func matches(_ password: String) -> Bool {
         guard let typed = digest(of: password) else { return false }
         // Digests are compared in constant time.

@@ -13,7 +13,7 @@ struct Passwords: Sendable {
     }
 
     private let entries: [String: Entry]
-    /// Compared with where no user has the name. Nil where there are no users.
+    /// The hash to compare with if no user has the name; nil if there are no users.
     private let nobody: PasswordHash?
     /// Names are counted by a code that nobody outside can make.
     private let naming = SymmetricKey(size: .bits256)
@@ -48,12 +48,12 @@ struct Passwords: Sendable {
         return .name(code.prefix(2).reduce(0) { $0 << 8 | UInt16($1) })
     }
 
-    /// Makes the mark of a browser that has just signed in. Nil where no user has the name.
+    /// Makes the mark of a browser that has just signed in. Returns nil if no user has the name.
     func mark(of name: String) -> BrowserMark? {
         entries[name].map { BrowserMark(of: name, by: $0.browsers) }
     }
 
-    /// Nil where the name or the password is wrong. Waits for the tries before it.
+    /// Returns nil if the name or the password is wrong. Waits for the tries before it.
     func user(_ name: String, password: String, from origin: SignInLimit.Origin) async -> ConsoleUser? {
         let entry = entries[name]
         guard let hash = entry?.hash ?? nobody else { return nil }

@@ -66,7 +66,7 @@ final class Sessions: Sendable {
             .sorted { $0.number > $1.number }
     }
 
-    /// Nil where it has ended before.
+    /// Ends a session. Returns nil if it has ended before.
     func end(number: Int) -> Session? {
         sessions.withLock { sessions in
             guard let session = sessions.values.first(where: { $0.number == number }) else { return nil }
@@ -86,7 +86,7 @@ final class Sessions: Sendable {
 
 /// The name of a user, and whether the user may change anything.
 struct ConsoleUser: Sendable, Equatable {
-    /// Nil where no users are set: everybody on this machine.
+    /// The user's name; nil without users, for everybody on this machine.
     let name: String?
     let mayChange: Bool
 }

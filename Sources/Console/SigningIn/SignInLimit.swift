@@ -4,7 +4,7 @@ import Synchronization
 /// at once. A browser that a user signed in with before is counted by itself: who guesses from elsewhere keeps nobody out
 /// of it.
 final class SignInLimit: Sendable {
-    /// Before the answer to a first wrong one; doubled by each further one of the same kind.
+    /// The seconds before the answer to a first wrong try. Each further wrong one of the same kind doubles them.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
     /// The seconds without a wrong try after which counting begins anew.
@@ -33,7 +33,7 @@ final class SignInLimit: Sendable {
 
     private let failures = Mutex<[Origin: Failures]>([:])
 
-    /// False: too many are tried at once, and this one is not looked at.
+    /// Returns false if too many are tried at once. This one is then not checked.
     func begin(_ origin: Origin, now: Double) -> Bool {
         failures.withLock { all in
             all = all.filter { $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds }

@@ -166,7 +166,7 @@ struct Standings {
 
     // MARK: - Refused
 
-    /// All refusals, dead letters without a sender included.
+    /// The refusals of all kinds, including dead letters without a sender.
     var refused: [Standing] { rejectedByOperators + answers + refusedUnasked + locallyRefused }
 
     private var rejectedByOperators: [Standing] {

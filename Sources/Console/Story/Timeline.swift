@@ -8,7 +8,7 @@ struct Timeline {
         let at: Timestamp
         /// HTML.
         var words: String
-        /// Nil for what is no try at Apple.
+        /// The tries at Apple; nil for an entry of another kind.
         var tries: Tries?
     }
 
@@ -106,7 +106,7 @@ struct Timeline {
         entries[last].tries = tries
     }
 
-    /// Nil for what is no event.
+    /// Returns nil for a row that is no event.
     private static func event(_ row: InspectionRow) -> String? {
         guard let step = row.text("step"), step.hasPrefix("receipt."), let detail = row.text("detail") else {
             return nil

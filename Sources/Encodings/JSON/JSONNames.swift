@@ -13,7 +13,7 @@ public struct JSONNames: Sendable {
         self.byLength = byLength
     }
 
-    /// Nil where it is none of them.
+    /// Returns nil if it is none of the names.
     func name(_ utf8: UnsafeBufferPointer<UInt8>) -> String? {
         guard utf8.count < byLength.count else { return nil }
         return byLength[utf8.count].first { $0.utf8.elementsEqual(utf8) }?.name

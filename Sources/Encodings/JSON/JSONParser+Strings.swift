@@ -8,7 +8,7 @@ extension JSONParser {
         return text(from: start)
     }
 
-    /// Reads a member's name, the index on its opening quote. Nil where the member is not to be kept.
+    /// Reads a member's name, with the index on its opening quote. Returns nil if the member is not to be kept.
     mutating func keptName() throws(JSONFault) -> String? {
         guard let names, keeps else {
             let name = try string()

@@ -36,7 +36,7 @@ public struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     let names: JSONNames?
     var index = 0
-    /// False inside of a member that is not kept: nothing is made of what is read.
+    /// False inside a member that is not kept. No values are made of it.
     var keeps = true
     private var exceededDepth = false
     /// The members of the open objects and arrays, the innermost last. Each takes its own off when it ends, in an array

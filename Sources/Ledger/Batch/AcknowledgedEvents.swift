@@ -13,7 +13,7 @@ final class AcknowledgedEvents: Sendable {
 
     private let state = Mutex(State())
 
-    /// True where the caller is to see to it that they go in a while: nobody else does yet.
+    /// Returns true if the caller must make sure that they are deleted in a while, because nobody else does yet.
     func add(_ ids: [NameBasedUUID]) -> Bool {
         state.withLock { state in
             state.ids += ids
@@ -30,12 +30,12 @@ final class AcknowledgedEvents: Sendable {
         }
     }
 
-    /// After a transaction that failed.
+    /// Puts the ids back after a transaction that failed.
     func restore(_ ids: [NameBasedUUID]) {
         state.withLock { $0.ids = ids + $0.ids }
     }
 
-    /// True where none is left; then the next to come asks for a flush of its own.
+    /// Returns true if none is left. The next caller of `add` then asks for a flush of its own.
     func flushEnded() -> Bool {
         state.withLock { state in
             if state.ids.isEmpty { state.isFlushDue = false }

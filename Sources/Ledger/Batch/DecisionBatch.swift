@@ -111,8 +111,8 @@ struct DecisionBatch: Sendable {
 }
 
 extension ClaimRow {
-    /// Nil where the rules reject the purchase: it claims nothing.
-    /// - Parameter period: where it is the claim of the purchase's period, and not that of its original transaction.
+    /// Returns nil if the rules reject the purchase, which then claims nothing.
+    /// - Parameter period: the claim of the purchase's period; nil for the claim of its original transaction.
     fileprivate init?(_ judged: JudgedPurchase, of decision: PendingDecision, period: StoreTransactionID? = nil) {
         let isGrant: Bool
         switch judged.verdict {

@@ -37,7 +37,7 @@ extension DecisionBatchWrite {
         return (statement, events)
     }
 
-    /// Nil unless every purchase behind it is now in the ledger.
+    /// Returns nil unless every purchase behind the proof is now in the ledger.
     private func proof(of decision: PendingDecision, in view: LedgerView) -> ProofRow? {
         guard let evidence = decision.evidence, !evidence.purchases.isEmpty else { return nil }
         guard view.holdsAll(evidence.purchases) else { return nil }

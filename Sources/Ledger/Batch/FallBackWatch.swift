@@ -31,7 +31,7 @@ public final class FallBackWatch: Sendable {
 
     private let state = Mutex(State())
 
-    /// False from a fall back on until `reopen`: nothing may be decided.
+    /// False from a fall back until `reopen`. Nothing may be decided meanwhile.
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
     /// The number of fall backs so far.

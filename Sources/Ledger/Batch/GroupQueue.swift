@@ -58,7 +58,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// All that is ready, oldest first; waits until at least `minimum` requests are. Nil once the queue is closed.
+    /// Returns all ready requests, oldest first, and waits until there are at least `minimum`. Returns nil once the
+    /// queue is closed.
     func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
             let (group, isClosed) = state.withLock { state in
@@ -125,7 +126,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// Waits until there is something that nobody came for, so that an empty queue wakes nobody. False where there will be nothing.
+    /// Waits until there is a request that nobody came for, so that an empty queue wakes nobody. Returns false if there
+    /// will be none.
     private func isUnattended() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

@@ -77,7 +77,7 @@ struct Isolation<Entry> {
         return out
     }
 
-    /// Before all others.
+    /// Adds the entries as the first group.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
     /// Schedules the group at once, unchanged.
@@ -99,8 +99,8 @@ struct Isolation<Entry> {
             }, at: 0)
     }
 
-    /// After a failure.
-    /// - Parameter commits: how many transactions the ledger has committed so far.
+    /// Notes a failure.
+    /// - Parameter commits: the number of transactions that the ledger has committed so far.
     mutating func failed(_ failed: Group, by cause: FailureCause, commits: Int, now: Instant) -> Advice {
         var group = failed
         group.failures = group.lastCause == cause ? group.failures + 1 : 1

@@ -16,7 +16,7 @@ enum AdvisoryLock: Int64 {
         try session.execute(Self.statement, [.int8(rawValue)])
     }
 
-    /// False where somebody else has it. Inside a transaction.
+    /// Takes the lock, inside a transaction. Returns false if another session has it.
     func take(unlessTakenIn session: PostgresSession) throws -> Bool {
         let rows = try session.execute(Self.trying, [.int8(rawValue)])
         return rows.bool(0, try rows.column("is_taken")) ?? false

@@ -59,12 +59,12 @@ extension PostgresParameter {
 }
 
 extension PostgresRows {
-    /// Nil where the column is null.
+    /// Returns nil if the column is null.
     package func timestamp(_ row: Int, _ column: PostgresColumn) -> Timestamp? {
         timestampMicroseconds(row, column).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// A stored event. Nil where the column is null, and where its bytes are no event's.
+    /// Returns a stored event; nil if the column is null, or if its bytes are no event's.
     /// - Parameter period: the column with the `period_id` of the event's grant.
     func event(
         _ row: Int, _ column: PostgresColumn, ofPeriod period: PostgresColumn
@@ -80,7 +80,7 @@ extension PostgresRow {
         timestampMicroseconds(name).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Returns a purchase's time. Nil where it could not be read either: PostgreSQL then has 1970.
+    /// Returns a purchase's time; nil if it could not be read when the row was written, for which PostgreSQL has 1970.
     package func purchaseTime(_ name: Name) -> Timestamp? {
         timestamp(name).flatMap { $0.milliseconds == 0 ? nil : $0 }
     }

@@ -7,7 +7,7 @@ import Postgres
 enum FindWonGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
 
-    /// Nil, and no round trip, where there are no such decisions.
+    /// Returns nil, without a round trip, if there are no such decisions.
     static func run(
         _ refused: [PendingDecision], in session: PostgresSession
     ) throws -> [NameBasedUUID: [LedgerView.WonTransaction]]? {

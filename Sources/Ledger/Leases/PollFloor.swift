@@ -102,7 +102,7 @@ struct FloorState {
         let next: Int64
     }
 
-    /// Before any time. Microseconds of Unix time.
+    /// A time before any other, in microseconds of Unix time.
     static let beginning: Int64 = 0
     /// The microseconds from a transaction's begin to its first row, which gives it a number. Microseconds.
     private static let toFirstRow: Int64 = 2_000_000

@@ -67,7 +67,7 @@ extension LeasedRefundRequest.Delivery {
 }
 
 extension ConsumptionReport.Content {
-    /// Nil where the game has said nothing.
+    /// Returns nil if the game has reported nothing.
     fileprivate init?(_ row: PostgresRow<KnownColumn>) {
         guard row.bool(.isReported) ?? false else { return nil }
         self.init(

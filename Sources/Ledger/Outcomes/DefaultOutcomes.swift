@@ -29,8 +29,8 @@ enum DefaultOutcomes {
         return moved
     }
 
-    /// All of them, for `migrate`, and then the room that they left.
-    /// - Parameter tell: how many are moved so far, after each slice.
+    /// Moves all rows, for `migrate`, and then frees the room that they left.
+    /// - Parameter tell: called after each slice with the number of rows moved so far.
     static func moveAll(in session: PostgresSession, tell: (Int) -> Void) throws {
         var moved = 0
         while true {

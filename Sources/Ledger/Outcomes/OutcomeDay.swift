@@ -29,7 +29,7 @@ package struct OutcomeDay: Hashable, Comparable {
         sinceEpoch = time.daysSinceEpoch
     }
 
-    /// Nil where the table is no day's.
+    /// Returns nil if the table is no day's.
     init?(table: String) {
         let digits = table.dropFirst("outcomes_".count)
         let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"

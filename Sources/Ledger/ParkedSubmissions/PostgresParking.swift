@@ -229,7 +229,7 @@ extension PostgresParking {
         unproven.withLock { $0.parked(Int64(bytes)) }
     }
 
-    /// Nil where it could not be parked.
+    /// Returns nil if it could not be parked.
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {

@@ -104,7 +104,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
 }
 
 extension PostgresRows {
-    /// Nil where no window was left in part.
+    /// Returns nil if no window was left in part.
     fileprivate func historyPage(_ row: Int) throws -> HistoryPage? {
         let (from, to) = (try column("page_from"), try column("page_to"))
         guard let from = timestamp(row, from), let to = timestamp(row, to),

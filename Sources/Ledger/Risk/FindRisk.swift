@@ -37,7 +37,7 @@ struct FindRisk {
         counted = min(Int64(highest), RiskFacts.maximumCounted)
     }
 
-    /// Nil: there is nothing to ask.
+    /// The query; nil if there is nothing to ask.
     var call: PostgresCall? {
         guard !given.isEmpty else { return nil }
         return PostgresCall(

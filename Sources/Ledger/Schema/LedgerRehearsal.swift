@@ -65,7 +65,7 @@ public enum LedgerRehearsal {
         return faults
     }
 
-    /// Nil where the statement would be taken.
+    /// Returns nil if PostgreSQL would take the statement.
     private static func rehearse(_ sql: String, in session: PostgresSession) throws -> PostgresError? {
         let count = parameters(in: sql)
         let nulls = count == 0 ? "" : "(" + Array(repeating: "NULL", count: count).joined(separator: ", ") + ")"

@@ -3,13 +3,13 @@ import Postgres
 /// A session or a prepared transaction that prevents a change of a table: it locks the table, or reads an earlier
 /// state.
 public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
-    /// Nil for a prepared transaction.
+    /// The session's process id; nil for a prepared transaction.
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// A table that it locks. Nil where it prevents the change because it reads.
+    /// A table that it locks; nil if it prevents the change because it reads.
     public let table: String?
-    /// The seconds since its transaction began. Nil where this role may not see that.
+    /// The seconds since its transaction began; nil if this role may not see that.
     public let seconds: Double?
 
     public var description: String {

@@ -86,7 +86,7 @@ struct Migration {
         }
     }
 
-    /// All in one SQL transaction: a migration that is killed changes nothing.
+    /// Applies the migrations in one SQL transaction, so that a killed migration changes nothing.
     private func apply(isPatient: Bool) throws {
         try session.transaction { session in
             // Another replica's migration is waited for: it is in nobody's way.
@@ -111,8 +111,8 @@ struct Migration {
         files.filter { $0.version > found ?? 0 }
     }
 
-    /// All at once, before any is changed: claims first, where batches begin, so that those under way come to their end and
-    /// new ones wait before they hold anything.
+    /// The statement that locks all tables at once before any is changed. Claims come first, because batches begin
+    /// there: those under way end, and new ones wait before they hold anything.
     private var locking: String {
         let names = (["claims"] + definition.tables.filter { $0 != "claims" }).joined(separator: ",")
         return """

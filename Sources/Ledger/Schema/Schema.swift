@@ -35,7 +35,7 @@ public enum Schema {
         return found > currentVersion ? .newer(found: found) : .tooOld(found: found, needed: currentVersion)
     }
 
-    /// The number of the last migration that the database has. Nil where it has no schema.
+    /// Returns the number of the last migration that the database has; nil if it has no schema.
     static func version(in session: PostgresSession) throws -> Int? {
         let tables = try session.execute(finding)
         guard tables.bool(0, try tables.column("is_there")) ?? false else { return nil }

@@ -14,7 +14,7 @@ package struct CatalogFault: Error, Sendable, Equatable, CustomStringConvertible
     package var description: String { "line \(line), column \(column): \(message)" }
 }
 
-/// All that is wrong with a catalog file, in the order of the file.
+/// The faults of a catalog file, in the order of the file.
 package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertible {
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78

@@ -21,7 +21,7 @@ struct CatalogFields {
 }
 
 extension CatalogReader {
-    /// Nil, with a fault, where `node` is no mapping.
+    /// Returns nil, with a fault, if `node` is no mapping.
     mutating func fields(of node: YAMLNode, called name: String) -> CatalogFields? {
         switch node.content {
         case .mapping(let entries): return CatalogFields(entries, position: node.position, owner: name)
@@ -32,7 +32,7 @@ extension CatalogReader {
         }
     }
 
-    /// Nil, with a fault, where the key is missing.
+    /// Returns nil, with a fault, if the key is missing.
     mutating func required(_ name: String, in fields: inout CatalogFields) -> YAMLNode? {
         if let node = fields.take(name) { return node }
         fail(fields.position, "`\(name)` is missing in \(fields.owner)")

@@ -44,7 +44,7 @@ enum YAMLNumber: Equatable {
         self = isFinite ? .number(json) : .notFinite
     }
 
-    /// Empty where nothing is left, nil where what is left is no exponent.
+    /// Returns an empty text if nothing is left; nil if the rest is no exponent.
     private static func exponent(_ tail: Substring) -> String? {
         if tail.isEmpty { return "" }
         guard tail.first == "e" || tail.first == "E" else { return nil }

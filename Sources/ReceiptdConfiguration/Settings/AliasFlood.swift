@@ -4,7 +4,7 @@
 /// compares what they expand to while it reads, which a few dozen of them make endless. This look is cheap and errs
 /// only for prose with many words that begin with an asterisk.
 enum AliasFlood {
-    /// With 16 aliases a value grows by no more than about a thousandfold.
+    /// The most aliases. With 16 a value grows by no more than about a thousandfold.
     static let maximum = 16
 
     /// The place of the alias that is one too many; nil if there is none.

@@ -26,7 +26,7 @@ package struct ConsoleSettings: Sendable {
 
     package init() {}
 
-    /// Throws where others could reach a console that nobody signs in to.
+    /// Throws if others could reach a console that nobody signs in to.
     package func requireUsers() throws(SettingsFaults) {
         guard users.isEmpty, !http.isOnLoopback else { return }
         let host = SettingName.consoleHTTPHost.rawValue
@@ -45,7 +45,7 @@ enum ConsoleUserList {
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 
-    /// Nil where any line is not sound. Messages never show what is in it.
+    /// Returns nil if any line is not sound. Messages never show the text.
     static func parse(_ text: String) -> [ConsoleSettings.User]? {
         var users: [ConsoleSettings.User] = []
         var names: Set<String> = []

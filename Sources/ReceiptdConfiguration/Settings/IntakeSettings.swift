@@ -7,11 +7,11 @@ package struct IntakeSettings: Sendable {
     package enum Apps: Sendable, Equatable {
         /// Nobody named any: on a loopback address this is all of them, and elsewhere a fault.
         case unnamed
-        /// All apps of the world, by `*`.
+        /// The intake takes notifications of all apps of the world, by `*`.
         case all
         case named(Set<BundleID>)
 
-        /// Nil where every app's are taken.
+        /// The apps; nil for all.
         package var bundleIDs: Set<BundleID>? {
             if case .named(let names) = self { names } else { nil }
         }
@@ -29,7 +29,7 @@ package struct IntakeSettings: Sendable {
     package var http = HTTPSettings(port: 8090)
     package var apps = Apps.unnamed
 
-    /// Throws where others could post notifications of whatever app.
+    /// Throws if others could post notifications of any app.
     package func requireApps() throws(SettingsFaults) {
         guard apps == .unnamed, !http.isOnLoopback else { return }
         let host = SettingName.intakeHTTPHost.rawValue
@@ -44,7 +44,7 @@ package struct IntakeSettings: Sendable {
     static let requirement = "bundle ids separated by commas, none of them empty, or * alone for every app"
     fileprivate static let everyApp = "*"
 
-    /// Nil where `text` is no list of apps.
+    /// Returns nil if `text` is no list of apps.
     static func apps(in text: String) -> Apps? {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmed) }
         if names == [everyApp] { return .all }

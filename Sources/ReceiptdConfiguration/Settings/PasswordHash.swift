@@ -25,7 +25,7 @@ package struct PasswordHash: Sendable, Equatable {
         self.digest = digest
     }
 
-    /// Nil where `text` is no such hash, a password in clear perhaps, or would cost too much to try.
+    /// Returns nil if `text` is no such hash (a password in clear, perhaps), or would cost too much to try.
     package init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0].isEmpty, parts[1] == "scrypt" else { return nil }

@@ -10,13 +10,13 @@ package struct SecretSource: Sendable {
         self.environment = environment
     }
 
-    /// Nil where it is not set, or set in a way that `read` finds fault with.
+    /// Returns nil if the secret is not set, or is set in a way that `read` calls a fault.
     package func secret(named name: String) -> String? {
         guard case .success(let secret) = read(name) else { return nil }
         return secret?.value
     }
 
-    /// Nil where it is not set.
+    /// Returns nil if the secret is not set.
     package func read(_ name: String) -> Result<Secret?, SettingsFault> {
         Self.resolve(name, value: environment[name], file: environment[name + "_FILE"])
     }

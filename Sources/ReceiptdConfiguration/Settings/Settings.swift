@@ -28,7 +28,7 @@ package struct Settings: Sendable {
 package struct DatabaseSettings: Sendable {
     /// A libpq connection URI. Empty where the command does not require the database and none is set.
     package var url = Secret("")
-    /// The file that it is in, nil where it is given itself.
+    /// The file of the URI; nil if the URI itself is given.
     package var urlFile: String?
     /// The file's present URI, for the next connection; nil without a file, or if it holds no URI.
     package var latestURL: Secret? {
@@ -39,7 +39,7 @@ package struct DatabaseSettings: Sendable {
         return secret.flatMap { Self.uri($0.value) }
     }
 
-    /// Nil where the text is none.
+    /// Returns nil if the text is no URI.
     static func uri(_ text: String) -> Secret? {
         let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
         return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil

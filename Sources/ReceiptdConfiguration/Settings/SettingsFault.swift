@@ -22,7 +22,7 @@ package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertibl
     }
 }
 
-/// All that is wrong with the settings, in the order in which they are documented.
+/// The faults of the settings, in the order in which settings are documented.
 package struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertible {
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78

@@ -10,7 +10,7 @@ enum SettingsLimits {
     /// Delays of up to a week.
     static let delaySeconds = 0.0...604_800
     static let maxInFlight = 1...100_000
-    /// At most a terabyte.
+    /// The limit in megabytes, a terabyte at most.
     static let parkedMegabytes = 0...1_000_000
     static let retentionDays = 1...3650
     /// Apple keeps notifications for 180 days.

@@ -32,7 +32,7 @@ enum NearName {
         }
     }
 
-    /// Nil where none is near. The nearest of several wins, then the first.
+    /// Returns nil if none is near. The nearest of several wins, then the first.
     static func nearest(to name: String, among candidates: [String]) -> String? {
         var best: (name: String, distance: Int)?
         let letters = Array(name.utf8)

@@ -9,7 +9,7 @@ struct YAMLDocument: Sendable {
     /// Containers inside one another.
     static let maximumDepth = 64
 
-    /// Nil where the text is empty, or no YAML at all.
+    /// The document's node; nil if the text is empty, or no YAML at all.
     let root: YAMLNode?
     /// The faults in the order of the file.
     let faults: [YAMLFault]
@@ -62,7 +62,7 @@ struct YAMLComposition {
         return YAMLNode(position: position, content: content)
     }
 
-    /// False where the node refers to another one: an alias brings its anchor's node along, position and all.
+    /// Returns false if the node refers to another one: an alias brings its anchor's node along, with its position.
     private mutating func admitsAnchor(of node: Node, at position: TextPosition) -> Bool {
         guard node.anchor != nil else { return true }
         guard anchored.insert(position).inserted else { return false }

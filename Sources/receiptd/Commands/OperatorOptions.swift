@@ -22,8 +22,9 @@ struct OperatorOptions: ParsableArguments {
         }
     }
 
-    /// Before many are ended for good, or anything is taken from a player: asks on a terminal, and elsewhere takes no silence for consent.
-    /// - Parameter what: what would be done to how many, such as "reject 12 held transactions".
+    /// Asks on a terminal before rows are ended for good, or anything is taken from a player. Elsewhere silence is no
+    /// consent.
+    /// - Parameter what: the change and the number of rows, such as "reject 12 held transactions".
     func confirm(_ what: String) throws {
         try Confirmation(
             isGiven: yes,
@@ -43,7 +44,7 @@ struct Confirmation {
 
     let isGiven: Bool
     let isTerminal: Bool
-    /// Nil where the terminal is gone.
+    /// Asks, and returns the answer; nil if the terminal is gone.
     let answer: (String) -> String?
 
     /// Throws a `CommandFailure` where it may not.

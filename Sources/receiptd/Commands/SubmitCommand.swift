@@ -71,7 +71,7 @@ struct SubmitCommand: OperatorCommand {
             code: 1)
     }
 
-    /// All are checked before any is sent.
+    /// Reads the lines. All are checked before any is sent.
     private func readLines() throws -> [Line] {
         let data: Data
         do {
