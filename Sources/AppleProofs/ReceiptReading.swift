@@ -32,16 +32,16 @@ public struct LocalReceipt: Sendable, Equatable {
     public var kinds: [ProductKind?]
     /// The number of rows that receiptd cannot read as purchases; Apple can.
     public var unreadablePurchases: Int
-    /// Something else in it that decides is there and cannot be read.
-    public var hasUnreadableFields = false
+    /// True if something else that decides is there and cannot be read.
+    var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
     /// True if Xcode or its test server issued it, which Apple does not sign.
     public var isLocal = false
     public var signature: LocalSignature
 
-    /// Whether a period of a subscription has a cancellation date: a receipt dates a refund and an upgrade to another plan
-    /// alike, and only Apple tells which of the two it was.
-    public var hasCancelledPeriod: Bool {
+    /// True if a period of a subscription has a cancellation date. A receipt dates a refund and an upgrade to another
+    /// plan alike, and only Apple tells which of the two it was.
+    var hasCancelledPeriod: Bool {
         zip(purchases, kinds).contains { purchase, kind in
             purchase.cancelledAt != nil && (kind == .autoRenewableSubscription || purchase.expiresAt != nil)
         }

@@ -128,7 +128,7 @@ public final class KafkaConsumer {
     }
 
     /// The last answers of brokers.
-    public var contact: BrokerContact { context.contact }
+    var contact: BrokerContact { context.contact }
 
     /// The id the coordinator gave this member; nil before it joined.
     public var memberID: String? {

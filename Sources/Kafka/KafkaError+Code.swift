@@ -3,9 +3,9 @@ extension KafkaError {
     /// https://kafka.apache.org/protocol#protocol_error_codes).
     public enum Code {
         public static let invalidArgument: Int32 = -186
-        public static let badMessage: Int32 = -199
-        public static let badCompression: Int32 = -198
-        public static let notImplemented: Int32 = -170
+        static let badMessage: Int32 = -199
+        static let badCompression: Int32 = -198
+        static let notImplemented: Int32 = -170
         public static let unknownPartition: Int32 = -190
         public static let unknownTopic: Int32 = -188
         public static let ssl: Int32 = -181
@@ -28,7 +28,7 @@ extension KafkaError {
         public static let groupAuthorizationFailed: Int32 = 30
         public static let clusterAuthorizationFailed: Int32 = 31
         public static let invalidTimestamp: Int32 = 32
-        public static let saslAuthenticationFailed: Int32 = 58
+        static let saslAuthenticationFailed: Int32 = 58
         public static let fencedInstanceID: Int32 = 82
 
         /// librdkafka tells only for error objects whether they are retriable, and most calls return a bare code. The

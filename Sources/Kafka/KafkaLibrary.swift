@@ -4,5 +4,5 @@ import CRDKafka
 public enum KafkaLibrary {
     /// `0xMMmmrrxx`: major, minor, revision, pre-release (0xff = release).
     public static var version: Int32 { rd_kafka_version() }
-    public static var versionString: String { String(cString: rd_kafka_version_str()) }
+    static var versionString: String { String(cString: rd_kafka_version_str()) }
 }

@@ -39,7 +39,7 @@ public final class KafkaProducer: Sendable {
     }
 
     /// The time that `send` waits for room in a full queue.
-    public static let queueFullPatience: Duration = .seconds(30)
+    static let queueFullPatience: Duration = .seconds(30)
     private static let queueFullPause: Duration = .milliseconds(5)
 
     /// Enqueues and waits for the delivery. On a full queue it waits, without holding a thread, and tries again, for

@@ -36,7 +36,7 @@ public final class MockCluster: Sendable {
 
     deinit { close() }
 
-    public func createTopic(_ name: String, partitions: Int32) throws(KafkaError) {
+    private func createTopic(_ name: String, partitions: Int32) throws(KafkaError) {
         try call { rd_kafka_mock_topic_create($0, name, partitions, 1) }
     }
 

@@ -19,12 +19,12 @@ enum KafkaLog {
 
 /// The log of all Kafka clients of a process about their brokers. It has one line when brokers go, one a minute while
 /// they are away, and one when all are back, unless the process' failures say so.
-public final class KafkaVoice: Sendable {
+final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
 
     /// - Parameter failures: the failures that say when Kafka is out of reach for the whole process; nil without any.
-    public init(besides failures: Failures? = nil) { self.failures = failures }
+    init(besides failures: Failures? = nil) { self.failures = failures }
 
     fileprivate func join() -> Int {
         fold.withLock { fold in
@@ -40,7 +40,7 @@ public final class KafkaVoice: Sendable {
     }
 
     /// The brokers' trouble; nil once any client was answered since.
-    public var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
+    var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
 /// A line to be logged.

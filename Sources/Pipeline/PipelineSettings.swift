@@ -20,7 +20,7 @@ public struct PipelineSettings: Sendable {
     /// The seconds for finishing what is in flight when the process stops.
     public var shutdownGraceSeconds = 25.0
     /// The log of all the pipeline's Kafka clients about brokers in trouble.
-    public var kafkaVoice = KafkaVoice()
+    var kafkaVoice = KafkaVoice()
 
     public init(consumerProperties: KafkaProperties, producerProperties: KafkaProperties) {
         self.consumerProperties = consumerProperties
