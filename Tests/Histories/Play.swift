@@ -43,7 +43,7 @@ extension History {
             let judged = Date.now
             await world.close(keepsLog: keepsLog)
             outcome.times["close"] = Date.now.timeIntervalSince(judged)
-            if keepsLog { outcome.trace.append("the workers' log: \(world.logFile.path)") }
+            if keepsLog { outcome.trace.append("the workers' logs: \(world.logFiles)") }
         } catch {
             outcome.trouble = "\(error)"
         }
@@ -117,6 +117,7 @@ extension Event {
             [$0.transaction, $0.outcome, $0.reason ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
         }
         let list = listed.isEmpty ? "" : " [\(listed.joined(separator: ", "))]"
-        return "→ \(type) \(subject ?? "") to \(Scenery.name(player)) for \(rest)\(revision)\(list)"
+        return
+            "→ \(text("occurred_at") ?? "") \(type) \(subject ?? "") to \(Scenery.name(player)) for \(rest)\(revision)\(list)"
     }
 }

@@ -32,7 +32,11 @@ final class World: Sendable {
     var databaseURL: String { ground.server.uri(database: name) }
     var submissions: String { prefix + "receipt-submissions" }
     var notifications: String { prefix + "app-store-notifications" }
-    var logFile: URL { ground.directory.appendingPathComponent("\(name).log") }
+    private let started = Mutex(0)
+
+    /// Returns the log of one worker, counted by their starts from 1.
+    private func logFile(_ number: Int) -> URL { ground.directory.appendingPathComponent("\(name)-\(number).log") }
+    var logFiles: String { logFile(1).path.replacing("-1.log", with: "-*.log") }
 
     static func start(_ ground: Ground, _ history: History) async throws -> World {
         let mail = Mail()
@@ -105,7 +109,11 @@ final class World: Sendable {
     }
 
     func startWorker() throws {
-        var start = ChildProcess.Start([ground.program, "run"], log: logFile.path)
+        let number = started.withLock { started in
+            started += 1
+            return started
+        }
+        var start = ChildProcess.Start([ground.program, "run"], log: logFile(number).path)
         start.environment = settings.merging(Self.inherited) { own, _ in own }
         start.folder = nil
         start.logsOutput = false
@@ -162,6 +170,10 @@ final class World: Sendable {
                 try await pool.run { try $0.run(script: "DROP DATABASE IF EXISTS \(database) WITH (FORCE)") }
             }
         }
-        if !keepsLog { try? FileManager.default.removeItem(at: logFile) }
+        if !keepsLog {
+            for number in 0..<started.withLock(\.self) {
+                try? FileManager.default.removeItem(at: logFile(number + 1))
+            }
+        }
     }
 }
