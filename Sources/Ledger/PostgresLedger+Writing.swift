@@ -53,8 +53,8 @@ extension PostgresLedger {
         } catch {
             let isStuck = (error as? PostgresError)?.isStuck ?? false
             (isStuck ? stuckAcknowledged : acknowledged).restore(write.acknowledged)
-            if error is FallBackWatch.FellBack {
-                fallBacks.fellBack()
+            if let fall = error as? FallBackWatch.FellBack {
+                fallBacks.fellBack(fall)
                 return .failed(FallBackWatch.error)
             }
             if let undone = error as? DecisionBatchWrite.Undone {

@@ -99,6 +99,8 @@ public final class PostgresLedger: PurchaseLedger {
         try await decisions.ask(decision, size: decision.approximateSize)
     }
 
+    /// Throws a `PostgresError`.
+    public func meetDatabase() async throws { _ = try await deciding.run { try DatabaseHistory.read(in: $0) } }
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { fallBacks.watch(tell) }
     public var fallBackCount: Int { fallBacks.count }
     public func lossesAreKnown(after count: Int) { fallBacks.reopen(after: count) }

@@ -79,6 +79,30 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
+    @Test("a copy of the database is noticed by who decided nothing yet, and took partitions over without a fall")
+    func otherDatabaseBeforeTheFirst() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let falls = Atomic<Int>(0)
+        ledger.watchFallBacks { falls.add(1, ordering: .relaxed) }
+        try await ledger.meetDatabase()
+        ledger.lossesAreKnown(after: 0)
+        _ = try await database.replaceByCopy()
+        await #expect(throws: LedgerClosed.self) {
+            try await ledger.settle(Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1))
+        }
+        #expect(falls.load(ordering: .relaxed) == 1)
+        ledger.lossesAreKnown(after: 1)
+        // The copy is known by now: the next one is another fall.
+        _ = try await database.replaceByCopy()
+        await #expect(throws: LedgerClosed.self) {
+            try await ledger.settle(
+                Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1, fallBackCount: 1))
+        }
+        #expect(falls.load(ordering: .relaxed) == 2)
+        await ledger.close()
+    }
+
     @Test("no notification is applied and nothing is leased there either, before the losses are known")
     func everyDecision() async throws {
         let database = try await LedgerDatabase()

@@ -16,6 +16,9 @@ public protocol PurchaseLedger: Sendable {
     /// Notes that the broker acknowledged the events. The next transaction deletes their outbox rows.
     func published(_ eventIDs: [NameBasedUUID])
 
+    /// Learns the state of the database that decisions begin in, so that a later fall back is noticed. Throws if the
+    /// database is out of reach.
+    func meetDatabase() async throws
     /// Sets the function to call if a database that was reached again has lost decisions. The ledger then decides
     /// nothing until `lossesAreKnown` is called.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
@@ -27,6 +30,7 @@ public protocol PurchaseLedger: Sendable {
 }
 
 extension PurchaseLedger {
+    public func meetDatabase() async throws {}
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) {}
     public var fallBackCount: Int { 0 }
     public func lossesAreKnown(after count: Int) {}

@@ -65,7 +65,7 @@ struct DecisionBatchWrite: Sendable {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let written = try write(in: session)
             // Behind a pooler the server may be another one although the connection is not new.
-            if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack() }
+            if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack(history: written.history) }
             return written
         }
     }

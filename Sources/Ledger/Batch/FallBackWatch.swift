@@ -7,7 +7,10 @@ import Synchronization
 /// database answers. A database that falls back to an earlier state ends all its connections, so the watch looks at
 /// each new one.
 public final class FallBackWatch: Sendable {
-    struct FellBack: Error {}
+    struct FellBack: Error {
+        /// What the database tells of itself now; nil where it told nothing.
+        let history: DatabaseHistory?
+    }
 
     /// The row that the process committed last: a database that did not fall back has it.
     enum Evidence: Sendable {
@@ -46,10 +49,10 @@ public final class FallBackWatch: Sendable {
         guard isOpen else { throw Self.error }
         do {
             let history = try DatabaseHistory.read(in: session)
-            guard !isOfOtherLife(history), try hasLast(in: session) else { throw FellBack() }
+            guard !isOfOtherLife(history), try hasLast(in: session) else { throw FellBack(history: history) }
             state.withLock { $0.life = $0.life ?? history.life }
-        } catch is FellBack {
-            fellBack()
+        } catch let fall as FellBack {
+            fellBack(fall)
             throw Self.error
         } catch {
             throw PostgresError(caught: error)
@@ -78,25 +81,29 @@ public final class FallBackWatch: Sendable {
 
     func committed(_ evidence: Evidence, in history: DatabaseHistory?) {
         state.withLock { state in
+            // A commit that a fall overtook proves nothing of the state that answers now.
+            guard state.isOpen else { return }
             state.last = (evidence, .now)
             if let history { state.life = history.life }
         }
     }
 
-    func fellBack() {
+    func fellBack(_ fall: FellBack) {
         let tell = state.withLock { state -> @Sendable () -> Void in
             guard state.isOpen else { return {} }
             state.isOpen = false
+            state.life = fall.history?.life ?? state.life
             state.count += 1
             return state.tell
         }
         tell()
     }
 
-    /// Decisions go on: the losses of the fall backs up to this one are known.
+    /// Decisions go on: the losses of the fall backs up to this one are known. A takeover without a fall calls it too, and changes
+    /// nothing: the next fall is noticed by what is known of the database.
     func reopen(after count: Int) {
         state.withLock { state in
-            if state.count == count { (state.last, state.life, state.isOpen) = (nil, nil, true) }
+            if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }
         }
     }
 

@@ -89,7 +89,7 @@ struct LedgerDatabase: Sendable {
         let own = try #require(name)
         let admin = Self.pool(try Self.server.get().uri, size: 1)
         for sql in [
-            "ALTER DATABASE \(own) WITH ALLOW_CONNECTIONS false",
+            "DROP DATABASE IF EXISTS \(own)_before", "ALTER DATABASE \(own) WITH ALLOW_CONNECTIONS false",
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(own)'",
             "CREATE DATABASE \(own)_copy TEMPLATE \(own)", "ALTER DATABASE \(own) RENAME TO \(own)_before",
             "ALTER DATABASE \(own)_copy RENAME TO \(own)",
