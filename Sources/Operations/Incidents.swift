@@ -12,7 +12,7 @@ public final class Incidents: Sendable {
         case deletedUnread = "deleted_unread"
         /// A topic was made anew: what was in it and not read is not known.
         case topicMadeAnew = "topic_made_anew"
-        /// PostgreSQL lacked what Kafka had committed.
+        /// PostgreSQL lacked what Kafka had committed, or grants that were published.
         case databaseFellBack = "database_fell_back"
         /// Something killed its workers and was set aside.
         case crashed

@@ -104,7 +104,10 @@ extension MetricDeclaration {
         "receiptd_incidents", help: "The fleet's incidents of this kind within 90 days.", labels: ["kind"])
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
-        help: "Partitions that started below Kafka's offset because PostgreSQL lacked what was committed.")
+        help: """
+            Partitions that started below Kafka's offset because PostgreSQL lacked what was committed, and times that it \
+            lacked published grants.
+            """)
     static let offsetResets = Self(
         "receiptd_offset_resets_total",
         help: "Partitions whose committed offset or next record no longer existed.")

@@ -148,6 +148,8 @@ enum PipelineLimits {
     /// The number of events that are read from the end of each partition whose broker does not tell where a time
     /// begins.
     static let publishedTail: Int64 = 10_000
+    /// The number of events that are read from the end of each partition to see whether the database has their grants.
+    static let publishedWitnesses: Int64 = 200
     /// The seconds between two wakings of an app's blocked submissions. An app that stays blocked must not be asked for
     /// all the time.
     static let wakeSeconds = 300.0

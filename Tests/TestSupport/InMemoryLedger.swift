@@ -92,6 +92,12 @@ extension InMemoryLedger: PublishedClaims {
             }
         }
     }
+
+    public func countLacking(_ published: [PublishedRevision]) async throws -> Int {
+        state.read { state in
+            published.count { state.refunds.grants[$0.transactionID]?.revision ?? 0 < $0.revision }
+        }
+    }
 }
 
 extension InMemoryLedger.State {

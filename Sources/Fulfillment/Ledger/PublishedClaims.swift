@@ -66,9 +66,26 @@ public struct LostClaims: Sendable, Equatable {
     }
 }
 
+/// The revision of a grant that a published event tells of. The ledger commits a revision before the worker publishes its event.
+public struct PublishedRevision: Sendable, Equatable {
+    public let transactionID: StoreTransactionID
+    public let revision: Int32
+    /// The time of the event's record.
+    public let publishedAt: Timestamp
+
+    public init(_ transactionID: StoreTransactionID, revision: Int32, at publishedAt: Timestamp) {
+        self.transactionID = transactionID
+        self.revision = revision
+        self.publishedAt = publishedAt
+    }
+}
+
 /// Enters claims that a database lost when it fell back to an earlier state.
 public protocol PublishedClaims: Sendable {
     /// A claim that somebody has stays as it is. Entering one again changes nothing. Throws where the database is out of reach.
     /// - Parameter claims: each id once, sorted by it.
     func enter(_ claims: [PublishedClaim]) async throws
+
+    /// Returns how many of these revisions the database lacks. Throws where the database is out of reach.
+    func countLacking(_ published: [PublishedRevision]) async throws -> Int
 }

@@ -6,6 +6,8 @@ import Postgres
 public struct PostgresClaims: PublishedClaims {
     private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
 
+    private static let countingLacking = LedgerSQL.statement(PackageResources.count_lacking_grants_sql)
+
     private let pool: PostgresPool
 
     public init(pool: PostgresPool) { self.pool = pool }
@@ -21,6 +23,17 @@ public struct PostgresClaims: PublishedClaims {
                     .identifiers(claims.lazy.map(\.bundleID)),
                     .textArray(claims.map { $0.grantedTransactionID?.text }),
                 ])
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func countLacking(_ published: [PublishedRevision]) async throws -> Int {
+        guard !published.isEmpty else { return 0 }
+        return try await pool.run { session in
+            let rows = try session.execute(
+                Self.countingLacking,
+                [.identifiers(published.lazy.map(\.transactionID)), .int4Array(published.map(\.revision))])
+            return Int(rows.int8(0, try rows.column("lacking")) ?? 0)
         }
     }
 }

@@ -62,7 +62,9 @@ final class ConsumerLoop {
                     published: PublishedGrants(
                         topic: settings.outcomesTopic, properties: settings.consumerProperties,
                         log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice)),
-                    checkpoints: stores.checkpoints, claims: stores.claims, failures: health.failures, logger: logger),
+                    checkpoints: stores.checkpoints, claims: stores.claims,
+                    ledger: worker.ledger, metrics: metrics,
+                    failures: health.failures, logger: logger),
                 inbox: inbox, logger: logger),
             health: health, metrics: metrics, graceSeconds: settings.shutdownGraceSeconds, logger: logger)
         unreadable = UnreadableBatchWatch(

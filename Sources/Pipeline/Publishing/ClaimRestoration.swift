@@ -12,19 +12,26 @@ actor ClaimRestoration {
     private let published: PublishedGrants
     private let checkpoints: any OffsetCheckpoints
     private let claims: any PublishedClaims
+    private let ledger: any PurchaseLedger
+    private let metrics: ReceiptdMetrics
     private let failures: Failures
     private let logger: Logger
+    /// The ledger's fall backs when published events were last compared; nil: never.
+    private var comparedAfter: Int?
     /// One at a time: whoever comes next finds it done.
     private var last: Task<Void, Never>?
 
     init(
         search: LossSearch, published: PublishedGrants, checkpoints: any OffsetCheckpoints,
-        claims: any PublishedClaims, failures: Failures, logger: Logger
+        claims: any PublishedClaims, ledger: any PurchaseLedger, metrics: ReceiptdMetrics,
+        failures: Failures, logger: Logger
     ) {
         self.search = search
         self.published = published
         self.checkpoints = checkpoints
         self.claims = claims
+        self.ledger = ledger
+        self.metrics = metrics
         self.failures = failures
         self.logger = logger
     }
@@ -49,7 +56,10 @@ actor ClaimRestoration {
         var (hasLooked, isTold) = (false, false)
         while !Task.isCancelled {
             do {
-                if !hasLooked { try await keepLost() }
+                if !hasLooked {
+                    try await keepLost()
+                    try await keepUnpublished()
+                }
                 hasLooked = true
                 guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
                 if !isTold {
@@ -91,22 +101,67 @@ actor ClaimRestoration {
         }
     }
 
+    /// Compares the last published events with the database: a new process has no other evidence where Kafka's offsets are no higher
+    /// than the database's. Each process does it once, and again after each fall back.
+    private nonisolated func keepUnpublished() async throws {
+        let count = ledger.fallBackCount
+        guard await comparedAfter != count, let topic = search.topics.first else { return }
+        // A fall behind this is noticed by it, one before it by the events.
+        if count == 0 { try await ledger.meetDatabase() }
+        let ends = try await blocking { [search] in try search.ends(of: topic) }
+        let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
+        // A database without a checkpoint is a new one.
+        if !stored.checkpoints.isEmpty, let events = try await lastPublished() {
+            // A new process does not tell again of what was noticed before.
+            let noticed = count > 0 ? nil : stored.decidedAgain.values.map(\.noticedAt).max()
+            let lacking = try await claims.countLacking(
+                events.filter { event in noticed.map { event.publishedAt > $0 } ?? true })
+            if lacking > 0 {
+                try await checkpoints.keepDecidedAgain(ends, topic: topic.name)
+                metrics.databaseFellBack(lacking: lacking, publishedTo: published.topic, logger)
+            }
+        }
+        await compared(after: count)
+    }
+
+    private func compared(after count: Int) { comparedAfter = count }
+
+    /// Returns nil where the outcomes topic cannot be read: submissions must not wait for one of its brokers.
+    private nonisolated func lastPublished() async throws -> [PublishedRevision]? {
+        do {
+            return try await reading { [published] in try published.last(isCancelled: $0) }
+        } catch let error where !(error is CancellationError) {
+            logger.warning(
+                """
+                the worker cannot read the last published events: it does not notice if the database lacks their grants
+                """,
+                [.topic: "\(published.topic)", .error: "\((error as? KafkaError)?.name ?? "timeout")"])
+            return nil
+        }
+    }
+
     private nonisolated func enter(_ lost: LostClaims) async throws -> Int {
-        let isCancelled = CancellationFlag()
         // Clocks differ.
         let since = lost.since.adding(milliseconds: -LostDecisions.clockMargin)
-        return try await withTaskCancellationHandler {
-            try await blocking { [published, claims] in
-                var count = 0
-                try published.read(since: since, isCancelled: { isCancelled.isRaised }) { owners in
-                    for start in stride(from: 0, to: owners.count, by: PipelineLimits.claimsBatch) {
-                        let batch = Array(owners[start..<min(owners.count, start + PipelineLimits.claimsBatch)])
-                        try Self.wait { try await claims.enter(batch) }
-                        count += batch.count
-                    }
+        return try await reading { [published, claims] isCancelled in
+            var count = 0
+            try published.read(since: since, isCancelled: isCancelled) { owners in
+                for start in stride(from: 0, to: owners.count, by: PipelineLimits.claimsBatch) {
+                    let batch = Array(owners[start..<min(owners.count, start + PipelineLimits.claimsBatch)])
+                    try Self.wait { try await claims.enter(batch) }
+                    count += batch.count
                 }
-                return count
             }
+            return count
+        }
+    }
+
+    private nonisolated func reading<Result: Sendable>(
+        _ body: @escaping @Sendable (_ isCancelled: @Sendable () -> Bool) throws -> Result
+    ) async throws -> Result {
+        let isCancelled = CancellationFlag()
+        return try await withTaskCancellationHandler {
+            try await blocking { try body { isCancelled.isRaised } }
         } onCancel: {
             isCancelled.raise()
         }

@@ -33,11 +33,25 @@ struct LossSearch: Sendable {
         return found
     }
 
+    /// Returns the end of each partition's log. Throws a `KafkaError`; a topic that does not exist has no partition.
+    func ends(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
+        let consumer = try KafkaConsumer(properties: topic.properties, log: log)
+        defer { consumer.close() }
+        let partitions = try partitions(of: topic, consumer)
+        guard !partitions.isEmpty else { return [:] }
+        let ends = try consumer.watermarks(partitions, timeoutMilliseconds: Self.callMilliseconds)
+        return Dictionary(uniqueKeysWithValues: ends.map { ($0.key.partition, $0.value.high) })
+    }
+
+    private func partitions(of topic: Topic, _ consumer: KafkaConsumer) throws(KafkaError) -> [TopicPartition] {
+        let known = try consumer.metadata(topic: topic.name, timeoutMilliseconds: Self.callMilliseconds)
+        return (known.topics[topic.name] ?? []).map { TopicPartition(topic: topic.name, partition: $0) }
+    }
+
     private func committed(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
         let consumer = try KafkaConsumer(properties: topic.properties, log: log)
         defer { consumer.close() }
-        let known = try consumer.metadata(topic: topic.name, timeoutMilliseconds: Self.callMilliseconds)
-        let partitions = (known.topics[topic.name] ?? []).map { TopicPartition(topic: topic.name, partition: $0) }
+        let partitions = try partitions(of: topic, consumer)
         guard !partitions.isEmpty else { return [:] }
         let marks = try consumer.committedMarks(partitions, timeoutMilliseconds: Self.callMilliseconds)
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value.offset) })

@@ -3,11 +3,14 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads back from the outcomes topic whose purchases were published as granted. Joins no group; its calls block.
+/// Reads events of grants back from the outcomes topic. Joins no group; its calls block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
     private static let kind = Array(OutcomeEvent.Kind.granted.rawValue.utf8)
+    private static let revisionKinds = [OutcomeEvent.Kind.granted, .revoked, .reinstated].map {
+        Array($0.rawValue.utf8)
+    }
 
     let topic: String
     let properties: KafkaProperties
@@ -38,12 +41,36 @@ struct PublishedGrants: Sendable {
     func read(
         since time: Timestamp, isCancelled: () -> Bool, _ enter: ([PublishedClaim]) throws -> Void
     ) throws {
+        var owners = Owners()
+        let own = { (record: ConsumerRecord) in
+            for claim in Self.claims(of: record) { owners.add(claim, at: record.timestampMilliseconds ?? 0) }
+            if owners.count >= PipelineLimits.claimsInMemory { try enter(owners.takeAll()) }
+        }
+        try read({ try stretches(since: time, $0) }, isCancelled: isCancelled, own)
+        try enter(owners.takeAll())
+    }
+
+    /// Returns the events of grants among the last records of each partition. Throws as `read(since:)` does.
+    func last(isCancelled: () -> Bool) throws -> [PublishedRevision] {
+        var found: [PublishedRevision] = []
+        let find = { (record: ConsumerRecord) in
+            if let revision = Self.revision(of: record) { found.append(revision) }
+        }
+        try read({ try tails(of: PipelineLimits.publishedWitnesses, $0) }, isCancelled: isCancelled, find)
+        return found
+    }
+
+    private typealias Stretches = (starts: [TopicPartition: Int64], ends: [TopicPartition: Int64])
+
+    private func read(
+        _ stretches: (KafkaConsumer) throws -> Stretches, isCancelled: () -> Bool,
+        _ body: (ConsumerRecord) throws -> Void
+    ) throws {
         var properties = properties
         properties["enable.partition.eof"] = "true"
         let consumer = try KafkaConsumer(properties: properties, log: log)
         defer { consumer.close() }
-        let (starts, open) = try stretches(since: time, consumer)
-        var owners = Owners()
+        let (starts, open) = try stretches(consumer)
         if !starts.isEmpty { try consumer.assign(starts) }
         var ends = open
         var lastHeard = ContinuousClock.now
@@ -53,11 +80,8 @@ struct PublishedGrants: Sendable {
             case .record(let record):
                 lastHeard = .now
                 guard let end = ends[record.topicPartition] else { continue }
-                if record.offset < end {
-                    for claim in Self.claims(of: record) { owners.add(claim, at: record.timestampMilliseconds ?? 0) }
-                }
+                if record.offset < end { try body(record) }
                 if record.offset >= end - 1 { ends[record.topicPartition] = nil }
-                if owners.count >= PipelineLimits.claimsInMemory { try enter(owners.takeAll()) }
             case .partitionEnd(let partition, _):
                 ends[partition] = nil
             case .trouble(let error) where !error.isRetriable:
@@ -68,15 +92,28 @@ struct PublishedGrants: Sendable {
                 }
             }
         }
-        try enter(owners.takeAll())
+    }
+
+    private func partitions(_ consumer: KafkaConsumer) throws(KafkaError) -> [TopicPartition] {
+        let known = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.callMilliseconds)
+        return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+    }
+
+    /// The last records of each partition. A partition with nothing to read, or that no broker tells of, is left out.
+    private func tails(of count: Int64, _ consumer: KafkaConsumer) throws(KafkaError) -> Stretches {
+        let partitions = try partitions(consumer)
+        guard !partitions.isEmpty else { return ([:], [:]) }
+        let marks = try consumer.watermarks(partitions, timeoutMilliseconds: Self.callMilliseconds).filter {
+            $0.value.low < $0.value.high
+        }
+        return (marks.mapValues { max($0.low, $0.high - count) }, marks.mapValues(\.high))
     }
 
     /// Returns where each partition is read from, and where its log ends now. A partition with nothing to read is left out.
     private func stretches(
         since time: Timestamp, _ consumer: KafkaConsumer
-    ) throws(KafkaError) -> (starts: [TopicPartition: Int64], ends: [TopicPartition: Int64]) {
-        let known = try consumer.metadata(topic: topic, timeoutMilliseconds: Self.callMilliseconds)
-        let partitions = (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
+    ) throws(KafkaError) -> Stretches {
+        let partitions = try partitions(consumer)
         let begins = try consumer.offsetsForTime(
             partitions, milliseconds: max(0, time.milliseconds), timeoutMilliseconds: Self.callMilliseconds)
         var starts: [TopicPartition: Int64] = [:]
@@ -103,5 +140,18 @@ struct PublishedGrants: Sendable {
         return PublishedClaim.claims(
             of: Identifier(transaction), under: Identifier(original), period: period.map { Identifier($0) },
             playerID: Identifier(player), bundleID: Identifier(bundle))
+    }
+
+    /// Returns what an event of a grant, a revocation or a reinstatement says that the database has. Nil for all other records.
+    static func revision(of record: ConsumerRecord) -> PublishedRevision? {
+        guard record.values(of: "ce_type").contains(where: revisionKinds.contains), let value = record.value,
+            let event = try? JSONParser.parse(value).value, let transaction = event["transaction_id"]?.string
+        else { return nil }
+        var revision: Int32?
+        if case .number(let digits) = event["revision"] { revision = Int32(digits) }
+        // An event of a version without revisions is of a grant.
+        return PublishedRevision(
+            Identifier(transaction), revision: revision ?? 1,
+            at: Timestamp(milliseconds: record.timestampMilliseconds ?? 0))
     }
 }

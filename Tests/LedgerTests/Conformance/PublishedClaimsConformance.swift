@@ -54,6 +54,25 @@ struct PublishedClaimsConformance {
         try await with(implementation) { try await check(kind, $0, $1) }
     }
 
+    @Test("a revision that was published and is not there is counted", arguments: Implementation.allCases)
+    func lacking(implementation: Implementation) async throws {
+        try await with(implementation) { ledger, claims in
+            _ = try await ledger.record(
+                Sample.decision(
+                    .each([Sample.judged(Sample.purchase("1000"), .consumable, .grant(payload: nil))]),
+                    player: "player-1", offset: 1))
+            func lacking(_ transaction: StoreTransactionID, _ revision: Int32) async throws -> Int {
+                try await claims.countLacking([
+                    PublishedRevision(transaction, revision: revision, at: Timestamp(milliseconds: 0))
+                ])
+            }
+            #expect(try await lacking("1000", 1) == 0)
+            #expect(try await lacking("1000", 2) == 1)
+            #expect(try await lacking("1001", 1) == 1)
+            #expect(try await claims.countLacking([]) == 0)
+        }
+    }
+
     private func checkPeriod(_ ledger: any PurchaseLedger, _ claims: any PublishedClaims) async throws {
         func decide(_ id: String, _ player: String, _ offset: Int64) async throws -> RecordedOutcome {
             var purchase = Sample.purchase(id)

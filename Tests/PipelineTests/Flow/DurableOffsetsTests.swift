@@ -138,6 +138,31 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
+    @Test("a new worker sees by published events that the database lacks their grants, where no offset shows it")
+    func shownByEvents() async throws {
+        let bench = try PipelineBench()
+        let first = try bench.start()
+        try await bench.submit("s", player: "a", partition: 0)
+        try await bench.untilAnswered("a", count: 1)
+        try await bench.untilCommitted(1, of: 0)
+        try await first.stop()
+        bench.ledger.database.forgetEverything()
+        let second = try bench.start()
+        try await bench.submit("s", player: "b", partition: 1, id: "of b")
+        try await bench.untilAnswered("b", count: 1)
+        #expect(bench.answers("b").allSatisfy { $0.hasPrefix("rejected") })
+        #expect(second.metrics.databaseFallbacks.value == 1)
+        try await bench.untilCommitted(1, of: 1)
+        try await second.stop()
+        // The events stay in the topic, and the loss is known.
+        let third = try bench.start()
+        try await bench.submit("s", player: "c", partition: 1, id: "of c")
+        try await bench.untilAnswered("c", count: 1)
+        #expect(third.metrics.databaseFallbacks.value == 0)
+        try await third.stop()
+        try await bench.close()
+    }
+
     @Test("however many partitions are taken over, the database is asked once whether it lost owners")
     func onceForAll() async throws {
         let bench = try PipelineBench()
