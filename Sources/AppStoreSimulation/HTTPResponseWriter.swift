@@ -4,8 +4,6 @@ import NIOHTTP1
 /// Builds one HTTP/1.1 response, head and body, in one buffer: one allocation and one write a response. The
 /// Content-Length is filled in at the end, into a field of spaces (which HTTP allows before a value).
 struct HTTPResponseWriter {
-    private static let lengthDigits = 9
-
     var buffer: ByteBuffer
     let lengthIndex: Int
     let bodyIndex: Int

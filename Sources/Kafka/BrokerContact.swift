@@ -4,7 +4,7 @@ import Synchronization
 
 /// Knows when a client's brokers last answered, and which are in trouble. librdkafka tells of a connection that ends,
 /// and of none that works again.
-public final class BrokerContact: Sendable {
+final class BrokerContact: Sendable {
     private static let fetchRequest: Int16 = 1
     /// SaslHandshake, ApiVersions, SaslAuthenticate: an answer to them is no proof that a client is let in.
     private static let greetings: Set<Int16> = [17, 18, 36]
@@ -12,8 +12,6 @@ public final class BrokerContact: Sendable {
     /// is known by another name by now (its advertised one), or is gone from the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
-    /// Monotonic nanoseconds, 0 for never.
-    private let answered = Atomic<UInt64>(0)
     private let fetchCount = Atomic<Int>(0)
     /// The time of the last word about each broker that did not answer since.
     private let troubled = Mutex<[String: UInt64]>([:])
@@ -24,16 +22,8 @@ public final class BrokerContact: Sendable {
     /// librdkafka has called the interceptor of a client that it makes.
     var isListening: Bool { listens.load(ordering: .relaxed) }
 
-    /// Monotonic seconds since a broker answered anything but a greeting; nil for never.
-    public var secondsSinceAnswer: Double? {
-        let instant = answered.load(ordering: .relaxed)
-        guard instant > 0 else { return nil }
-        let now = DispatchTime.now().uptimeNanoseconds
-        return now > instant ? Double(now - instant) / 1e9 : 0
-    }
-
     /// Requests to fetch that were answered.
-    public var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
+    var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
 
     /// Notes a line. May be called on any thread.
     func note(_ line: KafkaLogLine) {
@@ -45,11 +35,9 @@ public final class BrokerContact: Sendable {
     /// Returns true if this answer ends the last trouble.
     private func noteAnswer(of broker: @autoclosure () -> String, to request: Int16) -> Bool {
         guard !Self.greetings.contains(request) else { return false }
-        let now = DispatchTime.now().uptimeNanoseconds
-        answered.store(now, ordering: .relaxed)
         if request == Self.fetchRequest { fetchCount.wrappingAdd(1, ordering: .relaxed) }
         guard isInTrouble.load(ordering: .acquiring) else { return false }
-        let broker = broker()
+        let (broker, now) = (broker(), DispatchTime.now().uptimeNanoseconds)
         return troubled.withLock { troubled in
             guard !troubled.isEmpty else { return false }
             troubled[broker] = nil

@@ -25,7 +25,6 @@ public enum LogKey: String, CaseIterable, Sendable {
     // Whom we asked.
     case endpoint, environment, host, port, path, code, url, since
     case httpStatus = "http_status"
-    case appleStatus = "apple_status"
     case sqlState = "sql_state"
     case processID = "process_id"
 

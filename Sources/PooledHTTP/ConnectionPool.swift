@@ -108,7 +108,7 @@ final class ConnectionPool: @unchecked Sendable {
             .connect(host: origin.host, port: origin.port)
             .whenComplete { result in
                 self.connecting -= 1
-                self.connected(result, origin: origin, for: exchange)
+                self.connected(result, for: exchange)
                 if self.connecting == 0 { self.shutdownContinuation.take()?.resume() }
             }
     }
@@ -124,9 +124,7 @@ final class ConnectionPool: @unchecked Sendable {
             HTTPConnection(origin: origin, pool: self, wire: wire))
     }
 
-    private func connected(
-        _ result: Result<any Channel, any Error>, origin: HTTPEndpoint.Origin, for exchange: HTTPExchange
-    ) {
+    private func connected(_ result: Result<any Channel, any Error>, for exchange: HTTPExchange) {
         let isAwaited = exchange.continuation != nil
         switch result {
         case .success(let channel):

@@ -10,8 +10,6 @@ import Testing
 
 @Suite("Refund requests and deliveries in PostgreSQL")
 struct RefundRequestTests {
-    private static let catalog = Catalog(version: 1, apps: [])
-
     static func request(_ id: String, hoursAgo: Double = 0) -> RefundRequest {
         RefundRequest(
             id: Identifier("n-\(id)"), transactionID: Identifier(id), originalTransactionID: Identifier(id),
@@ -22,7 +20,7 @@ struct RefundRequestTests {
     func enter(_ requests: [RefundRequest], in database: LedgerDatabase) async throws -> [OutcomeEvent] {
         try await database.pool.run { session in
             try session.transaction {
-                try RefundRequestWrite.enter(requests, at: Sample.noon, catalog: Self.catalog, in: $0)
+                try RefundRequestWrite.enter(requests, at: Sample.noon, in: $0)
             }
         }
     }

@@ -50,8 +50,7 @@ struct UndeliveredTests {
         }
         let events = try await database.pool.run { session in
             try session.transaction {
-                try RefundRequestWrite.enter(
-                    asked, at: Sample.noon, catalog: Catalog(version: 1, apps: []), in: $0)
+                try RefundRequestWrite.enter(asked, at: Sample.noon, in: $0)
             }
         }
         let leased = try await requests.leaseDueRequests(limit: 50, waitSeconds: 0, at: Sample.noon)

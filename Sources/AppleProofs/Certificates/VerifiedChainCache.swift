@@ -5,8 +5,6 @@ import Synchronization
 ///
 /// Only chains that end in a trusted root are kept, so that nobody else can fill it. Any thread.
 final class VerifiedChainCache: Sendable {
-    static let defaultCapacity = 64
-
     private struct State {
         var entries: [ChainKey: (chain: VerifiedChain, lastUse: UInt64)] = [:]
         var uses: UInt64 = 0

@@ -7,8 +7,6 @@ public enum StoreErrorCode {
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
     static let paginationTokenExpired: Int64 = 4_000_017
-    /// The question cannot be asked about a transaction of this kind.
-    static let transactionTypeNotSupported: Int64 = 4_000_047
     /// The app has no address for version 2 notifications. Apple sends none and has no history.
     public static let noNotificationURL: Int64 = 4_040_007
 

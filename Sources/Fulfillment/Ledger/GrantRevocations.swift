@@ -53,8 +53,6 @@ public struct GrantRevocations: Sendable, Equatable {
     /// The state that the player was told last, or is to be told.
     var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
 
-    public var isWhollyRevoked: Bool { revocation?.milliPercent == Self.whole }
-
     /// The time of the first revocation; nil if the grant is whole.
     public var revokedAt: Timestamp? {
         guard let apple = apple?.at, let operatorRevokedAt else { return apple?.at ?? operatorRevokedAt }

@@ -95,7 +95,7 @@ public struct CircuitBreaker: Sendable {
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
         guard isValid(pass) else { return }
-        tries.succeeded(isFirst: pass.isFirst, now: now)
+        tries.succeeded(isFirst: pass.isFirst)
         if pass.isProbe { close(now: now) }
     }
 

@@ -29,7 +29,7 @@ struct FirstTries: Sendable {
 
     /// - Parameter isFirst: true for a first try. Any answer ends the run, but only answers to first tries are compared
     ///   with failures.
-    mutating func succeeded(isFirst: Bool, now: Double) {
+    mutating func succeeded(isFirst: Bool) {
         endRow()
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }

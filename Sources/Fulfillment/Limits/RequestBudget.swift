@@ -54,7 +54,7 @@ public struct RequestBudget: Sendable {
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
         if let last = slices.last, last.until - now > Self.leadSeconds { return nil }
         // Requests that come within a chunk's time join it, so that single requests do not take a round trip each.
-        let wanted = min(chunk, max(waiting, arrivals.within(Self.chunkSeconds, now: now)) - inHand)
+        let wanted = min(chunk, max(waiting, arrivals.recent(now: now)) - inHand)
         guard wanted > 0 else { return nil }
         isLeasing = true
         return wanted
@@ -96,7 +96,7 @@ private struct Arrivals: Sendable {
         current += 1
     }
 
-    mutating func within(_ seconds: Double, now: Double) -> Int {
+    mutating func recent(now: Double) -> Int {
         advance(to: Self.slot(now))
         return max(current, previous)
     }

@@ -14,7 +14,7 @@ enum RefundRequestWrite {
     /// into the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger. The
     /// others are looked at again.
     static func enter(
-        _ requests: [RefundRequest], at now: Timestamp, catalog: Catalog, in session: PostgresSession
+        _ requests: [RefundRequest], at now: Timestamp, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
         guard !requests.isEmpty else { return [] }
         let sorted = requests.sorted { $0.id < $1.id }

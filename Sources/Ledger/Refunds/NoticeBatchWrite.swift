@@ -78,7 +78,7 @@ struct NoticeBatchWrite: Sendable {
             events += try SubscriptionWrite.apply(facts, with: purchases, at: now, catalog: catalog, in: session)
         }
         if !requests.isEmpty {
-            events += try RefundRequestWrite.enter(requests, at: now, catalog: catalog, in: session)
+            events += try RefundRequestWrite.enter(requests, at: now, in: session)
         }
         return events
     }

@@ -111,7 +111,7 @@ struct CircuitBreakerTests {
         #expect(tries.failuresNeeded == FirstTries.fewestFailures)
         for number in 0..<2_000 {
             if number % 10 == 0 {
-                tries.succeeded(isFirst: true, now: 0)
+                tries.succeeded(isFirst: true)
             } else {
                 tries.failed(by: Suspect(number), now: 0)
             }

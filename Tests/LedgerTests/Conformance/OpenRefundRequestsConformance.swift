@@ -50,7 +50,6 @@ struct OpenRefundRequestsConformance {
         case .postgres:
             let database = try await LedgerDatabase()
             let ledger = database.ledger()
-            let catalog = Catalog(version: 1, apps: [])
             try await body(
                 Subject(
                     ledger: ledger, refunds: PostgresNotices(pool: database.pool),
@@ -58,7 +57,7 @@ struct OpenRefundRequestsConformance {
                     enter: { request in
                         try await database.pool.run { session in
                             try session.transaction {
-                                try RefundRequestWrite.enter([request], at: Sample.noon, catalog: catalog, in: $0)
+                                try RefundRequestWrite.enter([request], at: Sample.noon, in: $0)
                             }
                         }.first
                     },
