@@ -59,6 +59,7 @@ let package = Package(
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .target(name: "CCommit", cSettings: commit),
+        .target(name: "CProgramPages"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -199,7 +200,8 @@ let package = Package(
         .target(
             name: "Monitoring",
             dependencies: [
-                "AppStore", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "Postgres", "ReceiptdConfiguration",
+                "AppStore", "CProgramPages", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "Postgres",
+                "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -376,7 +378,7 @@ let package = Package(
             name: "ReceiptdTests",
             dependencies: [
                 "Administration", "AppleProofs", "BackOffice", "Console", "Demo", "Encodings", "Fulfillment", "Kafka",
-                "Ledger",
+                "Ledger", "Monitoring",
                 "NamesAndTimes", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],
