@@ -66,8 +66,10 @@ extension Model {
         var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
         // "Subscriptions": the owner of a subscription gets its periods, whoever reports them; and "Purchases that nobody submitted".
         let app = facts.apps[purchase.bundleID]
-        let isFollowed = app?.followsRenewals ?? false || app?.missed != .off && !purchase.toldAt.isEmpty
-        if purchase.kind == .autoRenewable, isFollowed {
+        let isFollowed = purchase.kind == .autoRenewable && app?.followsRenewals ?? false
+        // The owner of an original transaction has it by any of its family, as by a restored copy.
+        let isAnnounced = app?.missed != .off && !purchase.toldAt.isEmpty
+        if isFollowed || isAnnounced {
             for other in facts.purchases.values where family(of: other.id) == family(of: purchase.id) {
                 players.formUnion(claims(on: other).map(\.player))
             }
