@@ -59,7 +59,6 @@ let package = Package(
         .systemLibrary(name: "CRDKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
         .systemLibrary(name: "CMalloc"),
         .target(name: "CCommit", cSettings: commit),
-        .target(name: "CProgramPages"),
         .systemLibrary(name: "CSpawn"),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -200,8 +199,7 @@ let package = Package(
         .target(
             name: "Monitoring",
             dependencies: [
-                "AppStore", "CProgramPages", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "Postgres",
-                "ReceiptdConfiguration",
+                "AppStore", "Fulfillment", "Ledger", "NamesAndTimes", "Operations", "Postgres", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -378,7 +376,7 @@ let package = Package(
             name: "ReceiptdTests",
             dependencies: [
                 "Administration", "AppleProofs", "BackOffice", "Console", "Demo", "Encodings", "Fulfillment", "Kafka",
-                "Ledger", "Monitoring",
+                "Ledger",
                 "NamesAndTimes", "Operations", "Pipeline", "receiptd", "ReceiptdConfiguration",
                 .product(name: "Logging", package: "swift-log"),
             ],

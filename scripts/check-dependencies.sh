@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 # Which of the project's modules a target may import. A folder of Sources that is not here is a fault.
 allowed_modules() {
     case $1 in
-    CRDKafka | CLibPQ | CZlib | CCommit | CMalloc | CProgramPages | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
+    CRDKafka | CLibPQ | CZlib | CCommit | CMalloc | CSpawn | CThreadShim | CUnpackingLimit | PlantedFaults) ;;
     # Parts of our own that know no word of the domain (decision 0034).
     Encodings | NamesAndTimes | PooledHTTP) ;;
     Fulfillment) echo Encodings NamesAndTimes ;;
@@ -25,7 +25,7 @@ allowed_modules() {
     AppStoreSimulator) echo AppStoreSimulation ;;
     ReceiptdConfiguration) echo AppleProofs Encodings Fulfillment Kafka NamesAndTimes ;;
     Administration) echo AppleProofs AppStore BackOffice CZlib Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;
-    Monitoring) echo AppStore CProgramPages Fulfillment Ledger NamesAndTimes Operations Postgres ReceiptdConfiguration ;;
+    Monitoring) echo AppStore Fulfillment Ledger NamesAndTimes Operations Postgres ReceiptdConfiguration ;;
     Console) echo Administration BackOffice Encodings Fulfillment Ledger NamesAndTimes Operations OperationsHTTP Postgres ReceiptdConfiguration ;;
     # What is shipped has nothing of a test in it: only the demo uses these two.
     Demo) echo AppStoreSimulation BackOffice EmbeddedPostgres Encodings Fulfillment Kafka Ledger NamesAndTimes Pipeline Postgres ReceiptdConfiguration ;;

@@ -13,7 +13,6 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case clockWatch = "clock-watch"
     case trafficCounts = "traffic-counts"
     case incidentKeeping = "incident-keeping"
-    case programPages = "program-pages"
     case brokerWatch = "broker-watch"
     case topicWatch = "topic-watch"
     case databaseWatch = "database-watch"

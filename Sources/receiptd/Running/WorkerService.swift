@@ -172,7 +172,6 @@ struct WorkerService: Service {
                 { try await EndlessPart.clockWatch.run { await clocks.run() } },
                 { try await EndlessPart.trafficCounts.run { await traffic.run() } },
                 { try await EndlessPart.incidentKeeping.run { await incidents.run() } },
-                { try await EndlessPart.programPages.run { await ProgramPages.run() } },
             ])
         await traffic.tellLast()
         await incidents.keepLast()
