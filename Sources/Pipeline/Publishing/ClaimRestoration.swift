@@ -58,7 +58,7 @@ actor ClaimRestoration {
             do {
                 if !hasLooked {
                     try await keepLost()
-                    try await keepUnpublished()
+                    try await keepLostGrants()
                 }
                 hasLooked = true
                 guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
@@ -101,17 +101,19 @@ actor ClaimRestoration {
         }
     }
 
-    /// Compares the last published events with the database: a new process has no other evidence where Kafka's offsets are no higher
-    /// than the database's. Each process does it once, and again after each fall back.
-    private nonisolated func keepUnpublished() async throws {
+    /// Looks whether the database has the grants of the last published events. A new process has no other evidence of a fall back if
+    /// Kafka's offsets are no higher than the database's. Each process looks once, and again after each fall back.
+    private nonisolated func keepLostGrants() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
-        // A fall behind this is noticed by it, one before it by the events.
+        // The ledger notices a fall back after this call. The events show one before it.
         if count == 0 { try await ledger.meetDatabase() }
         let ends = try await blocking { [search] in try search.ends(of: topic) }
         let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
         // A database without a checkpoint is a new one.
-        if !stored.checkpoints.isEmpty, let events = try await lastPublished() {
+        if !stored.checkpoints.isEmpty {
+            // Not read: the next takeover looks again.
+            guard let events = try await lastPublished() else { return }
             // A new process does not tell again of what was noticed before.
             let noticed = count > 0 ? nil : stored.decidedAgain.values.map(\.noticedAt).max()
             let lacking = try await claims.countLacking(
