@@ -21,7 +21,7 @@ public struct BudgetLease: Sendable, Equatable {
     public let requests: Int
     /// The seconds from now to its beginning.
     public let startsIn: Double
-    /// Its length in seconds.
+    /// The length of the slice in seconds.
     public let lasts: Double
 
     public init(requests: Int, startsIn: Double, lasts: Double) {

@@ -8,7 +8,7 @@ import Synchronization
 /// each new one.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {
-        /// What the database tells of itself now; nil where it told nothing.
+        /// The history of the database that answers now. Nil if it was not read.
         let history: DatabaseHistory?
     }
 

@@ -28,7 +28,7 @@ struct IntakeGate: Sendable {
         case resume
     }
 
-    /// What became of a record that came.
+    /// The gate's answer to a new record.
     enum Taken: Equatable, Sendable {
         /// The record begins.
         case admitted
