@@ -8,6 +8,8 @@ struct AppleAsker {
     let isProven: Bool
     /// True if the request holds a lease. A lease ends, so that the request does not wait for an outage's end.
     let isLeased: Bool
+    /// True if the submission has failed in no try of its own, so that it has the place in memory of a first try.
+    var hasPlaceOfFirstTry: Bool { work == .submission && !isRetry && !isLeased }
     let suspect: Suspect
     /// Called with true when a wait in front of Apple begins, and with false when it ends.
     let waiting: (@Sendable (Bool) -> Void)?

@@ -10,6 +10,8 @@ extension AppleLimits {
             let ticket: UInt64
             let since: Double
             let isLeased: Bool
+            /// True if its proof has failed before, and it has the place in memory of a first try.
+            let isKnownToFail: Bool
             let continuation: CheckedContinuation<ScopeLimits.Pass?, Never>
         }
 
@@ -58,7 +60,7 @@ extension AppleLimits {
         guard let ticket else { return nil }
         asker.waiting?(true)
         defer { asker.waiting?(false) }
-        let admitted = await wait(for: scope, kind, ticket: ticket, since: began, isLeased: asker.isLeased)
+        let admitted = await wait(for: scope, kind, ticket: ticket, since: began, of: asker)
         observer?.waited(seconds: now() - began)
         return admitted
     }
@@ -84,7 +86,7 @@ extension AppleLimits {
     }
 
     private func wait(
-        for scope: AppleScope, _ kind: RequestKind, ticket: UInt64, since: Double, isLeased: Bool
+        for scope: AppleScope, _ kind: RequestKind, ticket: UInt64, since: Double, of asker: AppleAsker
     ) async -> ScopeLimits.Pass? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -93,7 +95,8 @@ extension AppleLimits {
                 let isCancelled = state.withLock { state in
                     if Task.isCancelled { return true }
                     let waiter = Waiting.Waiter(
-                        ticket: ticket, since: since, isLeased: isLeased, continuation: continuation)
+                        ticket: ticket, since: since, isLeased: asker.isLeased,
+                        isKnownToFail: !kind.isFirst && asker.hasPlaceOfFirstTry, continuation: continuation)
                     state.scopes[scope]?.queue.append(waiter, kind)
                     return false
                 }
@@ -132,19 +135,24 @@ extension AppleLimits {
 
     /// Takes requests that failed before and are due to leave memory, although they wait for their turn. Leased work
     /// comes again from the database, even while Apple is down. An unproven proof that only its own circuit holds back
-    /// keeps its place for a moment only.
+    /// keeps its place for a moment only. So does a proof that is known to fail where no first try waits: many of them
+    /// would fill memory, and nobody would find out whether Apple answers others.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
+        let isLateByLittle = { (waiter: Waiting.Waiter) in waiter.since < now - Self.shortPatienceSeconds }
         guard !isDown else {
-            var leased: [Waiting.Waiter] = []
-            while let waiter = waiting.queue.remove(where: { $0.isLeased && isLate($0) }) { leased.append(waiter) }
-            return leased
+            let mustLeave = { [hasFresh = waiting.queue.hasFresh] (waiter: Waiting.Waiter) in
+                waiter.isLeased && isLate(waiter) || waiter.isKnownToFail && !hasFresh && isLateByLittle(waiter)
+            }
+            var leaving: [Waiting.Waiter] = []
+            while let waiter = waiting.queue.remove(where: mustLeave) { leaving.append(waiter) }
+            return leaving
         }
         let kinds = RequestKind.all.filter { !$0.isFresh || waiting.limits.isShut($0, now: now) }
         let late = waiting.queue.takeFirst(kinds, while: isLate)
         guard !waiting.limits.isHeld(now: now) else { return late }
         let held = RequestKind.submissions.filter { !$0.isProven && waiting.limits.isShut($0, now: now) }
-        return late + waiting.queue.takeFirst(held) { $0.since < now - Self.unprovenPatienceSeconds }
+        return late + waiting.queue.takeFirst(held, while: isLateByLittle)
     }
 
     /// Returns nil if a look is on its way already, or if nobody waits.

@@ -11,8 +11,8 @@ public final class AppleLimits: Sendable {
     /// that failed before waits so long for its turn. While Apple as a whole is down, a request waits as long as that
     /// lasts.
     static let patienceSeconds = 10.0
-    /// The same seconds for unproven proofs, in front of their own circuit.
-    static let unprovenPatienceSeconds = 1.0
+    /// The same seconds for unproven proofs in front of their own circuit, and for proofs that are known to fail.
+    static let shortPatienceSeconds = 1.0
     /// The seconds after an answer to anybody in which Apple counts as answering others.
     static let answeringSeconds = 60.0
     /// The seconds without a request after which an app and endpoint are not in use.

@@ -16,7 +16,7 @@ public struct RequestQueue<Element> {
     public private(set) var count = 0
     public var isEmpty: Bool { kinds.isEmpty }
     /// True if fresh submissions wait.
-    var hasFresh: Bool { kinds.overlaps(.fresh) }
+    public var hasFresh: Bool { kinds.overlaps(.fresh) }
     /// True if proven submissions wait.
     public var hasProven: Bool { kinds.overlaps(.proven) }
     /// Returns whether proven, or unproven, requests wait. receiptd's own requests count as proven.

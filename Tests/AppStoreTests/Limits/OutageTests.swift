@@ -80,6 +80,37 @@ struct OutageTests {
         }
     }
 
+    /// A partition that is taken over brings such submissions again. The limit only ends a test that would go on.
+    @Test(
+        "while Apple is down, submissions whose proofs are known to fail do not wait where no first try does",
+        .timeLimit(.minutes(1)))
+    func knownToFail() async throws {
+        let limits = AppleLimits(maxConcurrency: 16, observer: RecordingLimits())
+        try await SimulatedApple.run(latency: .fixed(0), limits: limits) { apple in
+            for number in 0..<20 where !limits.isDown {
+                _ = await apple.ask(
+                    SimulatedApple.receipt("9\(number)", .status(21005)), player: Identifier("stuck-\(number)"))
+            }
+            #expect(limits.isDown)
+            await withTaskGroup(of: AppleAnswer.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        await apple.ask(
+                            SimulatedApple.receipt("9\(number)", .status(21005)),
+                            player: Identifier("stuck-\(number)"))
+                    }
+                }
+                var notAsked = 0
+                for await answer in group where answer == .trouble(.init(.connection, wasAsked: false)) {
+                    notAsked += 1
+                }
+                // Some were probes.
+                #expect(notAsked >= 4)
+            }
+            #expect(limits.isDown)
+        }
+    }
+
     /// In the order of the asking, so that neither time nor chance decides.
     @Test("a few receipts that Apple never answers neither open the circuit nor lower the limit beside others' answers")
     func stuckPlayer() async throws {
