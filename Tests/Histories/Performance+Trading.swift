@@ -211,12 +211,17 @@ extension Performance {
     func noteSubscriptions() {
         let present = Self.clock
         let untold = post.untold
-        for one in world.apple.inStore({ Array($0.subscriptions.values) }) {
+        let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
+        for one in subscriptions {
             // Time itself tells nothing: what has changed by it may be asked for or not.
             let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
+            // The store renews ahead of time here: what is bought anew behind a refunded renewal begins before it, which
+            // Apple's never does.
+            let begins = one.periods.compactMap { transactions[$0]?.purchasedAt }
+            guard begins == begins.sorted() else { continue }
             // Billing failed, or all ended, before the period's end: a notification says so, and verifyReceipt's answer, by its expiry
             // ahead, says active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
             let isAhead = one.expiresAt > present

@@ -82,9 +82,10 @@ extension Model {
         let families = Dictionary(grouping: facts.purchases.values) { family(of: $0.id) }
         for (_, group) in families.sorted(by: { $0.key < $1.key }) {
             let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
-            let players = Set(all.map(\.1.player))
-            // Who comes first owns all of a family: where several may, no period is certain to arrive.
-            guard players.count == 1 || group.count == 1 else { continue }
+            // Who comes first owns all of a family, or whom an operator gave it to: where several may, no period is certain
+            // to arrive.
+            let players = Set(all.map(\.1.player) + transferred(group))
+            guard players.count == 1 || group.count == 1 && transferred(group).isEmpty else { continue }
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
             for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)

@@ -55,6 +55,21 @@ extension ModelTests {
         #expect(!rules(facts, events, [:]).contains(.answeredRightly))
     }
 
+    @Test("a period that its buyer submits once the subscription is another player's need not arrive")
+    func arrivalAfterTransfer() throws {
+        var facts = facts()
+        facts.purchases["1"] = period("1", line: "line 1")
+        var receipt = Submission(
+            id: "s1", player: "anna", bundleID: Self.app, form: .receipt, quality: .proven, holds: ["1"],
+            signedAt: 1_000_500)
+        receipt.judgedAt = 1_001_000
+        facts.submissions = [receipt]
+        let refused = try answer("rejected owned_by_other_player", to: "anna", of: "s1")
+        #expect(rules(facts, [refused], [:]).contains(.paidArrives))
+        facts.operators = [OperatorAct(.transfer("ben"), "1")]
+        #expect(!rules(facts, [refused], [:]).contains(.paidArrives))
+    }
+
     @Test("what Apple showed beside a held receipt stays held for whoever submits it again")
     func heldBesideReceipt() throws {
         var facts = facts()
