@@ -31,9 +31,9 @@ extension Model {
             // A lost decision is made anew, and then others may have come first.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
-            // An operator's order that is lost is not given again.
+            // An operator's order that is lost is not given again. A later revocation has a revision, and so an id, of its own.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
-            if isUnknown(subject) { continue }
+            if isUnknown(subject), !["receipt.revoked", "receipt.reinstated"].contains(event.type) { continue }
             let isSame =
                 facts.conditions.wasPutBack ? known.effect == event.effect : known.json == event.json
             if !isSame || known.key != event.key {
