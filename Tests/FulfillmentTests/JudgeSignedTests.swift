@@ -108,9 +108,9 @@ struct JudgeSignedTests {
         #expect(judged.map(\.verdict) == [.reject(.malformedReceipt), .grant(payload: nil)])
     }
 
-    @Test("a proven receipt that lists none holds none, and one that cannot be read whole waits")
-    func listsNone() {
-        let answer = AppleAnswer.genuine(Sample.receipt([]))
+    @Test(
+        "a proven receipt that lists none holds none, and one that cannot be read whole waits", arguments: emptyAnswers)
+    func listsNone(answer: AppleAnswer) {
         #expect(judge(answer, signing: Self.content([])) == .decided(.whole(.noPurchase, [])))
         #expect(judge(answer, signing: Self.content([], isComplete: false)) == Self.waits)
         #expect(judge(answer, signing: nil) == Self.waits)

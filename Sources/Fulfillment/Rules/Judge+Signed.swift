@@ -54,6 +54,9 @@ extension Judge {
             bundleID: submission.bundleID, environment: environment, purchases: [], createdAt: signed.signedAt)
     }
 
+    /// True if the signed proof was read whole and lists no purchase. Then an answer that says nothing leaves nothing out.
+    var listsNothing: Bool { signed.map { $0.isComplete && $0.purchases.isEmpty } ?? false }
+
     /// Returns the signed purchases: all if the answer has no purchase, else those of the submitted product if the
     /// answer has none of that.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {

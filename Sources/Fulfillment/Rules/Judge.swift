@@ -68,8 +68,8 @@ public struct Judge: Sendable {
         case .refused(.malformed): return doubtful(.malformedReceipt)
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
         case .refused(.nothingTold) where isApples:
-            guard let empty = emptyAnswer else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
-            return judge(.genuine(empty), besides: further, doubts: doubts)
+            if let empty = emptyAnswer { return judge(.genuine(empty), besides: further, doubts: doubts) }
+            return listsNothing ? doubtful(.noPurchase) : .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
