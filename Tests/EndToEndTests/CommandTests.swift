@@ -206,7 +206,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit publishes a file or standard input, and nothing of a faulty one")
+    @Test("submit publishes a file, also a pipe by its name, and nothing of a faulty one")
     func submitting() async throws {
         let plan = Plan.genuine(count: 20, players: 5)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -220,7 +220,7 @@ extension EndToEnd {
             let fromFile = try await Program.run(["submit", file.path], environment: bed.environment())
             #expect(fromFile.code == 0 && fromFile.output.contains("10"), "\(fromFile)")
             let fromInput = try await Program.run(
-                ["submit"], environment: bed.environment(), input: lines[10...].joined(separator: "\n") + "\n")
+                ["submit", "/dev/stdin"], environment: bed.environment(), input: lines[10...].joined(separator: "\n"))
             #expect(fromInput.code == 0, "\(fromInput)")
             try await bed.settle(plan)
             expectNone(try await Checker(bed: bed, plan: plan).problems())

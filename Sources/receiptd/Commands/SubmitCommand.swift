@@ -75,9 +75,11 @@ struct SubmitCommand: OperatorCommand {
     private func readLines() throws -> [Line] {
         let data: Data
         do {
-            data =
-                try file.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
-                ?? FileHandle.standardInput.readToEnd() ?? Data()
+            guard let source = file.map(FileHandle.init(forReadingAtPath:)) ?? FileHandle.standardInput else {
+                throw CocoaError(.fileNoSuchFile)
+            }
+            // Pipes too, such as /dev/stdin: their size is unknown.
+            data = try source.readToEnd() ?? Data()
         } catch {
             throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
         }
