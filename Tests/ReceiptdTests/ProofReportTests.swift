@@ -32,4 +32,22 @@ struct ProofReportTests {
         #expect(told["quantity"] == nil && told["purchased_at"] == nil && told["ownership"]?.string == "PURCHASED")
         #expect(report.text().contains("quantity, purchaseDate") && !report.text().contains("1970"))
     }
+
+    @Test("names the price and the terms of a purchase as events do")
+    func told() throws {
+        var purchase = StorePurchase(
+            transactionID: "1", originalTransactionID: "1", productID: "vip", purchasedAt: Timestamp(milliseconds: 5))
+        purchase.currency = "USD"
+        purchase.told = PurchaseFacts(
+            priceMilliunits: 4990, storefront: "USA", offerType: 1, offerDiscountType: "FREE_TRIAL",
+            transactionReason: "PURCHASE")
+        var examined = ExaminedProof()
+        examined.purchases = [purchase]
+        let json = ProofReport(examined, verdict: nil, showingTokens: false).json
+        let told = try #require(try JSONParser.parse(Array(json.utf8)).value["transactions"]?.array?.first)
+        #expect(told["price_milliunits"] == .number("4990") && told["currency"]?.string == "USD")
+        #expect(told["storefront"]?.string == "USA" && told["offer_type"] == .number("1"))
+        #expect(told["offer_discount_type"]?.string == "FREE_TRIAL" && told["is_trial"] == .bool(true))
+        #expect(told["transaction_reason"]?.string == "PURCHASE")
+    }
 }

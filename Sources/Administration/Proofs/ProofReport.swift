@@ -126,6 +126,7 @@ package struct ProofReport: Sendable {
         json.member("environment", ifPresent: examined.environment)
         if !purchase.hasUnreadablePurchaseTime { json.member("purchased_at", purchase.purchasedAt.rfc3339) }
         json.member("expires_at", ifPresent: purchase.expiresAt?.rfc3339)
+        json.writeTold(of: purchase)
         json.member("revoked_at", ifPresent: purchase.cancelledAt?.rfc3339)
         if !purchase.isUnreadable("inAppOwnershipType") { json.member("ownership", purchase.ownership.rawValue) }
         if !purchase.unreadable.isEmpty {

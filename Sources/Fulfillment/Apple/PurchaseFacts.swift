@@ -55,7 +55,7 @@ extension OutcomeEvent {
 
 extension JSONWriter {
     /// Writes Apple's facts about the purchase, without absent ones.
-    mutating func writeTold(of purchase: StorePurchase) {
+    public mutating func writeTold(of purchase: StorePurchase) {
         if let price = purchase.told?.priceMilliunits {
             name("price_milliunits")
             number(price)
