@@ -1,4 +1,5 @@
 import Encodings
+import Foundation
 import Fulfillment
 import NamesAndTimes
 import Testing
@@ -49,5 +50,15 @@ struct ProofReportTests {
         #expect(told["storefront"]?.string == "USA" && told["offer_type"] == .number("1"))
         #expect(told["offer_discount_type"]?.string == "FREE_TRIAL" && told["is_trial"] == .bool(true))
         #expect(told["transaction_reason"]?.string == "PURCHASE")
+    }
+
+    @Test("takes an empty file for a proof of no kind")
+    func empty() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).proof")
+        try Data().write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try ProofFile.read(file.path).isEmpty)
+        #expect(throws: CommandFailure.self) { try ProofFile.read(file.path + ".absent") }
+        #expect(throws: CommandFailure.self) { try ProofFile.read(NSTemporaryDirectory()) }
     }
 }

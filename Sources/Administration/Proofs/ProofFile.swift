@@ -10,7 +10,12 @@ package enum ProofFile {
     /// - Throws: `CommandFailure` where it cannot be read or is larger than `maximumSize`.
     package static func read(_ path: String) throws -> [UInt8] {
         let handle = path == "-" ? FileHandle.standardInput : FileHandle(forReadingAtPath: path)
-        guard let handle, let data = try? handle.read(upToCount: maximumSize + 1) else {
+        let data: Data
+        do {
+            guard let handle else { throw CocoaError(.fileNoSuchFile) }
+            // An empty file has no data: it is a proof of no kind.
+            data = try handle.read(upToCount: maximumSize + 1) ?? Data()
+        } catch {
             throw CommandFailure("cannot read \(ShownText.plain(path))", code: 1)
         }
         guard data.count <= maximumSize else {
