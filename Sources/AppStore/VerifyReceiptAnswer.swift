@@ -39,8 +39,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         _ root: JSONValue, status: Int64, asked: StoreEnvironment, cameAt: Timestamp?
     ) -> VerifyReceiptAnswer {
         switch status {
-        case 0 where ["receipt", "latest_receipt_info"].allSatisfy { root.told($0) == nil }:
-            return .answer(.refused(.nothingTold))
+        case 0 where isBare(root): return .answer(.refused(.nothingTold))
+        case 21006 where isBare(root): return .answer(.refused(.expired))
         case 0, 21006:
             do throws(IncompleteAnswer) {
                 let receipt = try GenuineReceipt(
@@ -59,6 +59,11 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         // 21001, 21005 and 21009 among them.
         default: return .trouble(.status)
         }
+    }
+
+    /// Returns whether nothing but the status is told.
+    private static func isBare(_ root: JSONValue) -> Bool {
+        ["receipt", "latest_receipt_info"].allSatisfy { root.told($0) == nil }
     }
 
     /// The members that are read here, in `GenuineReceipt` and in `PurchaseFields`. A member that is not named here is

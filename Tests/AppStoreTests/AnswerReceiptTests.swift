@@ -29,9 +29,10 @@ struct AnswerReceiptTests {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
         }
-        for text in [#"{"status":21006}"#, #"{"status":0,"latest_receipt_info":[]}"#] {
-            #expect(parse(text) == .incomplete)
+        for text in [#"{"status":21006}"#, #"{"status":21006,"receipt":null}"#] {
+            #expect(parse(text) == .answer(.refused(.expired)))
         }
+        #expect(parse(#"{"status":0,"latest_receipt_info":[]}"#) == .incomplete)
     }
 
     @Test("A receipt that is no object is incomplete", arguments: ["[]", #""x""#, "1", "{}"])

@@ -11,7 +11,7 @@ struct AnswerStatusTests {
         (21003, .answer(.refused(.unauthentic))),
         (21004, .answer(.blocked(.sharedSecret))),
         (21005, .trouble(of: .status)),
-        (21006, .incomplete),
+        (21006, .answer(.refused(.expired))),
         (21007, .otherEnvironment),
         (21008, .otherEnvironment),
         (21009, .trouble(of: .status)),

@@ -118,6 +118,17 @@ struct JudgeSignedTests {
         #expect(judge(answer, signing: signed, .notProvable) == .decided(.whole(.noPurchase, [])))
     }
 
+    @Test("21006 without a receipt is about the purchases that Apple signed")
+    func expired() {
+        let answer = AppleAnswer.refused(.expired)
+        guard case .decided(.each(let judged)) = judge(answer, signing: Self.content([Sample.purchase("1")])) else {
+            Issue.record("nothing is decided")
+            return
+        }
+        #expect(judged.map(\.verdict) == [.reject(.subscriptionExpired)])
+        #expect(judge(answer, signing: nil) == .decided(.whole(.subscriptionExpired, [])))
+    }
+
     @Test("what Apple called genuine before is not refused for an answer that denies it or says nothing")
     func held() {
         for answer in Self.emptyAnswers + [.refused(.unknownTransaction), .refused(.invalidTransaction)] {

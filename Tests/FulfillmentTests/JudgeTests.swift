@@ -34,11 +34,11 @@ struct JudgeTests {
         for (refusal, reason) in table { #expect(judge(.refused(refusal)) == .decided(.whole(reason, []))) }
     }
 
-    @Test("21002 and a receipt without a purchase are believed at the third time")
+    @Test("21002, a receipt without a purchase and 21006 without a receipt are believed at the third time")
     func doubt() {
         for (answer, reason) in [
             (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),
-            (.refused(.nothingTold), .noPurchase),
+            (.refused(.nothingTold), .noPurchase), (.refused(.expired), .subscriptionExpired),
         ] {
             #expect(judge(answer, doubts: 0) == .doubtful(reason))
             #expect(judge(answer, doubts: 1) == .doubtful(reason))

@@ -17,6 +17,8 @@ public enum AppleAnswer: Sendable, Equatable {
         case unauthentic
         /// Status 0 without a receipt, which shows no purchase.
         case nothingTold
+        /// Status 21006 without a receipt, which shows no purchase either: the proof's subscription is over.
+        case expired
         /// Status 21010.
         case accountNotFound
         /// A status of 21100–21199 that Apple flags as not retryable.

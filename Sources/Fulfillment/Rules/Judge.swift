@@ -71,6 +71,15 @@ public struct Judge: Sendable {
             if let empty = emptyAnswer { return judge(.genuine(empty), besides: further, doubts: doubts) }
             return listsNothing ? doubtful(.noPurchase) : .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.nothingTold): return doubtful(.noPurchase)
+        case .refused(.expired):
+            // A period of such a product may be goods all the same, and Apple does not say which period it is.
+            if app.products.values.contains(where: \.grantsLatePeriods) { return .undecided(.init(.incomplete)) }
+            let judgement = doubtful(.subscriptionExpired)
+            guard case .decided = judgement, var receipt = signed?.asReceipt, !receipt.purchases.isEmpty else {
+                return judgement
+            }
+            receipt.isExpiredSubscription = true
+            return judge(receipt, besides: further)
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:

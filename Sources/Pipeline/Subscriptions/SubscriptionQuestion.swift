@@ -120,7 +120,8 @@ public struct SubscriptionQuestion: Sendable {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
         // A subscription always has facts to give.
-        case .refused(.nothingTold): return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
+        case .refused(.nothingTold), .refused(.expired):
+            return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
         // Apple gave this receipt, or called it genuine.
         case .refused(.malformed), .refused(.unauthentic): return Self.later(AppleAnswer.Trouble(.status), now())
         case .refused: return .found(SubscriptionFindings())
