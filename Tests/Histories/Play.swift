@@ -17,6 +17,8 @@ struct Outcome: Sendable {
 
 extension History {
     private static let longest = 75.0
+    /// Seconds for which the judge waits until Apple's notification history is read: an app may be refused for ever.
+    private static let longestReading = 40.0
 
     /// - Parameter patience: seconds for which nothing changes where nothing will.
     func play(on ground: Ground, keepsLog: Bool = false, patience: Double = 8) async -> Outcome {
@@ -58,10 +60,11 @@ extension History {
         var (quietSince, unchangedSince) = (Date?.none, Date.now)
         var (last, hurriedAt) = ("", began)
         var looks = 0
+        let hasHistory = performance.history.world["history"] == 1
         // A worker learns by its next checkpoint that its database was put back, and joins its group again.
         let patience =
             patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
-            + (performance.history.world["history"] == 1 ? 8 : 0)
+            + (hasHistory ? 8 : 0)
         func look() async -> [Difference]? {
             guard let grants = try? await world.grants(), let subscriptions = try? await world.subscriptions() else {
                 return nil
@@ -74,9 +77,13 @@ extension History {
         while true {
             let (lag, owed) = (await world.lag(), await world.owed())
             let waited = Date.now.timeIntervalSince(began)
-            let state = "lag \(lag.map(String.init) ?? "unknown"), owed: \(owed ?? "unknown")"
+            let unread =
+                hasHistory && waited < longestReading
+                ? await world.unreadHistories(before: Int64(began.timeIntervalSince1970 * 1000)) : ""
+            let state =
+                "lag \(lag.map(String.init) ?? "unknown"), owed: \(owed ?? "unknown"), unread: \(unread ?? "unknown")"
             if state != last { (last, unchangedSince) = (state, Date.now) }
-            if lag == 0, owed == "" {
+            if lag == 0, owed == "", unread == "" {
                 let since = quietSince ?? Date.now
                 quietSince = since
                 looks += 1
@@ -86,14 +93,16 @@ extension History {
             } else {
                 (quietSince, looks) = (nil, 0)
             }
-            if waited > longest || waited > 30 && lag == 0 && Date.now.timeIntervalSince(unchangedSince) > 25 {
+            let isStill = lag == 0 && unread == "" && Date.now.timeIntervalSince(unchangedSince) > 25
+            if waited > longest || waited > 30 && isStill {
                 let found = await look() ?? []
                 return found.isEmpty ? [Difference(unquiet: state)] : found
             }
             // Leases of what was killed, and long waits.
             if waited > 4, Date.now.timeIntervalSince(hurriedAt) > 1.5 {
+                // The dead are dead before the judging begins: their rounds end once.
+                await world.hurry(endsRounds: hurriedAt == began)
                 hurriedAt = Date.now
-                await world.hurry()
             }
             try? await Task.sleep(for: .milliseconds(200))
         }

@@ -42,17 +42,37 @@ extension World {
         }
     }
 
+    /// The notification histories that nobody has read up to a time, empty if there is none; nil if the database cannot be asked.
+    /// - Parameter time: milliseconds since 1970.
+    func unreadHistories(before time: Int64) async -> String? {
+        let asked = Scenery.apps.count { $0.hasServerAPI }
+        return try? await looking.run { session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT string_agg('history of ' || bundle_id || ' since ' || coalesce(taken_until::text, 'ever'), ', ')
+                            FILTER (WHERE taken_until IS NULL OR taken_until < to_timestamp($1::float8 / 1000)
+                                OR page_token IS NOT NULL),
+                        count(*) FILTER (WHERE environment = 'Production')
+                    FROM notification_history
+                    """), [.float8(Double(time))])
+            let all = Int(rows.int8(0, 1) ?? 0)
+            return rows.text(0, 0) ?? (all < asked ? "\(asked - all) histories" : "")
+        }
+    }
+
     /// Makes waiting rows due. The leases of killed workers are over, as they would be in a while.
-    func hurry() async {
+    /// - Parameter endsRounds: whether the leases of notification histories are over, too. A living worker that loses one
+    ///   begins its round again.
+    func hurry(endsRounds: Bool) async {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions", "outbox"].map {
             "UPDATE \($0) SET leased_until = now() - interval '1 s' WHERE leased_until > now()"
         }
-        let script =
-            leased + [
-                "UPDATE notification_history SET leased_until = '-infinity' WHERE leased_until > now()",
-                "UPDATE parked SET due_at = now() WHERE due_at > now()",
-            ]
-        for statement in script { try? await looking.run { try $0.run(script: statement) } }
+        let rounds = ["UPDATE notification_history SET leased_until = '-infinity' WHERE leased_until > now()"]
+        let parked = ["UPDATE parked SET due_at = now() WHERE due_at > now()"]
+        for statement in leased + (endsRounds ? rounds : []) + parked {
+            try? await looking.run { try $0.run(script: statement) }
+        }
     }
 
     /// Whether a worker has leased a row that is due.
