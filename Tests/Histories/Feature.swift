@@ -12,7 +12,7 @@ enum Feature: String, CaseIterable, Sendable {
     case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts, boundAccounts, crowds, malformed
     // The surroundings.
     case kills, freezes, secondWorker, stops
-    case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts
+    case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts, awayApple, limitingApple
     case putBacks, cuts, hangs, brokerTrouble
     case operators, transfers, catalogChanges, erasures, redrives
     // These features are about the passing of time.

@@ -11,7 +11,8 @@ struct Step: Sendable, Hashable {
         // Time: by the calendar of the history, and by the clock.
         case wait, pause, settle
         // The surroundings.
-        case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand
+        case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand, away,
+            limit
         // Operators.
         case release, refuse, revoke, reinstate, rewind, transfer, catalog, erase, redrive
     }

@@ -2,10 +2,17 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Tells how many records no worker has committed. Its consumers live as long as the world, on a thread of their own: to make
+/// Tells what workers have committed, and how many records none has. Its consumers live as long as the world, on a thread of their own: to make
 /// them for each look cost more than all else that the runner does.
 final class LagReader: Sendable {
-    private typealias Waiting = CheckedContinuation<Int64?, Never>
+    struct Look: Sendable {
+        /// The records that no worker has committed.
+        var lag: Int64 = 0
+        /// The next offset of each partition, as the group has committed it.
+        var committed: [TopicPartition: Int64] = [:]
+    }
+
+    private typealias Waiting = CheckedContinuation<Look?, Never>
 
     private struct State {
         var waiting: [Waiting] = []
@@ -33,8 +40,9 @@ final class LagReader: Sendable {
                     return (state.waiting, state.isStopped)
                 }
                 let isComplete = readers.count == groups.count && !isStopped
-                let lag = waiting.isEmpty || !isComplete ? nil : try? readers.reduce(0) { try $0 + $1.lag() }
-                for one in waiting { one.resume(returning: lag) }
+                let look =
+                    waiting.isEmpty || !isComplete ? nil : try? readers.reduce(into: Look()) { try $1.add(to: &$0) }
+                for one in waiting { one.resume(returning: look) }
                 if isStopped { break }
             }
             for reader in readers { reader.consumer.close() }
@@ -42,7 +50,7 @@ final class LagReader: Sendable {
     }
 
     /// Nil where the broker does not say.
-    func lag() async -> Int64? {
+    func look() async -> Look? {
         await withCheckedContinuation { waiting in
             let isStopped = state.withLock { state in
                 if !state.isStopped { state.waiting.append(waiting) }
@@ -61,11 +69,12 @@ final class LagReader: Sendable {
         let consumer: KafkaConsumer
         let all: [TopicPartition]
 
-        func lag() throws -> Int64 {
+        func add(to look: inout Look) throws {
             let committed = try consumer.committed(all, timeoutMilliseconds: 3000)
-            return try all.reduce(0) { lag, partition in
+            look.committed.merge(committed) { $1 }
+            for partition in all {
                 let marks = try consumer.watermarks(partition, timeoutMilliseconds: 3000)
-                return lag + marks.high - max(0, committed[partition] ?? 0)
+                look.lag += marks.high - max(0, committed[partition] ?? 0)
             }
         }
     }

@@ -43,6 +43,8 @@ extension Performance {
                 of: .transactions, id: id)
         case .hopeless: try await fillWindow(step)
         case .demand: try await demand(step)
+        case .away: try await leave(step)
+        case .limit: try await limit(step)
         case .keep:
             say(step, "the database is backed up")
             try await world.ground.replace(world.name + "_kept", byCopyOf: world.name)
@@ -80,14 +82,25 @@ extension Performance {
         facts.conditions.lostOrders.formUnion([id] + all.map(\.id))
     }
 
-    /// The database's sessions of this world answer nothing for a while, and go on.
+    /// The database's sessions of this world, or one that is in a transaction, answer nothing for a while, and go on.
     private func hang(_ step: Step) async throws {
-        say(step, "the database's sessions hang for \(step["milliseconds"]) ms")
+        let isOne = step["busy"] == 1
+        let sessions = isOne ? "session that is in a transaction hangs" : "sessions hang"
+        say(step, "the database's \(sessions) for \(step["milliseconds"]) ms")
+        let busy = " AND application_name = 'receiptd' AND xact_start IS NOT NULL LIMIT 1"
+        let asking = PostgresStatement(
+            "SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1" + (isOne ? busy : ""))
         let pids = try await world.ground.withPool(world.ground.server.uri) { [name = world.name] pool in
             try await pool.run { session in
-                let rows = try session.execute(
-                    PostgresStatement("SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1"), [.text(name)])
-                return (0..<rows.count).compactMap { rows.int8($0, 0) }.map { Int32($0) }
+                // Transactions are short.
+                for _ in 0..<(isOne ? 2000 : 1) {
+                    let rows = try session.execute(asking, [.text(name)])
+                    guard rows.count == 0 else {
+                        return (0..<rows.count).compactMap { rows.int8($0, 0) }.map { Int32($0) }
+                    }
+                    Thread.sleep(forTimeInterval: 0.001)
+                }
+                return []
             }
         }
         for pid in pids { Foundation.kill(pid, SIGSTOP) }
@@ -100,7 +113,10 @@ extension Performance {
             try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
             end()
         }
-        if step["open"] == 0 { await trouble.value } else { troubles.open.append(trouble) }
+        guard step["open"] != 0 else { return await trouble.value }
+        troubles.open.append(trouble)
+        let end = Date.now.addingTimeInterval(Double(step["milliseconds"]) / 1000 + 0.5)
+        if step.kind != .freeze { troubles.busyUntil = max(troubles.busyUntil, end) }
     }
 
     /// Kills the worker. When 1: while Apple is asked. When 2: behind an event. When 3: while it has leased a row.
@@ -122,7 +138,7 @@ extension Performance {
     }
 
     /// 0 well, 1 slow, 2 away, 3 in trouble now and then, 4 silent.
-    private func changeApple(_ step: Step) async throws {
+    func changeApple(_ step: Step) async throws {
         let modes = ["well", "slow (8 s)", "away (503)", "in trouble with a third of the requests", "silent"]
         say(step, "Apple is \(modes[step["mode"] % modes.count])")
         try await world.apple.setOutage(nil)

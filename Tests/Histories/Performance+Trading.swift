@@ -87,7 +87,7 @@ extension Performance {
                     : "Apple refunds \(share) of \(id)")
         case .buy: break
         case .convert:
-            conversions.insert(facts.purchases[id]?.originalID ?? id)
+            post.conversions.insert(facts.purchases[id]?.originalID ?? id)
             say(step, "Apple tells the newest period of \(id) under another original: \(result)")
         default: say(step, "\(step.kind.rawValue) of \(id) (\(name)): \(result)")
         }
@@ -216,7 +216,7 @@ extension Performance {
             // Time itself tells nothing: what has changed by it may be asked for or not.
             let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
-                !conversions.contains(one.originalID), !isToldElsewhere(one)
+                !post.conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
             // The store renews ahead of time here: what is bought anew behind a refunded renewal begins before it, which
             // Apple's never does.

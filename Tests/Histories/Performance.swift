@@ -37,6 +37,8 @@ final class Performance {
         var held: [SignedNotification] = []
         /// The words by the id of a notification: its purchase, which refund of it, and when it was signed.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
+        /// Originals whose newest period goes on under another: Apple tells nothing of their end.
+        var conversions: Set<String> = []
     }
 
     /// A backup's knowledge of operators: all later orders are lost with it.
@@ -56,6 +58,16 @@ final class Performance {
         var late: [String] = []
         /// Troubles that end by themselves.
         var open: [Task<Void, Never>] = []
+        /// The time until which the broker or the database may not answer.
+        var busyUntil = Date.distantPast
+    }
+
+    /// How the worker behaved meanwhile.
+    struct Watch {
+        var commits: [CommitLook] = []
+        /// The places of submissions whose outcomes were durable once.
+        var durable: Set<Place> = []
+        var quiets: [Quiet] = []
     }
 
     let world: World
@@ -75,8 +87,7 @@ final class Performance {
     var backup: Backup?
     var catalogs = 0
     var troubles = Troubles()
-    /// Originals whose newest period goes on under another: Apple tells nothing of their end.
-    var conversions: Set<String> = []
+    var watch = Watch()
 
     init(_ world: World, _ history: History) throws {
         self.world = world
@@ -110,6 +121,7 @@ final class Performance {
             let began = Date.now
             try await perform(step)
             times[step.kind.rawValue, default: 0] += Date.now.timeIntervalSince(began)
+            await lookAtCommits(behind: step)
         }
         for trouble in troubles.open { await trouble.value }
         await makeWell()
@@ -156,7 +168,7 @@ final class Performance {
             say(step, "(what was sent is worked on)")
             await settle(seconds: 6)
         case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .hang, .broker, .hopeless,
-            .demand:
+            .demand, .away, .limit:
             try await disturb(step)
         case .release, .refuse, .revoke, .reinstate, .rewind, .transfer, .catalog, .erase, .redrive:
             try await operate(step)

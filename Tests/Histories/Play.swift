@@ -72,6 +72,8 @@ extension History {
             var seen = world.outcomes.seen
             seen.grants = grants
             seen.subscriptions = subscriptions
+            seen.commits = performance.watch.commits
+            seen.quiets = performance.watch.quiets
             return Model(performance.facts, seen).differences() + performance.troubles.late.map { Difference(late: $0) }
         }
         while true {

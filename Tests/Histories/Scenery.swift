@@ -8,16 +8,22 @@ enum Scenery {
     static let accounts = 6
 
     /// A player's id is a UUID: one app takes account tokens for ids. The records of two players are in one of two partitions,
-    /// and those of the two others in the other.
+    /// and those of the two others in the other. Numbers from `firstStranger` on are strangers, each a player of its own.
     static func player(_ number: Int) -> String {
-        "0f000000-0000-4000-8000-00000000000\([0, 4, 1, 6][number % players.count])"
+        guard number < firstStranger else {
+            return "0f000000-0000-4000-8000-1" + String(repeating: "0", count: 11 - "\(number)".count) + "\(number)"
+        }
+        return "0f000000-0000-4000-8000-00000000000\([0, 4, 1, 6][number % players.count])"
     }
+    static let firstStranger = 1000
     static func name(_ player: String) -> String {
         (0..<players.count).first { self.player($0) == player }.map { players[$0] } ?? player
     }
 
-    /// The player whose Apple account it is: two players have two.
-    static func payer(_ account: Int) -> String { player(account % players.count) }
+    /// The player whose Apple account it is: two players have two, and a stranger has the one of its number.
+    static func payer(_ account: Int) -> String {
+        player(account < firstStranger ? account % players.count : account)
+    }
 
     struct SoldApp: Sendable {
         let bundleID: String

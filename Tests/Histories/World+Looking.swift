@@ -1,10 +1,34 @@
 import HistoryModel
+import Kafka
 import Postgres
 
 /// Looks at the worker from outside.
 extension World {
     /// Records of both inbound topics that no worker has committed; nil where the broker does not say.
-    func lag() async -> Int64? { await lagReader.lag() }
+    func lag() async -> Int64? { await lagReader.look()?.lag }
+
+    /// The next offsets of submissions by partition, as the group has committed them; nil where the broker does not say.
+    func committed() async -> [Int32: Int64]? {
+        guard let look = await lagReader.look() else { return nil }
+        let own = look.committed.filter { $0.key.topic == submissions }
+        return Dictionary(own.map { ($0.key.partition, $0.value) }) { first, _ in first }
+    }
+
+    /// The places of submissions that the database has, decided or parked; nil if it cannot be asked.
+    func storedPlaces() async -> Set<Place>? {
+        try? await looking.run { [submissions] session in
+            let rows = try session.execute(
+                PostgresStatement(
+                    """
+                    SELECT source_partition::int8, source_offset FROM outcomes WHERE source_topic = $1
+                    UNION SELECT source_partition, source_offset FROM parked WHERE source_topic = $1
+                    """), [.text(submissions)])
+            return Set(
+                (0..<rows.count).map { row in
+                    Place(partition: Int32(rows.int8(row, 0) ?? -1), offset: rows.int8(row, 1) ?? -1)
+                })
+        }
+    }
 
     /// The database's remaining work, empty if there is none; nil if it cannot be asked.
     func owed() async -> String? {

@@ -44,6 +44,7 @@ final class World: Sendable {
         options.signer = try SimulatedSigner(folder: Scenery.signing.path)
         options.notified = { mail.add($0) }
         options.seed = UInt64(ground.nextNumber())
+        options.logCapacity = 20_000
         let apple = try await AppStoreSimulation.start(options: options)
         return try await blocking { try World(ground, apple, mail, history) }
     }
@@ -121,6 +122,8 @@ final class World: Sendable {
         let process = try ChildProcess(start)
         workers.withLock { $0.append(process) }
     }
+
+    var runningWorkers: Int { workers.withLock { $0.count(where: \.isRunning) } }
 
     /// The faults that are planted in it.
     private static let inherited = ProcessInfo.processInfo.environment.filter { $0.key.hasPrefix("RECEIPTD_") }

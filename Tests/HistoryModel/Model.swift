@@ -30,7 +30,7 @@ public struct Model: Sendable {
     /// Empty where everything is as the contract says. Everything must be quiet.
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger()
-            + subscriptions() + toldSubscriptions() + answers() + orderOfGrants()
+            + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits() + spared()
             + (facts.conditions.isCalm ? order() : [])
     }
 

@@ -9,8 +9,40 @@ public struct Seen: Sendable {
     public var grants: [String: GrantRow] = [:]
     /// The subscriptions by original transaction id.
     public var subscriptions: [String: SubscriptionFact] = [:]
+    /// Looks at committed offsets while the history was played.
+    public var commits: [CommitLook] = []
+    /// Times in which Apple must be spared.
+    public var quiets: [Quiet] = []
 
     public init() {}
+}
+
+/// The committed offsets at one moment, and what was durable then.
+public struct CommitLook: Sendable {
+    /// The next offsets of submissions by partition.
+    public let committed: [Int32: Int64]
+    /// The places whose outcomes were in the database, decided or parked, or on the outcomes topic.
+    public let durable: Set<Place>
+
+    public init(committed: [Int32: Int64], durable: Set<Place>) {
+        self.committed = committed
+        self.durable = durable
+    }
+}
+
+/// A time in which few requests may reach Apple, or none.
+public struct Quiet: Sendable {
+    /// Why Apple must be spared, for people.
+    public let cause: String
+    /// The questions of one kind that came meanwhile.
+    public let asked: Int
+    public let allowed: Int
+
+    public init(cause: String, asked: Int, allowed: Int) {
+        self.cause = cause
+        self.asked = asked
+        self.allowed = allowed
+    }
 }
 
 /// One record of the outcomes topic.
@@ -117,6 +149,8 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
         case ledger = "the ledger agrees with the events"
         case order = "a player's events are in order"
         case progress = "what cannot be answered holds up nobody else"
+        case commits = "commits never run ahead"
+        case appleSpared = "Apple is spared where it asks for it or is down"
         case wellFormed = "events have the form of the contract"
     }
 

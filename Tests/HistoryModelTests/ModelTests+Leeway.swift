@@ -18,6 +18,26 @@ extension ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (isReversalDelivered ? [.refunds] : []))
     }
 
+    @Test("an offset may be committed once what is before it is durable", arguments: [true, false])
+    func commitsAhead(isDurable: Bool) throws {
+        let facts = facts()
+        let place = facts.submissions[0].place
+        var seen = Seen()
+        seen.events = [try event("receipt.granted", "1", id: "e1")]
+        seen.grants = ["1": row()]
+        seen.commits = [CommitLook(committed: [0: place.offset + 1], durable: isDurable ? [place] : [])]
+        #expect(Set(Model(facts, seen).differences().map(\.rule)) == (isDurable ? [] : [.commits]))
+    }
+
+    @Test("Apple is asked no more often than it allows", arguments: [0, 1])
+    func spared(asked: Int) throws {
+        var seen = Seen()
+        seen.events = [try event("receipt.granted", "1", id: "e1")]
+        seen.grants = ["1": row()]
+        seen.quiets = [Quiet(cause: "Retry-After", asked: asked, allowed: 0)]
+        #expect(Set(Model(facts(), seen).differences().map(\.rule)) == (asked == 0 ? [] : [.appleSpared]))
+    }
+
     /// An answer about transaction 1.
     private func answer(_ verdict: String, to player: String, of submission: String) throws -> Event {
         let parts = verdict.split(separator: " ").map(String.init)

@@ -1,0 +1,180 @@
+import AppStoreSimulation
+import Foundation
+import HistoryModel
+
+/// Watches what is promised beside events and grants: when offsets are committed, and when Apple is asked.
+extension Performance {
+    /// The steps behind which much may be under way.
+    private static let watched: Set<Step.Kind> = [
+        .pause, .settle, .apple, .kill, .worker, .stop, .freeze, .cut, .hang, .broker,
+    ]
+    /// The seconds that an answer takes from the broker to the reader.
+    private static let readingSeconds = 1.5
+
+    /// Compares the committed offsets with what is durable. Once a database was put back, Kafka may be ahead of it for a
+    /// while, and erasing forgets what was stored.
+    func lookAtCommits(behind step: Step) async {
+        guard Self.watched.contains(step.kind), Date.now >= troubles.busyUntil, !facts.conditions.wasPutBack,
+            facts.conditions.erased.isEmpty, let committed = await world.committed()
+        else { return }
+        func open() -> [Submission] {
+            facts.submissions.filter {
+                $0.place.offset < committed[$0.place.partition] ?? 0 && !watch.durable.contains($0.place)
+            }
+        }
+        guard !open().isEmpty, let stored = await world.storedPlaces() else { return }
+        watch.durable.formUnion(stored)
+        // What is decided locally is durable on the topic alone.
+        let end = Date.now.addingTimeInterval(Self.readingSeconds)
+        while !open().isEmpty {
+            let seen = world.outcomes.seen
+            let answered = Set(seen.events.map(\.submission))
+            watch.durable.formUnion(open().filter { answered.contains($0.id) }.map(\.place))
+            watch.durable.formUnion(seen.deadLetters.map(\.place))
+            guard Date.now < end else { break }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        watch.commits.append(CommitLook(committed: committed, durable: watch.durable))
+    }
+
+    // MARK: Apple
+
+    /// A request to Apple, as far as one limit holds for several.
+    private struct Scope: Hashable {
+        let app: String
+        let environment: SimulatedEnvironment
+        let api: SimulatedEndpoint
+
+        /// Nil where the request names no purchase.
+        init?(_ request: SimulatedRequestRecord, _ facts: Facts) {
+            guard let id = request.transactionIDs.first, let purchase = facts.purchases[id] else { return nil }
+            app = purchase.bundleID
+            environment = request.endpoint
+            api = request.api
+        }
+    }
+
+    /// Strangers buy, and submit receipts of it. Nothing is known of them, so that what fails is not of their making.
+    /// - Returns: the transactions.
+    private func strangers(_ step: Step, from first: Int, count: Int) async throws -> Set<String> {
+        let lines = trace.count
+        var made: Set<String> = []
+        let token = step["app"] >= 2 ? 1 : 0
+        for index in first..<first + count {
+            passTime(10)
+            let (number, account) = (step.number * 1000 + 3 * index, Scenery.firstStranger * step.number + index)
+            try await trade(
+                Step(number, .buy, ["app": step["app"], "account": account, "token": token, "told": step["told"]]))
+            take(Step(number + 1, .take, ["of": number]))
+            try await submit(
+                Step(number + 2, .submit, ["of": number + 1, "player": account, "token": token]))
+            if let id = bought[number] { made.insert(id) }
+        }
+        trace.removeSubrange(lines...)
+        return made
+    }
+
+    private func asked(of ids: Set<String>) -> Int {
+        Set(world.apple.requestLog.flatMap(\.transactionIDs)).intersection(ids).count
+    }
+
+    private func isAsked(of ids: Set<String>, _ count: Int, seconds: Double) async -> Bool {
+        let end = Date.now.addingTimeInterval(seconds)
+        while asked(of: ids) < count {
+            guard Date.now < end else { return false }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+        return true
+    }
+
+    /// Apple answers nobody. Some strangers' submissions teach it to the worker, and then as many others' come, of which
+    /// Apple is asked no more than to probe.
+    func leave(_ step: Step) async throws {
+        try await begin(step)
+        world.apple.setBehaviour([.http(503)])
+        say(step, "Apple is away (503), and strangers submit in \(app(step["app"]).bundleID)")
+        let first = try await strangers(step, from: 0, count: step["count"])
+        // A worker has heard of it, or there is nothing to judge.
+        let isKnown = await isAsked(of: first, first.count / 3, seconds: 20)
+        try await Task.sleep(for: .milliseconds(1500))
+        let others = try await strangers(step, from: step["count"], count: step["count"])
+        try await Task.sleep(for: .milliseconds(step["milliseconds"]))
+        let asked = asked(of: others)
+        world.apple.setBehaviour(nil)
+        say(step, "(of \(others.count) other strangers' purchases Apple is asked about \(asked))")
+        guard isKnown, world.runningWorkers == 1 else { return }
+        watch.quiets.append(
+            Quiet(cause: "other strangers submit while Apple is away", asked: asked, allowed: others.count / 2))
+    }
+
+    /// Apple answers 429 and a time until which nobody may ask. Strangers submit before and behind the first answer.
+    func limit(_ step: Step) async throws {
+        try await begin(step)
+        // Once Apple is asked nothing else holds the others back.
+        let first = try await strangers(step, from: 0, count: 1)
+        _ = await isAsked(of: first, 1, seconds: 10)
+        let start = Date.now
+        let end = start.addingTimeInterval(Double(step["seconds"]))
+        let text =
+            switch step["form"] {
+            case 1: Self.httpDate.string(from: end)
+            case 2: "\(Int64(end.timeIntervalSince1970 * 1000))"
+            default: "\(step["seconds"])"
+            }
+        world.apple.setBehaviour([.http(429, headers: ["Retry-After": text])])
+        say(step, "Apple answers 429 with Retry-After: \(text), and strangers submit in \(app(step["app"]).bundleID)")
+        let before = world.apple.requestLog.count
+        _ = try await strangers(step, from: 1, count: step["count"])
+        var (known, told, asked) = (before, [Scope: Date](), [Scope: Int]())
+        // When what is known was looked at: what is new came later.
+        var lookedAt = start
+        // A date has no fractions.
+        let over = end.addingTimeInterval(-1.1)
+        var hasMore = true
+        while Date.now < end {
+            // What was answered 429 waits by itself. Others know of nothing.
+            if hasMore, let first = told.values.min(), first.addingTimeInterval(Self.tellingSeconds + 0.2) < .now {
+                hasMore = false
+                _ = try await strangers(step, from: 1 + step["count"], count: step["count"])
+            }
+            let (now, log) = (Date.now, world.apple.requestLog)
+            for request in log.dropFirst(known) {
+                guard let scope = Scope(request, facts) else { continue }
+                if let first = told[scope] {
+                    if lookedAt > first.addingTimeInterval(Self.tellingSeconds), now < over {
+                        asked[scope, default: 0] += 1
+                    }
+                } else if request.answer == "http_429" {
+                    told[scope] = now
+                }
+            }
+            (known, lookedAt) = (log.count, now)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        world.apple.setBehaviour(nil)
+        say(step, "(\(told.count) limits, \(asked.values.reduce(0, +)) questions behind them)")
+        for (scope, _) in told {
+            watch.quiets.append(
+                Quiet(
+                    cause: "Retry-After of \(scope.app) at \(scope.api.rawValue)", asked: asked[scope] ?? 0, allowed: 0)
+            )
+        }
+    }
+
+    /// The seconds for requests under way, and for telling other replicas.
+    private static let tellingSeconds = 2.0
+
+    private static let httpDate = {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = TimeZone(identifier: "GMT")
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        return format
+    }()
+
+    /// Ends what else there is, so that Apple's state is the only trouble.
+    private func begin(_ step: Step) async throws {
+        for trouble in troubles.open { await trouble.value }
+        try await changeApple(Step(step.number, .apple))
+    }
+}
