@@ -10,9 +10,10 @@ extension Drawing {
             { if $0.may(.stops, 30) { $0.add(.stop) } },
             { if $0.may(.slowApple, 70) { $0.troubleApple([1, 1, 0]) } },
             { if $0.may(.failingApple, 50) { $0.troubleApple([2, 3, 4, 0]) } },
+            { if $0.may(.limitingApple, 40) { $0.limitApple() } },
             { if $0.may(.putBacks, 80) { $0.putBack() } },
             { if $0.may(.cuts, 30) { $0.add(.cut) } },
-            { if $0.may(.hangs, 20) { $0.add(.hang, ["milliseconds": $0.chance.pick([500, 10_000])]) } },
+            { if $0.may(.hangs, 20) { $0.hang() } },
             { if $0.may(.transfers, 40) { $0.transfer() } },
             { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
             { if $0.may(.operators, 60) { $0.operate() } },
@@ -39,6 +40,13 @@ extension Drawing {
         }
     }
 
+    /// `Retry-After` in seconds, as a date or as Apple's milliseconds.
+    private mutating func limitApple() {
+        add(
+            .limit,
+            ["app": chance.pick(apps), "count": 6, "seconds": 6, "form": chance.below(3), "told": told()])
+    }
+
     private mutating func troubleApple(_ modes: [Int]) { add(.apple, ["mode": chance.pick(modes)]) }
 
     /// One trouble while another lasts: work comes in that cannot be finished, and then a worker dies, stops or shares
@@ -51,20 +59,15 @@ extension Drawing {
         } else if isApple, may(.slowApple, 50) {
             troubleApple([1])
         }
-        for _ in 0..<chance.below(4) {
-            switch chance.below(5) {
-            case 0: trade()
-            case 1: if may(.crowds, 60) { crowd() } else { buy() }
-            case 2: submit()
-            default:
-                take()
-                submit()
-            }
-        }
+        work(chance.below(4))
         wait([0, 100, 400, 1500])
+        let before = steps.count
         if may(.brokerTrouble, 60) { add(.broker, ["milliseconds": chance.pick([2000, 5000]), "open": 1]) }
-        if may(.hangs, 30) { add(.hang, ["milliseconds": chance.pick([500, 3000]), "open": 1]) }
+        if may(.hangs, 40) {
+            add(.hang, ["milliseconds": chance.pick([500, 3000, 14_000]), "open": 1, "busy": chance.below(2)])
+        }
         if may(.freezes, 30) { add(.freeze, ["milliseconds": chance.pick([1000, 6000]), "open": 1]) }
+        if steps.count > before { work(chance.below(3)) }
         if may(.operators, 60) { operate(settled: false) }
         if isApple, chance.one(in: 2) { add(.apple) }
         wait([0, 100, 1500, 3000])
@@ -79,11 +82,25 @@ extension Drawing {
                 $0.hasKept = false
             },
         ]
-        let before = steps.count
-        while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
+        let troubled = steps.count
+        while steps.count == troubled, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
         if isApple, chance.percent(70) {
             wait([0, 1000, 4000])
             add(.apple)
+        }
+    }
+
+    /// What comes in before a trouble, and while it lasts.
+    private mutating func work(_ count: Int) {
+        for _ in 0..<count {
+            switch chance.below(5) {
+            case 0: trade()
+            case 1: if may(.crowds, 60) { crowd() } else { buy() }
+            case 2: submit()
+            default:
+                take()
+                submit()
+            }
         }
     }
 
@@ -101,7 +118,22 @@ extension Drawing {
             ])
     }
 
+    /// The database falls back by a moment, as to a replica that lags: what was decided has no checkpoint yet. A round of
+    /// checkpoints comes every second.
+    private mutating func lag() {
+        add(.settle)
+        add(.keep)
+        hasKept = true
+        if may(.crowds, 50) { crowd() }
+        take()
+        submit()
+        wait([50, 100, 200, 300])
+        add(.putBack)
+        hasKept = false
+    }
+
     private mutating func putBack() {
+        if !hasKept, chance.percent(40) { return lag() }
         if hasKept, chance.percent(50) {
             if chance.one(in: 2) { _ = add(.settle) }
             _ = add(.putBack)
@@ -111,6 +143,17 @@ extension Drawing {
             _ = add(.keep)
             hasKept = true
         }
+    }
+
+    /// All sessions hang, or one in the middle of its work. One counts as hung 9 s after its last word.
+    private mutating func hang() {
+        let isBusy = chance.below(2)
+        if isBusy == 1 {
+            if may(.crowds, 60) { crowd() }
+            take()
+            submit()
+        }
+        add(.hang, ["milliseconds": chance.pick([500, 12_000]), "busy": isBusy])
     }
 
     private mutating func transfer() {

@@ -94,6 +94,10 @@ struct Drawing {
         }
         most = chance.pick([1, 2, 4, .max])
         add(.worker)
+        // Nothing has failed before, so that nobody takes the failures for the proofs' own.
+        if !has(.hopelessReceipts), may(.awayApple, 40) {
+            add(.away, ["app": chance.pick(apps), "count": 48, "milliseconds": 3000, "told": told()])
+        }
         let length = chance.pick([12, 20, 30, 45])
         while steps.count < length { step() }
         finish()
