@@ -95,7 +95,14 @@ extension InMemoryLedger: PublishedClaims {
 
     public func countLacking(_ published: [PublishedRevision]) async throws -> Int {
         state.read { state in
-            published.count { state.refunds.grants[$0.transactionID]?.revision ?? 0 < $0.revision }
+            published.count { event in
+                let known =
+                    switch event.subject {
+                    case .grant: state.refunds.grants[event.id]?.revision
+                    case .subscription: state.subscriptions[event.id]?.subscription.revision
+                    }
+                return known ?? 0 < event.revision
+            }
         }
     }
 }

@@ -66,15 +66,24 @@ public struct LostClaims: Sendable, Equatable {
     }
 }
 
-/// The revision of a grant that a published event tells of. The ledger commits a revision before the worker publishes its event.
+/// The revision of a grant or a subscription that a published event tells of. The ledger commits a revision before the worker
+/// publishes its event.
 public struct PublishedRevision: Sendable, Equatable {
-    public let transactionID: StoreTransactionID
+    public enum Subject: Sendable, Equatable {
+        case grant
+        case subscription
+    }
+
+    public let subject: Subject
+    /// The transaction of the grant, or the original transaction of the subscription.
+    public let id: StoreTransactionID
     public let revision: Int32
     /// The time of the event's record.
     public let publishedAt: Timestamp
 
-    public init(_ transactionID: StoreTransactionID, revision: Int32, at publishedAt: Timestamp) {
-        self.transactionID = transactionID
+    public init(_ subject: Subject, _ id: StoreTransactionID, revision: Int32, at publishedAt: Timestamp) {
+        self.subject = subject
+        self.id = id
         self.revision = revision
         self.publishedAt = publishedAt
     }

@@ -6,7 +6,7 @@ import Postgres
 public struct PostgresClaims: PublishedClaims {
     private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
 
-    private static let countingLacking = LedgerSQL.statement(PackageResources.count_lacking_grants_sql)
+    private static let countingLacking = LedgerSQL.statement(PackageResources.count_lacking_revisions_sql)
 
     private let pool: PostgresPool
 
@@ -32,7 +32,10 @@ public struct PostgresClaims: PublishedClaims {
         return try await pool.run { session in
             let rows = try session.execute(
                 Self.countingLacking,
-                [.identifiers(published.lazy.map(\.transactionID)), .int4Array(published.map(\.revision))])
+                [
+                    .identifiers(published.lazy.map(\.id)), .int4Array(published.map(\.revision)),
+                    .boolArray(published.map { $0.subject == .subscription }),
+                ])
             return Int(rows.int8(0, try rows.column("lacking")) ?? 0)
         }
     }

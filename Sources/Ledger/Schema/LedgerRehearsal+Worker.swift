@@ -72,7 +72,7 @@ extension LedgerRehearsal {
                 PackageResources.find_offsets_decided_again_sql,
                 PackageResources.upsert_offsets_decided_again_sql,
                 PackageResources.find_lost_claims_sql, PackageResources.update_lost_claims_sql,
-                PackageResources.insert_published_claims_sql, PackageResources.count_lacking_grants_sql,
+                PackageResources.insert_published_claims_sql, PackageResources.count_lacking_revisions_sql,
             ]),
         Work(
             "park submissions",

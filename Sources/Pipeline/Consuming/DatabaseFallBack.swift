@@ -17,13 +17,13 @@ extension ReceiptdMetrics {
             ])
     }
 
-    /// Counts and logs that PostgreSQL lacks grants whose events were published.
+    /// Counts and logs that PostgreSQL lacks grants or revisions whose events were published.
     /// - Parameter count: of the events that were looked at.
     func databaseFellBack(lacking count: Int, publishedTo topic: String, _ logger: Logger) {
         databaseFallbacks.increment()
         incidents.note(.databaseFellBack, of: topic)
         logger.warning(
-            "the database lacks grants that were published: the worker reads the outcomes topic before it decides",
+            "the database lacks published grants or subscriptions: the worker reads the outcomes topic before it decides",
             [.topic: "\(topic)", .count: .stringConvertible(count)])
     }
 }

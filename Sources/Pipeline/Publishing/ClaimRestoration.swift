@@ -101,7 +101,7 @@ actor ClaimRestoration {
         }
     }
 
-    /// Looks whether the database has the grants of the last published events. A new process has no other evidence of a fall back if
+    /// Looks whether the database has the revisions of the last published events. A new process has no other evidence of a fall back if
     /// Kafka's offsets are no higher than the database's. Each process looks once, and again after each fall back.
     private nonisolated func keepLostGrants() async throws {
         let count = ledger.fallBackCount
@@ -135,7 +135,7 @@ actor ClaimRestoration {
         } catch let error where !(error is CancellationError) {
             logger.warning(
                 """
-                the worker cannot read the last published events: it does not notice if the database lacks their grants
+                the worker cannot read the last published events: it does not notice if the database lacks what they tell
                 """,
                 [.topic: "\(published.topic)", .error: "\((error as? KafkaError)?.name ?? "timeout")"])
             return nil

@@ -3,14 +3,13 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads events of grants back from the outcomes topic. Joins no group; its calls block.
+/// Reads events of grants and subscriptions back from the outcomes topic. Joins no group; its calls block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
     private static let kind = Array(OutcomeEvent.Kind.granted.rawValue.utf8)
-    private static let revisionKinds = [OutcomeEvent.Kind.granted, .revoked, .reinstated].map {
-        Array($0.rawValue.utf8)
-    }
+    private static let grantKinds = [OutcomeEvent.Kind.granted, .revoked, .reinstated].map { Array($0.rawValue.utf8) }
+    private static let subscriptionKind = Array(OutcomeEvent.Kind.subscriptionChanged.rawValue.utf8)
 
     let topic: String
     let properties: KafkaProperties
@@ -50,7 +49,7 @@ struct PublishedGrants: Sendable {
         try enter(owners.takeAll())
     }
 
-    /// Returns the events of grants among the last records of each partition. Throws as `read(since:)` does.
+    /// Returns the revisions of grants and subscriptions among the last records of each partition. Throws as `read(since:)` does.
     func last(isCancelled: () -> Bool) throws -> [PublishedRevision] {
         var found: [PublishedRevision] = []
         let find = { (record: ConsumerRecord) in
@@ -142,16 +141,20 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns what an event of a grant, a revocation or a reinstatement says that the database has. Nil for all other records.
+    /// Returns the revision that the database has if it lost nothing. Nil for a record that is no event of a grant or a
+    /// subscription.
     static func revision(of record: ConsumerRecord) -> PublishedRevision? {
-        guard record.values(of: "ce_type").contains(where: revisionKinds.contains), let value = record.value,
-            let event = try? JSONParser.parse(value).value, let transaction = event["transaction_id"]?.string
+        let kinds = record.values(of: "ce_type")
+        let isOfSubscription = kinds.contains(subscriptionKind)
+        guard isOfSubscription || kinds.contains(where: grantKinds.contains), let value = record.value,
+            let event = try? JSONParser.parse(value).value,
+            let id = event[isOfSubscription ? "original_transaction_id" : "transaction_id"]?.string
         else { return nil }
         var revision: Int32?
         if case .number(let digits) = event["revision"] { revision = Int32(digits) }
         // An event of a version without revisions is of a grant.
         return PublishedRevision(
-            Identifier(transaction), revision: revision ?? 1,
+            isOfSubscription ? .subscription : .grant, Identifier(id), revision: revision ?? 1,
             at: Timestamp(milliseconds: record.timestampMilliseconds ?? 0))
     }
 }

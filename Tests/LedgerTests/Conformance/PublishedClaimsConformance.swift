@@ -61,15 +61,34 @@ struct PublishedClaimsConformance {
                 Sample.decision(
                     .each([Sample.judged(Sample.purchase("1000"), .consumable, .grant(payload: nil))]),
                     player: "player-1", offset: 1))
-            func lacking(_ transaction: StoreTransactionID, _ revision: Int32) async throws -> Int {
-                try await claims.countLacking([
-                    PublishedRevision(transaction, revision: revision, at: Timestamp(milliseconds: 0))
-                ])
-            }
-            #expect(try await lacking("1000", 1) == 0)
-            #expect(try await lacking("1000", 2) == 1)
-            #expect(try await lacking("1001", 1) == 1)
+            #expect(try await claims.lacks(.grant, "1000", 1) == 0)
+            #expect(try await claims.lacks(.grant, "1000", 2) == 1)
+            #expect(try await claims.lacks(.grant, "1001", 1) == 1)
             #expect(try await claims.countLacking([]) == 0)
+        }
+    }
+
+    @Test(
+        "a subscription's revision that was published and is not there is counted", arguments: Implementation.allCases)
+    func lackingSubscription(implementation: Implementation) async throws {
+        try await with(implementation) { ledger, claims in
+            let purchase = FollowedSubscriptionsConformance.period("1001", original: "1000", at: 0)
+            let evidence = GenuineReceipt(
+                bundleID: Sample.bundle, environment: .production, purchases: [purchase], holdsAutoRenewable: true)
+            let now = FollowedSubscriptionsConformance.base.adding(milliseconds: 1)
+            let decision = PendingDecision(
+                submission: Sample.submission("s-1", player: "player-1"), position: Sample.position(1),
+                proof: Sample.digest("proof"),
+                verdict: .each([Sample.judged(purchase, .autoRenewableSubscription, .grant(payload: nil))]),
+                environment: .production, evidence: nil, decidedAt: now, catalogVersion: 1, traceparent: nil,
+                subscriptions: ToldSubscriptions(
+                    evidence, submitted: nil, under: FollowedSubscriptionsConformance.app(), now: now))
+            _ = try await ledger.record(decision)
+            #expect(try await claims.lacks(.subscription, "1000", 1) == 0)
+            #expect(try await claims.lacks(.subscription, "1000", 2) == 1)
+            // A period's id is no subscription's, and an original transaction may have no grant.
+            #expect(try await claims.lacks(.subscription, "1001", 1) == 1)
+            #expect(try await claims.lacks(.grant, "1000", 1) == 1)
         }
     }
 
@@ -197,5 +216,15 @@ struct PublishedClaimsConformance {
         }
         #expect(granted(isPublished: false).isEmpty)
         #expect(granted(isPublished: true) == ["1000"])
+    }
+}
+
+extension PublishedClaims {
+    fileprivate func lacks(
+        _ subject: PublishedRevision.Subject, _ id: StoreTransactionID, _ revision: Int32
+    ) async throws -> Int {
+        try await countLacking([
+            PublishedRevision(subject, id, revision: revision, at: Timestamp(milliseconds: 0))
+        ])
     }
 }
