@@ -54,6 +54,8 @@ extension Performance {
             say(step, "the database is put back to its backup")
             try await world.ground.replace(world.name, byCopyOf: world.name + "_kept")
             facts.conditions.wasPutBack = true
+            facts.conditions.putBackAt = Date.now.formatted(
+                Date.ISO8601FormatStyle(includingFractionalSeconds: true))
             for lost in facts.operators.dropFirst(backup.operators) {
                 loseOrder(of: lost.transactionID)
             }

@@ -213,6 +213,8 @@ public struct Conditions: Sendable {
     public var now: Int64 = 0
     /// The database was restored to an earlier state.
     public var wasPutBack = false
+    /// The last time at which it was, as `occurred_at` tells times.
+    public var putBackAt: String?
     /// The operators' acts that a restored database has lost.
     public var lostOrders: Set<String> = []
     /// Players whom an operator erased: what is theirs has a pseudonym from then on.

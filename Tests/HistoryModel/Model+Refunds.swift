@@ -60,7 +60,7 @@ extension Model {
                 found.append(.init(.ledger, "the grant of \(id) was never published"))
                 continue
             }
-            if row.isInForce != (last.type != "receipt.revoked"), !isUnknown(id) {
+            if row.isInForce != (last.type != "receipt.revoked"), !isUnknown(id) || isDecidedSincePutBack(id) {
                 found.append(
                     .init(
                         .ledger,
@@ -75,6 +75,16 @@ extension Model {
                 .init(.ledger, "\($0) was told as granted and is not in the ledger")
             }
         return found
+    }
+
+    /// Delivery: after a database was put back, the next revision is above every one that can have been published. So what
+    /// was decided since has the newest event, also where an operator's order was lost.
+    private func isDecidedSincePutBack(_ id: String) -> Bool {
+        guard let time = facts.conditions.putBackAt, !erased.contains(family(of: id)) else { return false }
+        return seen.events.contains { event in
+            event.transaction == id && ["receipt.revoked", "receipt.reinstated"].contains(event.type)
+                && event.decidedAt > time.dropLast()
+        }
     }
 
     /// Subscriptions: a followed subscription has the state that Apple told last.

@@ -33,7 +33,8 @@ extension Model {
             if facts.conditions.wasPutBack && isAnswer { continue }
             // An operator's order that is lost is not given again. A later revocation has a revision, and so an id, of its own.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
-            if isUnknown(subject), !["receipt.revoked", "receipt.reinstated"].contains(event.type) { continue }
+            let isRevocation = ["receipt.revoked", "receipt.reinstated"].contains(event.type)
+            if erased.contains(family(of: subject)) || isUnknown(subject) && !isRevocation { continue }
             let isSame =
                 facts.conditions.wasPutBack ? known.effect == event.effect : known.json == event.json
             if !isSame || known.key != event.key {

@@ -9,7 +9,7 @@ public struct Model: Sendable {
     /// The newest grant event of each transaction.
     let granted: [String: Event]
     /// Families of which an erased player may have something.
-    private var erased: Set<String> = []
+    private(set) var erased: Set<String> = []
     private let submissionsByID: [String: [Submission]]
 
     public init(_ facts: Facts, _ seen: Seen) {

@@ -93,6 +93,9 @@ public struct Event: Sendable {
         }
     }
 
+    /// The time of the decision as text that sorts by time: a fraction goes behind the whole second.
+    var decidedAt: Substring { (text("occurred_at") ?? "").dropLast() }
+
     /// Nil where it has no such member, or no whole number in it.
     public func number(_ name: String) -> Int? {
         if case .number(let text)? = json[name] { Int(text) } else { nil }

@@ -1,0 +1,55 @@
+import HistoryModel
+import Testing
+
+/// Winners, learnt tokens, refused holds, and what follows a database that was put back.
+extension ModelTests {
+    /// An answer about one transaction.
+    private func answer(
+        _ verdict: String, to player: String, of submission: String, about transaction: String, at time: String = "05"
+    ) throws -> Event {
+        let parts = verdict.split(separator: " ").map(String.init)
+        let type = parts[0] == "held" ? "held" : "rejected"
+        let text = """
+            {"event_id":"\(verdict) of \(submission)","type":"receipt.\(type)","player_id":"\(player)",\
+            "occurred_at":"2026-01-01T00:00:\(time)Z","submission_id":"\(submission)","bundle_id":"\(Self.app)",\
+            "reason":"\(parts[1])","transactions":[{"transaction_id":"\(transaction)","product_id":"\(Self.gems)",\
+            "outcome":"\(parts[0])","reason":"\(parts[1])"}]}
+            """
+        return try #require(
+            Event(place: Place(partition: 0, offset: 9), key: Array(player.utf8), value: Array(text.utf8)))
+    }
+
+    private func at(_ time: String) -> String { #","occurred_at":"2026-01-01T00:00:\#(time)Z""# }
+
+    @Test("what was decided since a database was put back has the newest event, also where an order was lost")
+    func newestSincePutBack() throws {
+        var facts = facts()
+        facts.conditions.wasPutBack = true
+        facts.conditions.putBackAt = "2026-01-01T00:00:05.000Z"
+        facts.conditions.lostOrders = ["1"]
+        let events = [
+            try event("receipt.granted", "1", id: "e1"),
+            try event("receipt.revoked", "1", id: "e2", revision: 2, members: at("01")),
+            try event("receipt.reinstated", "1", id: "e3", revision: 3, members: at("02")),
+        ]
+        #expect(rules(facts, events, ["1": row(isInForce: false)]).isEmpty)
+        let again = try event("receipt.revoked", "1", id: "e2", revision: 2, members: at("06"))
+        #expect(rules(facts, events + [again], ["1": row(isInForce: false)]) == [.ledger])
+        let above = try event("receipt.revoked", "1", id: "e4", revision: 9, members: at("06"))
+        #expect(rules(facts, events + [above], ["1": row(isInForce: false)]).isEmpty)
+    }
+
+    @Test("a revocation has one content, also behind an order that was lost")
+    func revocationOfLostOrder() throws {
+        var facts = facts()
+        facts.conditions.wasPutBack = true
+        facts.conditions.lostOrders = ["1"]
+        func revoked(_ reason: String) throws -> Event {
+            try event("receipt.revoked", "1", id: "e2", revision: 2, members: #","reason":"\#(reason)""#)
+        }
+        let granted = try event("receipt.granted", "1", id: "e1")
+        let both = [granted, try revoked("revoked_by_operator"), try revoked("refund")]
+        #expect(rules(facts, both, ["1": row(isInForce: false)]) == [.oneContent])
+        #expect(rules(facts, [both[0], both[2], both[2]], ["1": row(isInForce: false)]).isEmpty)
+    }
+}
