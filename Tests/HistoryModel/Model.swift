@@ -29,7 +29,7 @@ public struct Model: Sendable {
 
     /// Empty where everything is as the contract says. Everything must be quiet.
     public func differences() -> [Difference] {
-        form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger()
+        form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger() + winners()
             + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits() + spared()
             + (facts.conditions.isCalm ? order() : [])
     }

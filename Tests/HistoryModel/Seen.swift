@@ -148,6 +148,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
         case answeredRightly = "an answer is one that the contract allows"
         case revisions = "revisions count up for a transaction"
         case refunds = "the newest event of a purchase agrees with Apple"
+        case winners = "what a submission won stays its own"
         case subscriptions = "a subscription is as Apple says"
         case ledger = "the ledger agrees with the events"
         case order = "a player's events are in order"

@@ -21,6 +21,24 @@ extension ModelTests {
 
     private func at(_ time: String) -> String { #","occurred_at":"2026-01-01T00:00:\#(time)Z""# }
 
+    @Test("a submission that won and comes again is told its grant, also where Apple refunded it since")
+    func winner() throws {
+        var facts = facts()
+        facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1_100_000, thousandths: 100_000, isDelivered: true)]
+        facts.submissions.append(facts.submissions[0])
+        let granted = try event("receipt.granted", "1", id: "e1", members: at("04.5"))
+        let revoked = try event("receipt.revoked", "1", id: "e2", revision: 2, members: #","units":10"#)
+        let rows = ["1": row(isInForce: false)]
+        let refused = try answer("rejected cancelled", to: "anna", of: "s1", about: "1")
+        #expect(rules(facts, [granted, revoked, refused], rows) == [.winners])
+        #expect(rules(facts, [granted, revoked, granted], rows).isEmpty)
+        // An earlier answer may come again behind the grant.
+        let before = try answer("rejected cancelled", to: "anna", of: "s1", about: "1", at: "04.25")
+        #expect(rules(facts, [granted, revoked, before], rows).isEmpty)
+        facts.conditions.wasPutBack = true
+        #expect(rules(facts, [granted, revoked, refused], rows).isEmpty)
+    }
+
     @Test("what was decided since a database was put back has the newest event, also where an order was lost")
     func newestSincePutBack() throws {
         var facts = facts()
