@@ -184,18 +184,8 @@ extension Model {
         }
         if app.tokenIsPlayer, let given, given != submission.player { found.append(.maybe("binding_mismatch")) }
         if given != nil, given == signed || app.requiresToken || !isTold {
-            found.append(contentsOf: dispute(purchase))
+            found.append(contentsOf: dispute(submission, purchase, app))
         }
         return found
-    }
-
-    /// The token names the submitter and another has it already, or the token was learnt as another's.
-    private func dispute(_ purchase: Purchase) -> [Obstacle] {
-        let players = facts.submissions.filter { $0.bundleID == purchase.bundleID }.filter { submission in
-            submission.holds.contains {
-                family(of: $0) == family(of: purchase.id) || facts.purchases[$0]?.token == purchase.token
-            }
-        }.map(\.player)
-        return Set(players).count > 1 ? [.maybeHeld("ownership_disputed")] : []
     }
 }

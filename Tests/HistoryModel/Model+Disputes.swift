@@ -23,4 +23,31 @@ extension Model {
         return claims.allSatisfy { $0.submission.map { $0.token == nil } ?? false }
             && others.allSatisfy { $0.token == nil }
     }
+
+    /// The token names the submitter and another player may have the purchase already, or the token was learnt as another's.
+    func dispute(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
+        let group = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
+        let isOthers =
+            !transferred([purchase]).isEmpty
+            || facts.submissions.contains { other in
+                other.player != submission.player && other.bundleID == purchase.bundleID
+                    && group.contains { other.holds.contains($0.id) || isRevealed($0, other) }
+            }
+            || group.contains { owner(of: $0.id).map { $0 != submission.player } ?? false }
+        return isOthers || isLearnt(submission, purchase, app) ? [.maybeHeld("ownership_disputed")] : []
+    }
+
+    /// Learnt tokens: a token is another player's once something that carries it was granted to that player, and only an app
+    /// that requires tokens holds for it. A grant that was lost or erased may have taught it.
+    private func isLearnt(_ submission: Submission, _ purchase: Purchase, _ app: App) -> Bool {
+        let tokens = Set([submission.token, purchase.token].compactMap(\.self))
+        func carries(_ id: String) -> Bool {
+            facts.purchases[id].map { $0.bundleID == purchase.bundleID && tokens.contains($0.token ?? "") } ?? false
+        }
+        guard app.requiresToken else { return false }
+        if facts.conditions.wasPutBack || !facts.conditions.erased.isEmpty {
+            return facts.submissions.contains { $0.player != submission.player && $0.holds.contains(where: carries) }
+        }
+        return granted.contains { $1.player != submission.player && carries($0) }
+    }
 }

@@ -70,4 +70,33 @@ extension ModelTests {
         #expect(rules(facts, both, ["1": row(isInForce: false)]) == [.oneContent])
         #expect(rules(facts, [both[0], both[2], both[2]], ["1": row(isInForce: false)]).isEmpty)
     }
+
+    /// Ben submitted another purchase with the token, and then anna's is held as disputed.
+    private func disputed(isGranted: Bool, isRequired: Bool) throws -> Set<Difference.Rule> {
+        var facts = facts()
+        facts.apps[Self.app]?.requiresToken = isRequired
+        facts.purchases["1"]?.token = "t"
+        facts.purchases["2"] = Purchase(
+            id: "2", originalID: "2", bundleID: Self.app, productID: isGranted ? Self.gems : "unknown",
+            kind: .consumable,
+            quantity: 10, purchasedAt: 1_000_000, account: "a", payer: "anna")
+        facts.purchases["2"]?.token = "t"
+        facts.submissions[0].token = "t"
+        var first = submission("s2", by: "ben", of: ["2"], offset: 1)
+        first.token = "t"
+        facts.submissions.insert(first, at: 0)
+        let answered =
+            isGranted
+            ? try event("receipt.granted", "2", id: "e2", to: "ben", of: "s2")
+            : try answer("held unknown_product", to: "ben", of: "s2", about: "2")
+        let held = try answer("held ownership_disputed", to: "anna", of: "s1", about: "1")
+        return rules(facts, [answered, held], isGranted ? ["2": row("ben")] : [:])
+    }
+
+    @Test("a token is learnt by a grant and not by a hold, and disputes only where the app requires tokens")
+    func learntTokens() throws {
+        #expect(try disputed(isGranted: true, isRequired: true).isEmpty)
+        #expect(try disputed(isGranted: false, isRequired: true) == [.answeredRightly, .paidArrives])
+        #expect(try disputed(isGranted: true, isRequired: false) == [.answeredRightly, .paidArrives])
+    }
 }
