@@ -29,8 +29,9 @@ public struct Model: Sendable {
 
     /// Empty where everything is as the contract says. Everything must be quiet.
     public func differences() -> [Difference] {
-        form() + contents() + revisions() + owners() + arrivals() + grantFacts() + refunds() + ledger() + winners()
-            + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits() + spared()
+        form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
+            + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits()
+            + spared()
             + (facts.conditions.isCalm ? order() : [])
     }
 

@@ -99,4 +99,25 @@ extension ModelTests {
         #expect(try disputed(isGranted: false, isRequired: true) == [.answeredRightly, .paidArrives])
         #expect(try disputed(isGranted: true, isRequired: false) == [.answeredRightly, .paidArrives])
     }
+
+    @Test("what Apple told of arrives at its token's player once a hold for another player was refused")
+    func refusedHold() throws {
+        var facts = facts()
+        facts.apps[Self.app]?.missed = .grant
+        facts.apps[Self.app]?.accounts = ["t": ["anna"]]
+        facts.purchases["1"]?.token = "t"
+        facts.purchases["1"]?.toldAt = [1_000_100]
+        facts.submissions = [submission("s1", by: "ben", of: ["1"], offset: 0)]
+        facts.submissions[0].oddity = .decidingFact
+        let held = try answer("held unreadable_transaction", to: "ben", of: "s1", about: "1")
+        let refused = try answer("rejected refused_by_operator", to: "ben", of: "s1", about: "1")
+        #expect(rules(facts, [held], [:]).isEmpty)
+        facts.operators = [OperatorAct(.refuse, "1")]
+        #expect(rules(facts, [held, refused], [:]) == [.paidArrives])
+        let granted = try event("receipt.granted", "1", id: "e1", of: "apple-1", members: #","source":"notification""#)
+        #expect(rules(facts, [held, refused, granted], ["1": row()]).isEmpty)
+        // Anna's own hold is refused too.
+        let own = try answer("rejected refused_by_operator", to: "anna", of: "apple-1", about: "1")
+        #expect(!rules(facts, [held, refused, own], [:]).contains(.paidArrives))
+    }
 }
