@@ -17,6 +17,8 @@ extension Drawing {
             { if $0.may(.transfers, 40) { $0.transfer() } },
             { if $0.may(.brokerTrouble, 30) { $0.add(.broker, ["milliseconds": $0.chance.pick([200, 2000])]) } },
             { if $0.may(.operators, 60) { $0.operate() } },
+            { if $0.has(.operators) { $0.refuseHold() } },
+            { if $0.has(.operators) { $0.refundHeld() } },
             { if $0.may(.catalogChanges, 25) { $0.add(.catalog) } },
             { if $0.may(.redrives, 30) { $0.add(.redrive) } },
             { if $0.may(.erasures, 15) { $0.erase() } },

@@ -1,0 +1,60 @@
+/// Holds that meet what matters for them: a refund meanwhile, their end, and another player behind it.
+extension Drawing {
+    /// A later period is held and refused, and another player submits it: its subscription is the first player's.
+    mutating func refuseHold() {
+        guard has(.thieves), has(.oddFacts), let app = apps.first(where: { $0 == 0 || $0 == 3 }) else { return }
+        let plans = bought.filter { Self.subscriptions.contains($0.product) && $0.app == app && $0.token < 2 }
+        var subject: Bought
+        if let known = recent(plans) {
+            subject = known
+        } else {
+            guard has(.subscriptions), has(.signedTransactions) else { return }
+            let choices = ["app": app, "account": chance.below(3), "product": 3, "token": app == 3 ? 1 : 0]
+            subject = own(choices)
+        }
+        used.formUnion([.operators, .thieves, .oddFacts, .subscriptions, .signedTransactions])
+        submit(subject, by: subject.account)
+        let period = add(.renew, ["of": subject.number, "told": told()])
+        subject = Bought(
+            number: period, app: app, account: subject.account, product: subject.product, token: subject.token)
+        bought.append(subject)
+        submit(subject, by: subject.account, odd: 1 + chance.below(6))
+        add(.settle)
+        add(.refuse, ["of": period])
+        submit(subject, by: subject.account + 1 + chance.below(2))
+    }
+
+    /// A part of several units is refunded while they are held, and then an operator or a new catalog lets them through.
+    mutating func refundHeld() {
+        guard has(.unknownProducts), has(.parts), has(.refunds), has(.quantities) else { return }
+        used.formUnion([.operators, .unknownProducts, .parts, .refunds, .quantities])
+        let app = chance.pick(apps)
+        let subject = own([
+            "app": app, "account": chance.below(3), "product": 5, "token": app >= 2 ? 1 : 0,
+            "quantity": chance.pick([2, 3, 7, 10]),
+        ])
+        submit(subject, by: subject.account)
+        if chance.one(in: 2) { add(.settle) }
+        add(.refund, ["of": subject.number, "share": chance.pick([10_000, 33_333, 50_000])])
+        add(.settle)
+        if may(.catalogChanges, 50) { add(.catalog) } else { add(.release, ["of": subject.number]) }
+    }
+
+    private mutating func own(_ choices: [String: Int]) -> Bought {
+        let one = Bought(
+            number: add(.buy, choices), app: choices["app"] ?? 0, account: choices["account"] ?? 0,
+            product: choices["product"] ?? 0, token: choices["token"] ?? 0)
+        bought.append(one)
+        return one
+    }
+
+    /// A player submits its signed transaction, with a fact that cannot be read where `odd` is not 0.
+    private mutating func submit(_ subject: Bought, by player: Int, odd: Int = 0) {
+        let proof = add(.take, ["of": subject.number, "form": 1, "odd": odd])
+        if odd == 0 { taken.append((proof, subject, 1)) }
+        submitted.append(
+            add(
+                .submit,
+                ["of": proof, "player": player % Scenery.players.count, "token": subject.app >= 2 ? 1 : 0]))
+    }
+}
