@@ -158,7 +158,7 @@ extension Drawing {
         let number = add(.take, choices)
         taken.append((number, subject, form))
         if may(.emptyAnswers, 30), form == 0 || form == 3 {
-            _ = add(.spoil, ["of": number, "times": chance.pick([1, 2, 3, 5])])
+            _ = add(.spoil, ["of": number, "times": chance.pick([1, 2, 3, 5]), "status": chance.below(3)])
         }
         if may(.unknownAtApple, 30) { _ = add(.hide, ["of": subject.number, "times": chance.pick([1, 3, 8, 12])]) }
     }

@@ -30,10 +30,14 @@ extension Performance {
         case .spoil:
             guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
             troubles.purchases.formUnion(proof.holds)
-            say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times without any purchase")
+            // "Never a rejection": 21002 and 21003 for a receipt whose signature is proven here.
+            let status = proof.quality == .proven ? [nil, 21002, 21003][step["status"] % 3] : nil
+            let answer = status.map { "with \($0)" } ?? "without any purchase"
+            say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times \(answer)")
+            let spoilt = status.map { SimulatedStep.status($0) } ?? .emptyInApp
             world.apple.register(
                 receiptData: proof.text,
-                behaviour: SimulatedBehaviour([SimulatedStep(.emptyInApp, times: max(1, step["times"])), .genuine]))
+                behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
         case .hide:
             guard let id = bought[step["of"]] else { return }
             troubles.purchases.insert(id)
