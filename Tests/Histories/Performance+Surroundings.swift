@@ -27,17 +27,7 @@ extension Performance {
             victim?.send(SIGTERM)
             try world.startWorker()
         case .apple: try await changeApple(step)
-        case .spoil:
-            guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
-            troubles.purchases.formUnion(proof.holds)
-            // "Never a rejection": 21002 and 21003 for a receipt whose signature is proven here.
-            let status = proof.quality == .proven ? [nil, 21002, 21003][step["status"] % 3] : nil
-            let answer = status.map { "with \($0)" } ?? "without any purchase"
-            say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times \(answer)")
-            let spoilt = status.map { SimulatedStep.status($0) } ?? .emptyInApp
-            world.apple.register(
-                receiptData: proof.text,
-                behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
+        case .spoil: spoil(step)
         case .hide:
             guard let id = bought[step["of"]] else { return }
             troubles.purchases.insert(id)
@@ -79,6 +69,19 @@ extension Performance {
             world.broker?.setDown()
             await lasts(step) { [world] in world.broker?.setUp() }
         }
+    }
+
+    private func spoil(_ step: Step) {
+        guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
+        troubles.purchases.formUnion(proof.holds)
+        // "Never a rejection": 21002 and 21003 for a receipt whose signature is proven here.
+        let status = proof.quality == .proven ? [nil, 21002, 21003][step["status"] % 3] : nil
+        let answer = status.map { "with \($0)" } ?? "without any purchase"
+        say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times \(answer)")
+        let spoilt = status.map { SimulatedStep.status($0) } ?? .emptyInApp
+        world.apple.register(
+            receiptData: proof.text,
+            behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
     }
 
     /// An order may be about all periods of a subscription.
