@@ -5,6 +5,7 @@ import Operations
 /// Leases what is due from one table and tries it, beside everything else that the process does.
 struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     private let work: Work
+    private let leases: LeaseGate?
     private let isAppleDown: @Sendable () -> Bool
     let health: Health
     let state = LeasingState()
@@ -14,9 +15,15 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     var isWellOnceLeased: Bool { work.isWellOnceLeased }
     private var slots: WorkSlots? { work.places.slots }
 
-    /// - Parameter isAppleDown: returns whether Apple is down. Then one row at a time finds out when it is back.
-    init(_ work: Work, health: Health, isAppleDown: @escaping @Sendable () -> Bool = { false }) {
+    /// - Parameters:
+    ///   - leases: nothing is leased while it is closed; nil for work that needs nothing that the database may have lost.
+    ///   - isAppleDown: returns whether Apple is down. Then one row at a time finds out when it is back.
+    init(
+        _ work: Work, health: Health, behind leases: LeaseGate? = nil,
+        isAppleDown: @escaping @Sendable () -> Bool = { false }
+    ) {
         self.work = work
+        self.leases = leases
         self.health = health
         self.isAppleDown = isAppleDown
     }
@@ -24,6 +31,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
         // The database's time is not this loop's doing.
         health.retire(part)
+        guard leases?.isOpen ?? true else { return work.lookSeconds }
         switch await work.nextTurn() {
         case .nothing: return work.lookSeconds
         case .isolated(let item):

@@ -12,9 +12,11 @@ extension Pipeline {
         catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification, stores: PipelineStores,
         metrics: ReceiptdMetrics, health: Health, logger: Logger
     ) -> [LeasingPart] {
-        func loop(_ work: some DueWork) -> any LeasingLoop {
-            DueWorkLoop(work, health: health, isAppleDown: { [apple = verification.apple] in apple.isDown })
+        func loop(_ work: some DueWork, behind leases: LeaseGate? = nil) -> any LeasingLoop {
+            DueWorkLoop(
+                work, health: health, behind: leases, isAppleDown: { [apple = verification.apple] in apple.isDown })
         }
+        let leases = worker.parking.leases
         let finishes = FinishSource(
             store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics, logger: logger,
             retry: settings.retry)
@@ -32,7 +34,7 @@ extension Pipeline {
             ),
             (.finishLoop, loop(finishes)),
             (.refundRequestLoop, loop(refundRequests)),
-            (.subscriptionLoop, loop(subscriptions)),
-        ] + (history.map { [(.notificationHistory, loop($0))] } ?? [])
+            (.subscriptionLoop, loop(subscriptions, behind: leases)),
+        ] + (history.map { [(.notificationHistory, loop($0, behind: leases))] } ?? [])
     }
 }

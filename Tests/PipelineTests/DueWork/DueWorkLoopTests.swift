@@ -28,6 +28,20 @@ struct DueWorkLoopTests {
         }
     }
 
+    @Test("is not leased before it is known what the database lost")
+    func lossesUnknown() async throws {
+        let table = InMemoryDueWork([1, 2, 3])
+        let leases = LeaseGate()
+        let loop = DueWorkLoop(table, health: Health(), behind: leases)
+        await withDiscardingTaskGroup { group in
+            #expect(await loop.turn(&group) == table.lookSeconds)
+            #expect(table.now.leases.isEmpty)
+            leases.open()
+            _ = await loop.turn(&group)
+            #expect(!table.now.leases.isEmpty)
+        }
+    }
+
     @Test("goes on where a row always fails, and where one never ends")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
