@@ -129,7 +129,7 @@ extension Performance {
 
     /// Copies what the store has into the facts.
     func refresh() {
-        let all = world.apple.inStore { Array($0.transactions.values) }
+        let (all, subscriptions) = world.apple.inStore { (Array($0.transactions.values), $0.subscriptions) }
         for one in all {
             let number = Int(one.account.name.split(separator: "-").last ?? "") ?? 0
             var purchase =
@@ -140,6 +140,9 @@ extension Performance {
                     purchasedAt: one.purchasedAt, account: one.account.name, payer: Scenery.payer(number))
             purchase.firstEnd = purchase.firstEnd ?? one.expiresAt
             purchase.expiresAt = one.expiresAt
+            if let subscription = subscriptions[one.originalID], subscription.periods.last == one.id {
+                purchase.graceEnd = subscription.renewal.graceExpiresAt ?? purchase.graceEnd
+            }
             purchase.token = one.terms.accountToken
             purchase.isFamilyShared = !one.isPurchased
             purchase.isUpgraded = one.upgradedAt != nil

@@ -139,7 +139,9 @@ extension Model {
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
             if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time {
-                let isCertain = !app.followsRenewals && !isBehind && expiresAt <= time
+                // Section 4: the period, and its grace period if known, was over.
+                let end = max(expiresAt, purchase.graceEnd ?? expiresAt)
+                let isCertain = !app.followsRenewals && !isBehind && end <= time
                 found.append(isCertain ? .never("subscription_expired") : .maybe("subscription_expired"))
             }
         }

@@ -61,6 +61,8 @@ public struct Purchase: Sendable {
     public var expiresAt: Int64?
     /// The end before Apple extended it, which older proofs show.
     public var firstEnd: Int64?
+    /// The end of the grace period behind it, which some of Apple's answers show.
+    public var graceEnd: Int64?
     /// `appAccountToken`.
     public var token: String?
     public var isFamilyShared = false

@@ -90,6 +90,23 @@ extension ModelTests {
         #expect(!rules(facts, [refused], [:]).contains(.paidArrives))
     }
 
+    @Test("a period that is over is its player's within the grace period, which an answer may show")
+    func graceEnd() throws {
+        var facts = facts()
+        facts.apps[Self.app]?.followsRenewals = false
+        facts.purchases["1"] = period("1", line: "line 1")
+        facts.purchases["1"]?.expiresAt = 1_000_600
+        var receipt = Submission(
+            id: "s1", player: "anna", bundleID: Self.app, form: .receipt, quality: .proven, holds: ["1"],
+            signedAt: 1_000_500)
+        receipt.judgedAt = 1_001_000
+        facts.submissions = [receipt]
+        let granted = try event("receipt.granted", "1", id: "e1", product: Self.month, quantity: 1)
+        #expect(rules(facts, [granted], [:]).contains(.grantsAreEarned))
+        facts.purchases["1"]?.graceEnd = 1_002_000
+        #expect(!rules(facts, [granted], [:]).contains(.grantsAreEarned))
+    }
+
     @Test("what Apple showed beside a held receipt stays held for whoever submits it again")
     func heldBesideReceipt() throws {
         var facts = facts()
