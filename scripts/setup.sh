@@ -107,4 +107,10 @@ install_missing() {
 
 check_swift
 find_missing "$@"
+[[ ${#missing[@]} -gt 0 ]] || exit 0
+# One at a time: apt-get waits for no other. Meanwhile another one may have installed the same.
+exec {lock}<"${BASH_SOURCE[0]}"
+flock "$lock"
+missing=()
+find_missing "$@"
 [[ ${#missing[@]} -eq 0 ]] || install_missing
