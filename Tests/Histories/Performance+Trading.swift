@@ -227,7 +227,7 @@ extension Performance {
             guard begins == begins.sorted() else { continue }
             // Billing failed, or all ended, before the period's end: a notification says so, and verifyReceipt's answer, by its expiry
             // ahead, says active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
-            let isAhead = one.expiresAt > present
+            let isAhead = one.expiresAt > told
             guard !isAhead || [.active, .revoked].contains(one.state(at: present)) else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(
                 state: one.state(at: present).rawValue, product: one.product.id, willRenew: one.renewal.isOn)
