@@ -69,7 +69,7 @@ struct RefundOrderTests {
         }
     }
 
-    /// What is taken back of a grant in the end.
+    /// The part of a grant that is taken back in the end.
     private func settle(_ notices: [RefundNotice]) -> Int32? {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         for notice in notices { _ = notice.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog) }

@@ -92,7 +92,7 @@ extension Drawing {
         }
     }
 
-    /// What comes in before a trouble, and while it lasts.
+    /// Draws trades and submissions, before a trouble and while it lasts.
     private mutating func work(_ count: Int) {
         for _ in 0..<count {
             switch chance.below(5) {

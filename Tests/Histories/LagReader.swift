@@ -2,8 +2,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Tells what workers have committed, and how many records none has. Its consumers live as long as the world, on a thread of their own: to make
-/// them for each look cost more than all else that the runner does.
+/// Reads the offsets that workers have committed, and counts the records behind them. Its consumers live as long as the
+/// world, on a thread of their own: to make them for each look cost more than all else that the runner does.
 final class LagReader: Sendable {
     struct Look: Sendable {
         /// The records that no worker has committed.

@@ -9,7 +9,7 @@ import Synchronization
 public final class AppleLimits: Sendable {
     /// The seconds that a request waits for its own app's circuit or `Retry-After` until it must come again. A request
     /// that failed before waits so long for its turn. While Apple as a whole is down, a request waits as long as that
-    /// lasts.
+    /// lasts; leased work does not, nor a proof that is known to fail (`takeImpatient`).
     static let patienceSeconds = 10.0
     /// The same seconds for unproven proofs in front of their own circuit, and for proofs that are known to fail.
     static let shortPatienceSeconds = 1.0

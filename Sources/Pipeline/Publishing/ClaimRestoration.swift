@@ -58,7 +58,7 @@ actor ClaimRestoration {
             do {
                 if !hasLooked {
                     try await keepLost()
-                    try await keepLostGrants()
+                    try await keepLostRevisions()
                 }
                 hasLooked = true
                 guard let lost = try await checkpoints.lostClaims() else { return failures.recovered(.claims) }
@@ -101,9 +101,10 @@ actor ClaimRestoration {
         }
     }
 
-    /// Looks whether the database has the revisions of the last published events. A new process has no other evidence of a fall back if
-    /// Kafka's offsets are no higher than the database's. Each process looks once, and again after each fall back.
-    private nonisolated func keepLostGrants() async throws {
+    /// Looks whether the database has the revisions of grants and subscriptions that the last published events name. A new process
+    /// has no other evidence of a fall back if Kafka's offsets are no higher than the database's. Each process looks once, and
+    /// again after each fall back.
+    private nonisolated func keepLostRevisions() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
         // The ledger notices a fall back after this call. The events show one before it.
