@@ -38,13 +38,33 @@ extension Model {
             found.append(.init(.oneGrant, "\(goods) was granted as \(group.map(\.id).sorted())"))
         }
         for (family, group) in Dictionary(grouping: known, by: { self.family(of: $0.id) }) {
-            guard transferred(group).isEmpty,
-                group.allSatisfy({ !isUnknown($0.id) })
+            guard transferred(group).isEmpty, group.allSatisfy({ !isUnknown($0.id) }), isShownAsOne(group)
             else { continue }
             let owners = group.reduce(into: Set<String>()) { $0.formUnion(players[$1.id] ?? []) }
             if owners.count > 1 { found.append(.init(.onePlayer, "what goes with \(family) is \(owners.sorted())'s")) }
         }
         return found
+    }
+
+    /// A second original belongs to the first one's owner once the worker has seen a granted period under both. Before,
+    /// nothing ties the two.
+    private func isShownAsOne(_ group: [Purchase]) -> Bool {
+        guard Set(group.map(\.originalID)).count > 1, group.allSatisfy({ $0.previousOriginalID == nil }) else {
+            return true
+        }
+        return seen.events.contains { event in
+            event.entries.contains { entry in
+                guard let copy = facts.purchases[entry.transaction] else { return false }
+                let first = group.first { $0.goods == copy.goods && $0.originalID != copy.originalID }
+                guard let first, let granted = granted[first.id], granted.decidedAt < event.decidedAt else {
+                    return false
+                }
+                return group.contains { later in
+                    guard later.originalID == copy.originalID, let other = self.granted[later.id] else { return false }
+                    return other.player != granted.player && event.decidedAt <= other.decidedAt
+                }
+            }
+        }
     }
 
     /// The reason `already_granted`: what was revoked since may be granted again, and any copy's refund revokes it.

@@ -75,6 +75,32 @@ extension ModelTests {
         #expect(!rules(facts, events, [:]).contains(.answeredRightly))
     }
 
+    @Test(
+        "a second original is its first owner's once an answer shows a granted period under it",
+        arguments: [true, false])
+    func secondOriginal(isShownBefore: Bool) throws {
+        var facts = facts()
+        facts.submissions = []
+        facts.purchases["1"] = period("1", line: "line 1")
+        facts.purchases["2"] = period("2", line: "line 1")
+        facts.purchases["3"] = period("3", of: "2", line: "line 2")
+        func at(_ second: Int) -> String { #","occurred_at":"2026-01-01T00:00:0\#(second)Z""# }
+        let copy =
+            #"{"transaction_id":"2","product_id":"\#(Self.month)","outcome":"rejected","reason":"owned_by_other_player"}"#
+        let shown = """
+            {"event_id":"shown","type":"receipt.rejected","player_id":"ben","submission_id":"s2",\
+            "bundle_id":"\(Self.app)","reason":"owned_by_other_player","transactions":[\(copy)]\(at(isShownBefore ? 2 : 4))}
+            """
+        let events = [
+            try event("receipt.granted", "1", id: "e1", product: Self.month, quantity: 1, members: at(1)),
+            try #require(
+                Event(place: Place(partition: 0, offset: 9), key: Array("ben".utf8), value: Array(shown.utf8))),
+            try event(
+                "receipt.granted", "3", id: "e3", to: "ben", of: "s3", product: Self.month, quantity: 1, members: at(3)),
+        ]
+        #expect(rules(facts, events, [:]).contains(.onePlayer) == isShownBefore)
+    }
+
     @Test("a period that its buyer submits once the subscription is another player's need not arrive")
     func arrivalAfterTransfer() throws {
         var facts = facts()

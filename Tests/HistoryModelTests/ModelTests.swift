@@ -32,9 +32,10 @@ struct ModelTests {
         return submission
     }
 
-    func period(_ id: String, line: String) -> Purchase {
+    func period(_ id: String, of original: String? = nil, line: String) -> Purchase {
         var period = Purchase(
-            id: id, originalID: id, bundleID: Self.app, productID: Self.month, kind: .autoRenewable, quantity: 1,
+            id: id, originalID: original ?? id, bundleID: Self.app, productID: Self.month, kind: .autoRenewable,
+            quantity: 1,
             purchasedAt: 1_000_000, account: "a", payer: "anna")
         period.line = line
         period.expiresAt = 3_000_000
