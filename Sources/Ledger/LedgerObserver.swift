@@ -58,7 +58,8 @@ public struct LedgerObserver: Sendable {
 /// The reason for running a transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// A grant without its claim was there: an outside writer's. The batch looks at everything.
+    /// A grant without its claim was there, an outside writer's, or an owner for whom the batch had inserted no claim.
+    /// The batch looks at everything.
     case unknownGrant
     /// A row was there already that the batch was to insert. PostgreSQL has logged it as an error.
     case conflict

@@ -21,7 +21,8 @@ extension LedgerObserver {
                     logger.debug(
                         "the worker repeats an SQL transaction",
                         [.sqlState: "\(error.sqlState ?? "none")", .error: "\(error.message)"])
-                case .unknownGrant: logger.info("PostgreSQL has a grant without its claim")
+                case .unknownGrant:
+                    logger.info("the worker writes a batch again: the batch needs a claim that it did not insert")
                 case .conflict: logger.info("a row of a batch exists already: the worker writes the batch again")
                 case .decidedBefore(let records):
                     logger.info(

@@ -157,6 +157,41 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
+    @Test(
+        "a subscription that another player shows to share a granted period is its owner's", arguments: [false, true])
+    func shownByAnother(isRejected: Bool) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(
+            Sample.decision([Self.judged("1000", original: "1000", charged: "1")], offset: 1))
+        var copy = Self.judged("2000", original: "2000", charged: "1")
+        if isRejected {
+            copy = Sample.judged(copy.purchase, .autoRenewableSubscription, .reject(.subscriptionExpired))
+        }
+        let shown = try await ledger.record(Sample.decision([copy], player: "player-2", offset: 2))
+        #expect(shown.reason == .ownedByOtherPlayer)
+        let later = Self.judged("2001", original: "2000", charged: "2")
+        let stolen = try await ledger.record(Sample.decision([later], player: "player-2", offset: 3))
+        #expect(stolen.reason == .ownedByOtherPlayer)
+        #expect(try await ledger.record(Sample.decision([later], offset: 4)).granted.count == 1)
+        await ledger.close()
+    }
+
+    @Test("a family member's copy of a granted period passes no ownership on")
+    func familyMember() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        _ = try await ledger.record(
+            Sample.decision([Self.judged("1000", original: "1000", charged: "1")], offset: 1))
+        var purchase = Self.judged("2000", original: "2000", charged: "1").purchase
+        purchase.ownership = .familyShared
+        let copy = Sample.judged(purchase, .autoRenewableSubscription, .reject(.familyShared))
+        _ = try await ledger.record(Sample.decision([copy], player: "player-2", offset: 2))
+        let own = Self.judged("2001", original: "2000", charged: "2")
+        #expect(try await ledger.record(Sample.decision([own], player: "player-2", offset: 3)).granted.count == 1)
+        await ledger.close()
+    }
+
     @Test("an erased player's claims of periods bear the pseudonym, and stay claims")
     func erased() async throws {
         let database = try await LedgerDatabase()

@@ -83,21 +83,51 @@ extension PendingDecision {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// Passes ownership on between subscriptions that share a period and of which something is delivered. The later one
-    /// continues the other: both have the same owner, and so has each one after them. One answer of Apple's may show
-    /// this before the periods themselves are delivered.
+    /// Passes ownership on between subscriptions that share a granted period. The later one continues the other: both
+    /// have the same owner, and so has each one after them. The ledger has granted the period, or an answer of Apple's
+    /// shows it beside a granted purchase. A family member's copy continues nothing.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
-        var periods: [StoreTransactionID: [StoreTransactionID]] = [:]
-        var originals: [StoreTransactionID: [StoreTransactionID]] = [:]
-        for one in judged {
-            guard let period = period(of: one) else { continue }
-            periods[one.purchase.originalTransactionID, default: []].append(period)
-            originals[period, default: []].append(one.purchase.originalTransactionID)
+        var shared = SharedPeriods()
+        for one in judged where !one.purchase.isFamilyShared {
+            if let period = period(of: one) { shared.add(period, of: one.purchase.originalTransactionID) }
         }
-        guard periods.count > 1 else { return }
+        guard !shared.isEmpty else { return }
         // A hold frees its claim when it is refused: nothing is passed on from it.
-        var owned = judged.filter { view.grants[$0.purchase.transactionID] != nil }.map(
-            \.purchase.originalTransactionID)
+        let granted = judged.filter { view.grants[$0.purchase.transactionID] != nil }
+        shared.passOn(from: granted.map(\.purchase.originalTransactionID), in: &view)
+        for (period, original) in shared.inOrder where view.claims[original]?.player == nil {
+            guard let claim = view.claims[period], let owner = claim.player, !owner.isPseudonym,
+                let transaction = claim.grantedTransaction, view.grants[transaction] != nil
+            else { continue }
+            view.claims[original, default: LedgerView.Claim(player: owner)].player = owner
+            shared.passOn(from: [original], in: &view)
+        }
+    }
+
+    /// Returns the id of the held period; nil if the hold is of none, or is a dispute, which claims nothing.
+    public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
+        hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
+    }
+}
+
+/// The periods of the subscriptions that one answer of Apple's lists.
+private struct SharedPeriods {
+    private(set) var inOrder: [(period: StoreTransactionID, original: StoreTransactionID)] = []
+    private var periods: [StoreTransactionID: [StoreTransactionID]] = [:]
+    private var originals: [StoreTransactionID: [StoreTransactionID]] = [:]
+
+    var isEmpty: Bool { inOrder.isEmpty }
+
+    mutating func add(_ period: StoreTransactionID, of original: StoreTransactionID) {
+        inOrder.append((period, original))
+        periods[original, default: []].append(period)
+        originals[period, default: []].append(original)
+    }
+
+    /// Makes the owners of subscriptions the owners of those that share a period with them and have none.
+    mutating func passOn(from owned: [StoreTransactionID], in view: inout LedgerView) {
+        guard periods.count > 1 else { return }
+        var owned = owned
         var next = 0
         while next < owned.count {
             let original = owned[next]
@@ -112,11 +142,6 @@ extension PendingDecision {
                 }
             }
         }
-    }
-
-    /// Returns the id of the held period; nil if the hold is of none, or is a dispute, which claims nothing.
-    public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
-        hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
     }
 }
 

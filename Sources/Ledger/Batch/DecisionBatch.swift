@@ -110,6 +110,24 @@ struct DecisionBatch: Sendable {
     }
 }
 
+extension DecisionBatch {
+    /// `claims`, and one without an owner for each subscription of which a purchase is rejected: the period's grant may
+    /// show its owner.
+    var claimsOfAll: [ClaimRow] {
+        var rows = Dictionary(claims.map { ($0.original, $0) }, uniquingKeysWith: { first, _ in first })
+        for decision in decisions {
+            guard case .each(let judged) = decision.verdict else { continue }
+            for one in judged where one.verdict != .reject(.malformedReceipt) && decision.period(of: one) != nil {
+                let original = one.purchase.originalTransactionID
+                if rows[original] == nil {
+                    rows[original] = ClaimRow(original: original, player: nil, bundleID: decision.submission.bundleID)
+                }
+            }
+        }
+        return originals.compactMap { rows[$0] }
+    }
+}
+
 extension ClaimRow {
     /// Returns nil if the rules reject the purchase, which then claims nothing.
     /// - Parameter period: the claim of the purchase's period; nil for the claim of its original transaction.

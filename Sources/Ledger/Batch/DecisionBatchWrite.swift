@@ -10,12 +10,14 @@ struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Looks up only grants under claims made before: every grant has its claim.
         case underOldClaims
-        /// Everything: a grant without its claim was met.
+        /// Everything, and inserts a claim for each purchase: a grant without its claim was met, or an owner for whom
+        /// no claim was inserted.
         case everything
     }
 
     /// The reason why the transaction was rolled back although nothing failed.
     enum Undone: Error {
+        /// A grant without its claim, or an owner without one.
         case unknownGrant
         case decidedBefore
         /// An INSERT without `ON CONFLICT` met a row. Written again with `looksForConflicts`, it turns out which.
@@ -70,6 +72,8 @@ struct DecisionBatchWrite: Sendable {
         }
     }
 
+    private var claims: [ClaimRow] { lookUp == .everything ? batch.claimsOfAll : batch.claims }
+
     /// Within a transaction of the caller's.
     func write(in session: PostgresSession) throws -> Written {
         let settled = try settle(in: session, joinsGrants: true)
@@ -94,7 +98,7 @@ struct DecisionBatchWrite: Sendable {
     /// Within a transaction of the caller's.
     /// - Parameter joinsGrants: whether grants may be left to one statement with the outcomes.
     func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
-        let (fresh, risk) = try InsertClaims.run(batch.claims, with: FindRisk(for: batch.decisions), in: session)
+        let (fresh, risk) = try InsertClaims.run(claims, with: FindRisk(for: batch.decisions), in: session)
         var view = try look(fresh: fresh, in: session)
         try RevisionFloor.find(for: &view, ifShown: batch.showsRevocations, in: session)
         view.dailyCounts = try CountDays.run(batch.limitedCounts, in: session)
@@ -149,7 +153,7 @@ struct DecisionBatchWrite: Sendable {
         if fresh.count < batch.originals.count {
             view.claims = try LockClaims.run(batch.originals.filter { !fresh.contains($0) }, in: session)
         }
-        guard batch.claims.allSatisfy({ fresh.contains($0.original) || view.claims[$0.original] != nil }) else {
+        guard claims.allSatisfy({ fresh.contains($0.original) || view.claims[$0.original] != nil }) else {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
@@ -187,7 +191,7 @@ struct DecisionBatchWrite: Sendable {
     ) throws {
         var unused: [StoreTransactionID] = []
         var changed: [(original: StoreTransactionID, claim: LedgerView.Claim)] = []
-        for row in batch.claims where fresh.contains(row.original) {
+        for row in claims where fresh.contains(row.original) {
             guard let claim = after[row.original] else {
                 unused.append(row.original)
                 continue
@@ -196,8 +200,13 @@ struct DecisionBatchWrite: Sendable {
                 changed.append((row.original, claim))
             }
         }
-        for (original, claim) in before {
-            if let now = after[original], now != claim { changed.append((original, now)) }
+        for (original, claim) in after where !fresh.contains(original) {
+            guard let known = before[original] else {
+                // The owner of a rejected copy's subscription, for which nothing was inserted.
+                if claim.player != nil { throw Undone.unknownGrant }
+                continue
+            }
+            if known != claim { changed.append((original, claim)) }
         }
         changed.sort { $0.original < $1.original }
         try ChangeClaims.run(update: changed, delete: unused, in: session)
