@@ -59,4 +59,30 @@ struct TransferTests {
         #expect(granted.granted.count == 2)
         await ledger.close()
     }
+
+    @Test("a second original that shows a granted period of a transferred subscription is the new owner's")
+    func secondOriginal() async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {
+            var purchase = Sample.purchase(id, original: original, product: "pass")
+            purchase.webOrderLineItemID = Identifier(charged)
+            return Sample.judged(purchase, .autoRenewableSubscription)
+        }
+        _ = try await ledger.record(Sample.decision([judged("5000", of: "5000", charged: "1")], offset: 1))
+        try await database.run(
+            """
+            INSERT INTO subscriptions (original_transaction_id, player_id, bundle_id, product_id, state, environment,
+                revision, updated_at, period_began_at)
+            VALUES ('5000', 'player-1', '\(Sample.bundle.text)', 'pass', 'active', 'Production', 1, now(), now())
+            """)
+        let transfer = try await SubscriptionAdministration(pool: database.pool)
+            .transfer("5000", to: "player-2", by: "ann", note: nil)
+        #expect(transfer == .done(from: "player-1"))
+        let other = [judged("6000", of: "6000", charged: "1"), judged("6001", of: "6000", charged: "2")]
+        #expect(try await ledger.record(Sample.decision(other, offset: 2)).granted.isEmpty)
+        let granted = try await ledger.record(Sample.decision(other, player: "player-2", offset: 3))
+        #expect(granted.granted.count == 1)
+        await ledger.close()
+    }
 }
