@@ -105,10 +105,8 @@ enum PipelineLimits {
     static let holdBatch = 50
     /// The most announced purchases that are leased at a time, and delivered in one SQL transaction.
     static let announcedBatch = 100
-    /// The shortest time between two tries of a hold, in seconds. Apple's trouble makes it longer.
+    /// The shortest time between two tries of a hold, in seconds. Each failure makes it longer.
     static let holdRetrySeconds = 1.0
-    /// The seconds until a hold is tried again whose end the database did not take.
-    static let holdFailureSeconds = 60.0
     /// The most deliveries that one replica reports to Apple at the same time. Apple allows fifty a second.
     static let finishConcurrency = 8
     /// The most refund requests that one replica answers at the same time.

@@ -115,9 +115,14 @@ struct HeldPurchaseWorker: Sendable {
 
     private func waitWithoutVerdict(_ hold: LeasedHold) async {
         desk.metrics.retries.increment()
+        await reschedule(hold, afterSeconds: retrySeconds(of: hold))
+    }
+
+    /// Returns the seconds until the next try of a hold: the delay of a submission that has failed as often.
+    private func retrySeconds(of hold: LeasedHold) -> Double {
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
-        await reschedule(hold, afterSeconds: max(PipelineLimits.holdRetrySeconds, delay))
+        return max(PipelineLimits.holdRetrySeconds, delay)
     }
 
     /// Puts off a hold whose app is not in the catalog. The app may come back, so that a released hold is not refused
@@ -135,6 +140,6 @@ struct HeldPurchaseWorker: Sendable {
     private func failed(_ hold: LeasedHold, _ error: any Error) async {
         desk.metrics.failures.report(error, of: .holds)
         // Nothing where its lease is over, or the database away: then the lease ends by itself.
-        try? await holds.reschedule(hold, dueAfterSeconds: PipelineLimits.holdFailureSeconds)
+        try? await holds.reschedule(hold, dueAfterSeconds: retrySeconds(of: hold))
     }
 }

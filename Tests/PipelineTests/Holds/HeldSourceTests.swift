@@ -79,6 +79,18 @@ struct HeldSourceTests {
         }
     }
 
+    @Test("an end that the database refuses is tried again as soon as a failed submission would be")
+    func refusedEnd() async throws {
+        try await with { bench, holds in
+            bench.apple.answer(ParkingBench.genuine)
+            holds.refuseEnds()
+            try await bench.heldWorker.work(on: HeldInHand(hold()))
+            // The bench's own delay is none.
+            #expect(holds.content.putBack == [PipelineLimits.holdRetrySeconds])
+            #expect(holds.content.settled.isEmpty)
+        }
+    }
+
     @Test("a verdict settles it, and an app that left the catalog leaves it held")
     func verdict() async throws {
         try await with { bench, holds in

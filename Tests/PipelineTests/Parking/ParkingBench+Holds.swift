@@ -18,6 +18,8 @@ extension ParkingBench {
             var forgiven: [StoreTransactionID] = []
             /// Calls of `keepHeld` that are left to fail.
             var failingKeeps = 0
+            /// Whether the database refuses each end of a hold.
+            var refusesEnds = false
         }
 
         private struct Away: Error {}
@@ -35,6 +37,8 @@ extension ParkingBench {
                 return state.due
             }
         }
+
+        func refuseEnds() { state.update { $0.refusesEnds = true } }
 
         func failNextKeeps(_ count: Int) { state.update { $0.failingKeeps = count } }
 
@@ -71,6 +75,7 @@ extension ParkingBench {
         func endLease(of hold: LeasedHold) async throws { state.update { $0.released += 1 } }
 
         func settle(_ decision: HoldDecision) async throws -> OutcomeEvent? {
+            if content.refusesEnds { throw Away() }
             var view = LedgerView()
             let settled = decision.settle(in: &view)
             state.update { $0.settled.append(settled) }
