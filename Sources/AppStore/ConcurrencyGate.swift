@@ -37,9 +37,13 @@ public final class ConcurrencyGate: Sendable {
     }
 
     private let state: Mutex<State>
+    private let queued: (@Sendable () -> Void)?
 
-    /// - Parameter limit: the most permits at once; less than 1 counts as 1.
-    public init(limit: Int) {
+    /// - Parameters:
+    ///   - limit: the most permits at once; less than 1 counts as 1.
+    ///   - queued: called each time that a task has entered the queue; nil if nobody asks.
+    public init(limit: Int, queued: (@Sendable () -> Void)? = nil) {
+        self.queued = queued
         state = Mutex(State(limit: max(1, limit)))
     }
 
@@ -112,7 +116,7 @@ public final class ConcurrencyGate: Sendable {
                     state.waiters.append(Waiter(ticket: ticket, since: since, continuation: continuation), kind)
                     return nil
                 }
-                if let admitted { continuation.resume(returning: admitted) }
+                if let admitted { continuation.resume(returning: admitted) } else { queued?() }
             }
         } onCancel: {
             // Requests that waited for this one may go now.

@@ -1,6 +1,7 @@
 import AppStore
 import AppStoreSimulation
 import Fulfillment
+import TestSupport
 import Testing
 
 @Suite("The limit on requests in flight")
@@ -35,11 +36,14 @@ struct ConcurrencyLimitTests {
 
     @Test("A try that is cancelled while it waits asks Apple nothing")
     func cancelledWaiting() async throws {
-        try await SimulatedApple.run(maxConcurrency: 1) { apple in
+        let changes = ChangeSignal()
+        let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })
+        // The first try must outlast the test on a slow machine, too: else the second has no need to wait.
+        try await SimulatedApple.run(timeoutSeconds: 600, limits: limits) { apple in
             let first = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
             await apple.store.waitUntil { $0.concurrentRequests == 1 }
             let second = Task { await apple.ask(SimulatedApple.receipt("2")) }
-            while apple.client.gate.waiting == 0 { await Task.yield() }
+            try await changes.until("the second waits") { limits.gate.waiting == 1 }
             second.cancel()
             #expect(await second.value == .trouble(of: .connection))
             first.cancel()

@@ -96,8 +96,9 @@ public final class AppleLimits: Sendable {
     }
 
     /// Makes limits without circuit breaker and retries: there is only a concurrency cap.
-    public init(fixedConcurrency: Int) {
-        gate = ConcurrencyGate(limit: fixedConcurrency)
+    /// - Parameter queued: called each time that a request has entered the queue for a permit; nil if nobody asks.
+    public init(fixedConcurrency: Int, queued: (@Sendable () -> Void)? = nil) {
+        gate = ConcurrencyGate(limit: fixedConcurrency, queued: queued)
         isFixed = true
         perSecond = 0
         budget = nil

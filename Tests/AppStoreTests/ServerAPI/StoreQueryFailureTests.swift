@@ -99,7 +99,8 @@ struct StoreQueryFailureTests {
     @Test("a request with a deadline is not sent after it, however long it waited for its turn")
     func notAfter() async throws {
         let clock = SteppedWallClock()
-        let limits = AppleLimits(fixedConcurrency: 1)
+        let changes = ChangeSignal()
+        let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })
         try await ScriptedServerAPI.run(limits: limits, clock: clock) { _ in
             .init(status: 202)
         } _: { apple in
@@ -113,7 +114,7 @@ struct StoreQueryFailureTests {
             #expect(await send(context) == .answered(true))
             let late = await limits.gate.withPermit { [context] in
                 let waiting = Task { await send(context) }
-                while limits.gate.waiting == 0 { await Task.yield() }
+                try? await changes.until("it waits") { limits.gate.waiting == 1 }
                 clock.advance(seconds: 31)
                 return waiting
             }
