@@ -22,7 +22,6 @@ struct HeldSource: IsolatingWork {
     }
 
     func nextTurn() async -> DueTurn<HeldInHand> {
-        guard parking.leases.isOpen else { return .nothing }
         let catalog = worker.catalog()
         return await suspects.next(
             ifAny: { try await worker.holds.hasSuspect(catalogVersion: catalog.version) },

@@ -33,7 +33,6 @@ struct ParkedSource: IsolatingWork {
     }
 
     func nextTurn() async -> DueTurn<ParkedInHand> {
-        guard parking.leases.isOpen else { return .nothing }
         worker.noteNewCredentials()
         let fallBackCount = worker.ledger.fallBackCount
         return await suspects.next(

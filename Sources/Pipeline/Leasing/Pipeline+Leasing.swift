@@ -17,6 +17,7 @@ extension Pipeline {
                 work, health: health, behind: leases, isAppleDown: { [apple = verification.apple] in apple.isDown })
         }
         let leases = worker.parking.leases
+        let parked = ParkedSource(worker: worker, failures: health.failures, logger: logger)
         let finishes = FinishSource(
             store: stores.finishes, queries: verification.queries, catalog: catalog, metrics: metrics, logger: logger,
             retry: settings.retry)
@@ -26,8 +27,8 @@ extension Pipeline {
         let subscriptions = SubscriptionChecks(
             store: stores.subscriptions, verification: verification, catalog: catalog, publication: worker.publication)
         return [
-            (.parkedLoop, loop(ParkedSource(worker: worker, failures: health.failures, logger: logger))),
-            (.heldLoop, loop(HeldSource(worker: holds, failures: health.failures, logger: logger))),
+            (.parkedLoop, loop(parked, behind: leases)),
+            (.heldLoop, loop(HeldSource(worker: holds, failures: health.failures, logger: logger), behind: leases)),
             (
                 .announcedLoop,
                 AnnouncedLoop(worker: worker, announced: stores.announced, health: health, logger: logger)

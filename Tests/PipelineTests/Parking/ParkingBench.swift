@@ -90,7 +90,8 @@ final class ParkingBench: Sendable {
     func holdLoop() -> DueWorkLoop<HeldSource> { loop(heldSource()) }
 
     private func loop<Source>(_ source: Source) -> DueWorkLoop<Source> {
-        DueWorkLoop(source, health: Health(), isAppleDown: { [apple = parking.apple] in apple.isDown })
+        DueWorkLoop(
+            source, health: Health(), behind: parking.leases, isAppleDown: { [apple = parking.apple] in apple.isDown })
     }
 
     func parkedSource() -> ParkedSource {

@@ -1,5 +1,4 @@
 import Fulfillment
-import Logging
 import NamesAndTimes
 import Operations
 import TestSupport
@@ -143,25 +142,21 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("nothing parked is leased before it is known which decisions the database has lost")
-    func unknownLosses() async throws {
-        let bench = try ParkingBench()
-        defer { bench.close() }
-        let source = ParkedSource(
-            worker: bench.worker, failures: Failures(),
-            logger: Logger(label: "parked") { _ in SwiftLogNoOpLogHandler() })
+    @Test("nothing is leased before it is known which decisions the database has lost")
+    func unknownLosses() {
+        let leases = LeaseGate()
         let assignment = PartitionAssignment(
-            maximumInFlight: 1, parkedLeases: bench.parking.leases, metrics: bench.metrics)
-        func mayLease() async -> Bool { if case .due = await source.nextTurn() { true } else { false } }
-        #expect(await mayLease())
+            maximumInFlight: 1, parkedLeases: leases, metrics: ReceiptdMetrics(version: "test"))
+        #expect(!leases.isOpen)
+        assignment.lossesAreKnown()
+        #expect(leases.isOpen)
         assignment.restart("the database fell back")
-        #expect(await !mayLease())
+        #expect(!leases.isOpen)
         // Another partition of the same assignment has lost nothing.
         assignment.lossesAreKnown()
-        #expect(await !mayLease())
+        #expect(!leases.isOpen)
         _ = assignment.takeRestartReason()
         assignment.lossesAreKnown()
-        #expect(await mayLease())
-        #expect(!LeaseGate().isOpen)
+        #expect(leases.isOpen)
     }
 }
