@@ -72,6 +72,29 @@ struct TakeoverTests {
         try await bench.close()
     }
 
+    @Test("a worker that has no partition leases what is due, too")
+    func spare() async throws {
+        let bench = try PipelineBench(partitions: 1)
+        // Each worker has parked submissions of its own, which show who leases.
+        let stores = (0..<2).map { _ in InMemoryParking(changes: bench.changes) }
+        let workers = try stores.map { try bench.start(parked: $0) }
+        for (number, store) in stores.enumerated() {
+            let submission = Submission(
+                submissionID: Identifier("parked \(number)"), playerID: "p", bundleID: Sample.bundle,
+                proof: .receipt(Sample.receipt("\(number)")))
+            let position = Sample.position(Sample.record(offset: Int64(number)))
+            _ = try await store.park(
+                ParkingSubmission(
+                    submission: submission, position: position, proof: position.content, traceparent: nil,
+                    reason: .appleTrouble, history: WaitingHistory(failures: 1, parkings: 1), dueAfterSeconds: 0))
+        }
+        try await bench.changes.until("one has the partition, and both have decided, not \(stores.map(\.count))") {
+            workers.map(\.metrics.assignedPartitions.value).sorted() == [0, 1] && stores.allSatisfy { $0.count == 0 }
+        }
+        for worker in workers { try await worker.stop() }
+        try await bench.close()
+    }
+
     @Test("stopping before anything was assigned ends at once, and stopping twice is one stop")
     func early() async throws {
         let bench = try PipelineBench()

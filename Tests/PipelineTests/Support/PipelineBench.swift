@@ -54,7 +54,10 @@ final class PipelineBench: Sendable {
         }
     }
 
-    init(adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }) throws {
+    init(
+        partitions: Int32 = submissionPartitions,
+        adjust: @escaping @Sendable (inout PipelineSettings) -> Void = { _ in }
+    ) throws {
         let changes = ChangeSignal()
         self.changes = changes
         ledger = ObservedLedger(changes: changes)
@@ -63,7 +66,7 @@ final class PipelineBench: Sendable {
         parked = InMemoryParking(changes: changes)
         checkpoints = InMemoryCheckpoints(changes: changes)
         cluster = try MockCluster(topics: [
-            Sample.submissions: Self.submissionPartitions, Sample.outcomes: 2, Sample.deadLetters: 1,
+            Sample.submissions: partitions, Sample.outcomes: 2, Sample.deadLetters: 1,
         ])
         self.adjust = adjust
         producer = try KafkaProducer(properties: Self.properties(cluster), log: { _ in })
@@ -90,7 +93,8 @@ final class PipelineBench: Sendable {
         return settings
     }
 
-    func start() throws -> Running {
+    /// - Parameter parked: in place of the bench's own store of parked submissions.
+    func start(parked: InMemoryParking? = nil) throws -> Running {
         var settings = Self.settings(cluster)
         adjust(&settings)
         let metrics = ReceiptdMetrics(version: "test")
@@ -103,7 +107,7 @@ final class PipelineBench: Sendable {
             verification: PipelineVerification(
                 parser: proofs, verifier: verifier, queries: InMemoryStoreQueries(), apple: outage),
             stores: PipelineStores(
-                ledger: ledger, outbox: ledger, parked: parked, holds: ledger.database,
+                ledger: ledger, outbox: ledger, parked: parked ?? self.parked, holds: ledger.database,
                 subscriptions: ledger.database, checkpoints: checkpoints, claims: ledger.database,
                 announced: ledger.database,
                 finishes: ledger.database, refundRequests: ledger.database),
