@@ -17,6 +17,8 @@ final class BrokerProcess: Sendable {
         self.log = log
         var start = ChildProcess.Start([Histories.path, "--broker", ""], log: log)
         start.environment = ProcessInfo.processInfo.environment
+        // A process that prints its backtrace has not ended, and keeps its connections open meanwhile.
+        start.environment["SWIFT_BACKTRACE"] = "enable=no"
         start.folder = nil
         start.endsWithUs = true
         process = try ChildProcess(start)

@@ -31,7 +31,7 @@ extension Performance {
             let answered = Set(seen.events.map(\.submission))
             watch.durable.formUnion(open().filter { answered.contains($0.id) }.map(\.place))
             watch.durable.formUnion(seen.deadLetters.map(\.place))
-            guard Date.now < end else { break }
+            guard Date.now < end, !Task.isCancelled else { break }
             try? await Task.sleep(for: .milliseconds(100))
         }
         watch.commits.append(CommitLook(committed: committed, durable: watch.durable))
@@ -81,7 +81,7 @@ extension Performance {
     private func isAsked(of ids: Set<String>, _ count: Int, seconds: Double) async -> Bool {
         let end = Date.now.addingTimeInterval(seconds)
         while asked(of: ids) < count {
-            guard Date.now < end else { return false }
+            guard Date.now < end, !Task.isCancelled else { return false }
             try? await Task.sleep(for: .milliseconds(100))
         }
         return true

@@ -117,6 +117,7 @@ final class Performance {
 
     func play() async throws {
         for step in history.steps {
+            try Task.checkCancellation()
             passTime(1000)
             let began = Date.now
             try await perform(step)
@@ -179,7 +180,7 @@ final class Performance {
     @discardableResult
     func settle(seconds: Double) async -> Bool {
         let end = Date.now.addingTimeInterval(seconds)
-        while Date.now < end {
+        while Date.now < end, !Task.isCancelled {
             if await world.lag() == 0, await world.owed() == "" { return true }
             try? await Task.sleep(for: .milliseconds(150))
         }

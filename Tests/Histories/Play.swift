@@ -26,22 +26,13 @@ extension History {
         var outcome = Outcome()
         do {
             let world = try await World.start(ground, self)
-            outcome.times["start"] = Date.now.timeIntervalSince(began)
+            let started = Date.now
             do {
-                let performance = try Performance(world, self)
-                try await performance.play()
-                outcome.times.merge(performance.times) { $1 }
-                let played = Date.now
-                outcome.differences = await Self.judge(performance, patience)
-                outcome.times["judge"] = Date.now.timeIntervalSince(played)
-                if world.broker?.isRunning == false { throw Fault(description: "the broker has died") }
-                outcome.trace =
-                    performance.trace + world.outcomes.seen.events.compactMap { $0.line(in: outcome.differences) }
-                outcome.submissions = performance.facts.submissions.count
+                outcome = try await world.whileItLasts { try await play(in: world, patience) }
             } catch {
-                outcome.differences = []
                 outcome.trouble = "\(error)"
             }
+            outcome.times["start"] = started.timeIntervalSince(began)
             let judged = Date.now
             await world.close(keepsLog: keepsLog)
             outcome.times["close"] = Date.now.timeIntervalSince(judged)
@@ -53,8 +44,21 @@ extension History {
         return outcome
     }
 
+    private func play(in world: World, _ patience: Double) async throws -> Outcome {
+        var outcome = Outcome()
+        let performance = try Performance(world, self)
+        try await performance.play()
+        outcome.times = performance.times
+        let played = Date.now
+        outcome.differences = try await Self.judge(performance, patience)
+        outcome.times["judge"] = Date.now.timeIntervalSince(played)
+        outcome.trace = performance.trace + world.outcomes.seen.events.compactMap { $0.line(in: outcome.differences) }
+        outcome.submissions = performance.facts.submissions.count
+        return outcome
+    }
+
     /// Waits until all is quiet and as it must be; what is still another after a while stays so.
-    private static func judge(_ performance: Performance, _ patience: Double) async -> [Difference] {
+    private static func judge(_ performance: Performance, _ patience: Double) async throws -> [Difference] {
         let world = performance.world
         let began = Date.now
         var (quietSince, unchangedSince) = (Date?.none, Date.now)
@@ -106,7 +110,7 @@ extension History {
                 await world.hurry(endsRounds: hurriedAt == began)
                 hurriedAt = Date.now
             }
-            try? await Task.sleep(for: .milliseconds(200))
+            try await Task.sleep(for: .milliseconds(200))
         }
     }
 }

@@ -153,6 +153,24 @@ final class World: Sendable {
         return Place(partition: delivery.topicPartition.partition, offset: delivery.offset)
     }
 
+    /// Runs `body`, which is to end soon once it is cancelled. Throws what it throws, and a fault if the broker's process
+    /// ends: whatever waits for that broker would wait for minutes, or for ever.
+    func whileItLasts<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        guard let broker else { return try await body() }
+        return try await withThrowingTaskGroup(of: Value?.self) { tasks in
+            defer { tasks.cancelAll() }
+            tasks.addTask { try await body() }
+            tasks.addTask {
+                while broker.isRunning { try await Task.sleep(for: .milliseconds(200)) }
+                return nil
+            }
+            if let value = try await tasks.next() ?? nil, broker.isRunning { return value }
+            // A record on its way is not given up before.
+            try await blocking { [producer] in producer.close(flushMilliseconds: 0) }
+            throw History.Fault(description: "the broker has died")
+        }
+    }
+
     func close(keepsLog: Bool) async {
         let all = workers.withLock { $0 }
         for worker in all {
