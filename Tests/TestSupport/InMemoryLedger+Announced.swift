@@ -7,7 +7,7 @@ struct AnnouncedRow {
         case decided(AnnouncedOutcome.State)
     }
 
-    let purchase: AnnouncedPurchase
+    var purchase: AnnouncedPurchase
     var state = State.waiting
     var reason: String?
     var awaitsSubmission: Bool

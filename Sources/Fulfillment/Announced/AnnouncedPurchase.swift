@@ -82,3 +82,23 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: evidence.bundleID, token: $0) }
     }
 }
+
+extension GenuineReceipt {
+    /// Returns the evidence of an announced purchase after another answer of Apple's showed its refund. Returns nil if
+    /// the refund is no newer word: Apple had reversed a refund that it made before it announced the purchase as paid.
+    /// - Parameter announcedAt: the time at which Apple signed the announcement.
+    public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
+        guard var purchase = purchases.first, let refund = shown.purchase.refunded,
+            shown.purchase.transactionID == purchase.transactionID,
+            shown.purchase.originalTransactionID == purchase.originalTransactionID,
+            shown.bundleID == bundleID, shown.environment == environment,
+            refund.at > max(announcedAt, purchase.cancelledAt ?? announcedAt)
+        else { return nil }
+        purchase.cancelledAt = refund.at
+        purchase.refundedMilliPercent = shown.refundedMilliPercent
+        purchase.revocationType = shown.revocationType
+        var evidence = self
+        evidence.purchases = [purchase]
+        return evidence
+    }
+}

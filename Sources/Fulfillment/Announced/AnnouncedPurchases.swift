@@ -37,7 +37,7 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
-    /// True if Apple reversed a refund after it signed the stored purchase.
+    /// True if Apple reversed a refund after it signed the stored purchase, and after the refund that this shows.
     public var isReversed = false
     /// True if the database was restored to an earlier state after Apple announced the purchase. A grant may have been
     /// published.
@@ -97,6 +97,7 @@ extension LeasedAnnouncement {
         // A purchase that is decided again settles the refund with the grant.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
+            if reason == .cancelled, !isRefunded, isShownRefunded, isToBeAsked(under: app) { return .asks }
             return .refused(reason, nil)
         }
         switch app.announcements.missedPurchases {

@@ -25,15 +25,18 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// Returns true if receiptd cannot read a fact that decides. The worker then asks Apple for the transaction by its
-    /// id before it delivers the purchase.
+    /// Returns true if receiptd cannot read a fact that decides, and if another answer of Apple's shows a refund, whose
+    /// reversal receiptd may have missed. The worker then asks Apple for the transaction by its id before it decides.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
-        !wasAsked && app.serverAPI != nil && !purchase.purchase.unreadable.isEmpty
+        !wasAsked && app.serverAPI != nil && (!purchase.purchase.unreadable.isEmpty || isShownRefunded)
     }
+
+    /// True if Apple refunded the purchase, or a part of it, after the announcement.
+    var isShownRefunded: Bool { purchase.purchase.cancelledAt.map { $0 > purchase.toldAt } ?? false }
 
     /// Returns the purchase after that question.
     /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know it or cannot be asked.
-    ///   A purchase that is still unreadable is held.
+    ///   A purchase that is still unreadable is held, and a refund that another answer showed counts.
     public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
         var one = self
         one.wasAsked = true

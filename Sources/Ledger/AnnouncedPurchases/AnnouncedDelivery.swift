@@ -103,7 +103,7 @@ struct AnnouncedDelivery: Sendable {
             ])
         let (number, isLetIn) = (try rows.column("number"), try rows.column("is_let_in"))
         let (player, since) = (try rows.column("player_id"), try rows.column("since"))
-        let (isRefunded, isReversed) = (try rows.column("is_refunded"), try rows.column("is_reversed"))
+        let (isRefunded, reversed) = (try rows.column("is_refunded"), try rows.column("reversed_at"))
         let previous = try rows.column("previous_owner")
         let isDecidedAgain = try rows.column("is_decided_again")
         for row in 0..<rows.count {
@@ -117,7 +117,8 @@ struct AnnouncedDelivery: Sendable {
             owners[index].told = rows.text(row, player).map { Identifier($0) }
             owners[index].grantsSince = rows.timestamp(row, since)
             owners[index].isRefunded = rows.bool(row, isRefunded) ?? false
-            owners[index].isReversed = rows.bool(row, isReversed) ?? false
+            let cancelledAt = open[index].purchase.purchase.cancelledAt
+            owners[index].isReversed = rows.timestamp(row, reversed).map { $0 >= cancelledAt ?? $0 } ?? false
             owners[index].isDecidedAgain = rows.bool(row, isDecidedAgain) ?? false
         }
         return owners

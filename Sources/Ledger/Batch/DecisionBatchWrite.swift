@@ -81,6 +81,7 @@ struct DecisionBatchWrite: Sendable {
         let replaying = try CountReplays.run(batch.decisions, settled.settlements, in: session)
         var (outcomes, events) = outcomes(of: settled.settlements, in: settled.view)
         try revoke(settled.shown, claims: settled.view.claims, in: session, into: &events)
+        try ShownRefunds.enter(batch.decisions.flatMap(\.revocationsShown), in: session)
         let inserted = try insert(outcomes, with: settled.unwritten, in: session)
         guard inserted.count == batch.decisions.count else { throw Undone.decidedBefore }
         for (place, told) in settled.subscriptions { events[place] += told }

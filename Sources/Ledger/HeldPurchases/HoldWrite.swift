@@ -165,6 +165,7 @@ package struct HoldWrite: Sendable {
         }
         _ = try RefundWrite(refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])).run(
             in: session)
+        try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
     }
 
     /// Every hold has its claim, unless someone has deleted that.

@@ -181,6 +181,8 @@ extension LedgerRehearsal {
                 PackageResources.find_announced_owners_sql,
                 PackageResources.update_announced_purchases_sql,
                 PackageResources.put_off_announced_purchases_sql,
+                PackageResources.lock_shown_announced_purchases_sql,
+                PackageResources.update_shown_announced_purchases_sql,
                 PackageResources.insert_announced_events_sql,
             ]),
         Work(

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Asks Apple by its id about an announced purchase with a fact that cannot be read, before the purchase is held.
+/// Asks Apple by its id about an announced purchase whose evidence is not enough, before the purchase is decided.
 extension AnnouncedLoop {
     /// Returns some of the purchases that a delivery left open, as Apple describes them now. All others are leased
     /// again once their leases are over.
@@ -23,8 +23,8 @@ extension AnnouncedLoop {
         }
     }
 
-    /// Returns nil if Apple is in trouble. Without credentials that Apple accepts, the purchase is held: an operator
-    /// sees it then, and a release asks again.
+    /// Returns nil if Apple is in trouble. Without credentials that Apple accepts, the evidence decides. What cannot be
+    /// read is held: an operator sees it then, and a release asks again.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

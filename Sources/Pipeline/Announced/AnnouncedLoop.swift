@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. It needs only the database, except for what cannot be read.
+/// Delivers announced purchases that nobody submitted. It needs only the database, except for what it must ask Apple.
 ///
 /// After each batch it delivers one purchase that may have killed its workers, alone. The count against that purchase
 /// is in its row before anyone looks into it.

@@ -73,11 +73,14 @@ struct AnnouncedLoopTests {
         }
     }
 
-    static func purchase(_ id: Identifier, unreadable: [String] = []) throws -> AnnouncedPurchase {
+    static func purchase(
+        _ id: Identifier, unreadable: [String] = [], token: String? = nil
+    ) throws -> AnnouncedPurchase {
         let time = Timestamp(milliseconds: 1_795_167_000_000)
         var purchase = StorePurchase(
             transactionID: id, originalTransactionID: id, productID: "gold", purchasedAt: time)
         purchase.unreadable = unreadable
+        purchase.appAccountToken = token
         return try #require(
             AnnouncedPurchase(
                 evidence: GenuineReceipt(
@@ -152,6 +155,41 @@ struct AnnouncedLoopTests {
         #expect(store.content.delivered.map(\.count) == [3, 1])
         #expect(store.content.unreadable == [[], ["quantity"], ["quantity"], []])
         #expect(store.content.forgiven == [["2", "3"]])
+    }
+
+    @Test("Apple is asked by name about a refund that another answer shows, and its word decides")
+    func shownRefunds() async throws {
+        let ledger = InMemoryLedger()
+        let bench = try ParkingBench(database: ledger)
+        defer { bench.close() }
+        var app = ParkingBench.serverApp
+        app.announcements.missedPurchases = .grant
+        app.accountTokenIs = .playerID
+        bench.catalog.update { [app] in $0 = Catalog(version: 1, apps: [app]) }
+        let purchases = try ["1", "2"].map { try Self.purchase($0, token: "1a2b3c4d-0000-4000-8000-000000000001") }
+        ledger.announce(purchases)
+        ledger.endPatience()
+        for (offset, known) in purchases.map(\.purchase).enumerated() {
+            var refunded = known
+            refunded.cancelledAt = known.purchasedAt.adding(milliseconds: 1)
+            let judged = JudgedPurchase(purchase: refunded, kind: .consumable, verdict: .reject(.cancelled))
+            _ = try await ledger.settle(
+                PendingDecision(
+                    submission: ParkingBench.submission("of another"), position: ParkingBench.position(Int64(offset)),
+                    proof: Digest256(hashing: []), verdict: .each([judged]), environment: .production, evidence: nil,
+                    decidedAt: refunded.purchasedAt, catalogVersion: 1, traceparent: nil))
+            // Apple has reversed the first.
+            bench.queries.register(
+                NotifiedTransaction(
+                    purchase: known.transactionID == "1" ? known : refunded, kind: .consumable,
+                    bundleID: ParkingBench.bundle, environment: .production))
+        }
+        let loop = Self.loop(bench, ledger)
+        await withDiscardingTaskGroup { _ = await loop.turn(&$0) }
+        #expect(bench.queries.questions(.transaction).count == 2)
+        let metrics = bench.metrics.registry.render()
+        #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="granted",reason=""} 1"#))
+        #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
     @Test("a delivery that fails is not held against its purchases, once the database can be reached")

@@ -1,6 +1,6 @@
 -- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null: whether
 -- anything of the original was granted, or of the one it goes on from, whose that one is, whose the token is, since when the
--- app grants, whether Apple took it all back, whether it has taken that back since it signed what is kept, and whether a grant of
+-- app grants, whether Apple took it all back, when it took that back since it signed what is kept, and whether a grant of
 -- it may be lost.
 SELECT wanted.number,
     EXISTS (
@@ -25,11 +25,11 @@ SELECT wanted.number,
         WHERE transaction_id = wanted.id AND bundle_id = wanted.bundle_id AND environment = wanted.environment
             AND revoked_at IS NOT NULL AND coalesce(refunded_milli_percent, 100000) >= 100000
     ) AS is_refunded,
-    EXISTS (
-        SELECT FROM refunds
+    (
+        SELECT signed_at FROM refunds
         WHERE transaction_id = wanted.id AND bundle_id = wanted.bundle_id AND environment = wanted.environment
             AND revoked_at IS NULL AND signed_at >= before.signed_at
-    ) AS is_reversed,
+    ) AS reversed_at,
     may_be_lost(before.signed_at) AS is_decided_again
 FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (id, original, bundle_id, environment, token, number)

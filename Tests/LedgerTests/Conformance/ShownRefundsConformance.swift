@@ -1,0 +1,74 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import TestSupport
+import Testing
+
+/// The store in memory and the one in PostgreSQL heed the refund of an announced purchase that the answer about a
+/// submission shows.
+@Suite("Every store of announced purchases, of refunds that other answers show")
+struct ShownRefundsConformance {
+    private typealias Subject = AnnouncedSubject
+
+    private static let refundedAt = Sample.noon.adding(milliseconds: 60_000)
+
+    /// Another player's submission, whose answer shows the refund.
+    private func show(
+        _ id: String, at time: Timestamp = refundedAt, share: Int32? = nil, offset: Int64 = 1, in subject: Subject
+    ) async throws {
+        var purchase = Sample.purchase(id)
+        purchase.cancelledAt = time
+        purchase.refundedMilliPercent = share
+        let judged = Sample.judged(purchase, .consumable, .reject(.cancelled))
+        _ = try await subject.ledger.record(Sample.decision([judged], player: "player-2", offset: offset))
+    }
+
+    @Test("a whole refund refuses it, a part is revoked with the grant", arguments: Implementation.allCases)
+    func shown(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([
+                try Subject.told("1000"), try Subject.told("1001") { $0.quantity = 4 }, try Subject.told("1002"),
+            ])
+            try await show("1000", in: subject)
+            try await show("1001", share: 50_000, offset: 2, in: subject)
+            // Apple signed the announcement after it had reversed this one.
+            try await show("1002", at: Sample.noon.adding(milliseconds: -1), offset: 3, in: subject)
+            try await subject.endPatience()
+            let leased = try await subject.announced.leaseDue(under: Subject.catalog(), limit: 50)
+            let outcomes = try await subject.announced.deliver(leased, under: Subject.catalog(), at: Sample.noon)
+                .sorted { $0.transactionID < $1.transactionID }
+            #expect(outcomes.map(\.inWords) == ["refused cancelled", "granted", "granted"])
+            #expect(outcomes.flatMap(\.owned).map(\.kind) == [.granted, .revoked, .granted])
+        }
+    }
+
+    @Test(
+        "a delivery that began before delivers nothing, and Apple's word by name decides",
+        arguments: Implementation.allCases)
+    func leased(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            let asking = Subject.catalog {
+                $0.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+            }
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
+            try await subject.endPatience()
+            let stale = try await subject.announced.leaseDue(under: asking, limit: 50)
+            try await show("1000", in: subject)
+            try await show("1001", offset: 2, in: subject)
+            #expect(try await subject.announced.deliver(stale, under: asking, at: Sample.noon).isEmpty)
+            let leased = try await subject.announced.leaseDue(under: asking, limit: 50)
+            #expect(try await subject.announced.deliver(leased, under: asking, at: Sample.noon).isEmpty)
+            let reversed = NotifiedTransaction(
+                purchase: try Subject.told("1000").purchase, kind: .consumable, bundleID: Sample.bundle,
+                environment: .production)
+            let asked = leased.map { $0.told(reversed) }
+            let outcomes = try await subject.announced.deliver(asked, under: asking, at: Sample.noon)
+                .sorted { $0.transactionID < $1.transactionID }
+            #expect(outcomes.map(\.inWords) == ["granted", "refused cancelled"])
+        }
+    }
+}

@@ -1,0 +1,91 @@
+import Fulfillment
+import NamesAndTimes
+import Testing
+
+@testable import BackOffice
+@testable import Ledger
+
+@Suite("Refunds of announced purchases that other answers show, in PostgreSQL")
+struct ShownRefundTests {
+    private typealias Subject = AnnouncedSubject
+
+    private static func shown(_ id: String, after seconds: Int64 = 60) -> NotifiedTransaction {
+        var purchase = Sample.purchase(id)
+        purchase.cancelledAt = Sample.noon.adding(milliseconds: 1000 * seconds)
+        return NotifiedTransaction(
+            purchase: purchase, kind: .consumable, bundleID: Sample.bundle, environment: .production)
+    }
+
+    private func show(_ refunds: [NotifiedTransaction], offset: Int64 = 1, in subject: Subject) async throws {
+        let decision = Sample.decision(
+            .whole(.productMismatch, []), player: "player-2", offset: offset, shown: refunds)
+        _ = try await subject.ledger.record(decision)
+    }
+
+    @Test("a reversal counts against the refunds before it, and nothing else remembers what an answer shows")
+    func reversed() async throws {
+        try await Subject.withPlayer { subject, database in
+            try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
+            for (offset, id) in ["1000", "1001"].enumerated() {
+                try await subject.apply(
+                    .reversed, of: id, id: Identifier("reversal of \(id)"),
+                    signedAt: Sample.noon.adding(milliseconds: 30_000))
+                try await show([Self.shown(id, after: id == "1000" ? 20 : 60)], offset: Int64(offset), in: subject)
+            }
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["granted", "refused cancelled"])
+            #expect(try await database.number("SELECT count(*) FROM refunds WHERE revoked_at IS NOT NULL") == 0)
+            // The reversal of the second comes late.
+            try await subject.apply(
+                .reversed, of: "1001", id: "late", signedAt: Sample.noon.adding(milliseconds: 90_000))
+            #expect(try await subject.deliver() == ["granted"])
+        }
+    }
+
+    @Test("the answer about a held purchase shows it, too")
+    func held() async throws {
+        try await Subject.withPlayer { subject, database in
+            try await subject.enter([try Subject.told("1000")])
+            let held = Sample.judged(Sample.purchase("2000"), .consumable, .hold(.retiredProduct))
+            _ = try await subject.ledger.record(Sample.decision([held], offset: 1))
+            try await subject.release("2000")
+            let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 1).first)
+            let end = HoldDecision(
+                hold, verdict: .each([Sample.judged(Sample.purchase("2000"))]), environment: .production,
+                decidedAt: Sample.noon, catalogVersion: 1, shown: [Self.shown("1000")])
+            #expect(try await subject.holds.settle(end)?.kind == .granted)
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["refused cancelled"])
+        }
+    }
+
+    @Test("what may have killed its workers stays as it is, with its count and its lease")
+    func suspects() async throws {
+        try await Subject.withPlayer { subject, database in
+            try await subject.enter(try (1000...1003).map { try Subject.told("\($0)") })
+            try await database.run(
+                """
+                UPDATE announced_purchases
+                SET leased_until = now() + interval '1 minute', takes = transaction_id::int - 999,
+                    is_alone = transaction_id = '1003', deaths_alone = 2;
+                UPDATE announced_purchases SET state = 'unclaimed', reason = 'crashed', due_at = NULL, takes = 0
+                WHERE transaction_id = '1000'
+                """)
+            let before = "SELECT transaction_id, evidence, takes, is_alone, deaths_alone FROM announced_purchases"
+            try await database.run("CREATE TABLE before AS \(before)")
+            try await show((1000...1003).map { Self.shown("\($0)") }, in: subject)
+            let changed = """
+                SELECT sum(told.transaction_id::int) FROM announced_purchases AS told JOIN before USING (transaction_id)
+                WHERE told.evidence <> before.evidence AND told.leased_until IS NULL
+                """
+            #expect(try await database.number(changed) == 1001)
+            let counts = """
+                SELECT count(*) FROM announced_purchases AS told
+                JOIN before USING (transaction_id, takes, is_alone, deaths_alone)
+                """
+            #expect(try await database.number(counts) == 4)
+            #expect(
+                try await database.number("SELECT count(*) FROM announced_purchases WHERE leased_until IS NULL") == 1)
+        }
+    }
+}
