@@ -33,12 +33,15 @@ struct ShownRefundTests {
         return LeasedAnnouncement(purchase: purchase, timesHeld: 0, lease: 0)
     }
 
-    private static func judge(_ leased: LeasedAnnouncement, withAPI: Bool = true, isRefunded: Bool = false) -> String {
+    private static func judge(
+        _ leased: LeasedAnnouncement, withAPI: Bool = true, isRefunded: Bool = false, isPublished: Bool = false
+    ) -> String {
         var app = Sample.app()
         app.announcements.missedPurchases = .grant
         if withAPI { app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S") }
-        let ownership = AnnouncedOwnership(
+        var ownership = AnnouncedOwnership(
             owner: "player-1", grantsSince: Sample.purchaseTime, isRefunded: isRefunded)
+        ownership.isPublished = isPublished
         switch leased.judge(under: Catalog(version: 1, apps: [app]), ownership, at: Self.refundedAt) {
         case .deliver(let decision):
             let refunds = decision.revocationsShown.map { $0.refundedMilliPercent ?? 0 }
@@ -79,5 +82,22 @@ struct ShownRefundTests {
         let part = try Self.leased(Self.shown(share: 50_000), quantity: 4)
         #expect(Self.judge(part) == "asks")
         #expect(Self.judge(part, withAPI: false) == "grants but [50000]")
+    }
+
+    @Test("Apple is asked too where a published grant is lost, whenever that became known")
+    func published() throws {
+        let told = try #require(
+            AnnouncedPurchase(
+                evidence: Self.evidence(), source: .notification, name: "n", toldAt: Sample.recordTime,
+                isRenewal: false))
+        let unknown = LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 0)
+        let known = LeasedAnnouncement(purchase: told, timesHeld: 0, lease: 0, isPublished: true)
+        #expect(Self.judge(unknown) == "grants")
+        for leased in [unknown, known] {
+            #expect(Self.judge(leased, isPublished: true) == "asks")
+            #expect(Self.judge(leased, withAPI: false, isPublished: true) == "grants")
+            #expect(Self.judge(leased.told(nil), isPublished: true) == "grants")
+            #expect(Self.judge(leased.told(Self.shown()), isPublished: true) == "refuses cancelled")
+        }
     }
 }

@@ -242,6 +242,7 @@ struct AnnouncedSuspectTests {
             SELECT n::text, n::text, 'b', 'gold', 'Production', 'notification', 'apple-' || n, false, now(), now(),
                 'waiting', '{}', now(), CASE WHEN n % 5000 = 0 THEN 4 ELSE 0 END, now()
             FROM generate_series(1, 50000) AS n;
+            INSERT INTO claims (original_transaction_id, bundle_id) SELECT n::text, 'b' FROM generate_series(1, 50000) AS n;
             ANALYZE
             """)
         try await database.run("SET enable_seqscan = on")

@@ -88,4 +88,25 @@ struct ShownRefundTests {
                 try await database.number("SELECT count(*) FROM announced_purchases WHERE leased_until IS NULL") == 1)
         }
     }
+
+    @Test("what Apple refunded after a grant that is lost is granted and revoked at once, once Apple was asked")
+    func lostGrant() async throws {
+        try await Subject.withPlayer { subject, database in
+            let asking = Subject.catalog {
+                $0.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+            }
+            try await subject.enter([try Subject.told("1000")])
+            try await subject.endPatience()
+            try await PostgresCheckpoints(pool: database.pool, group: "receiptd")
+                .keepDecidedAgain([0: 1], topic: Sample.topic)
+            try await subject.claims.enter([
+                PublishedClaim("1000", of: Subject.player, in: Sample.bundle, granted: "1000")
+            ])
+            let leased = try await subject.announced.leaseDue(under: asking, limit: 1)
+            #expect(try await subject.announced.deliver(leased, under: asking, at: Sample.noon).isEmpty)
+            let asked = leased.map { $0.told(Self.shown("1000")) }
+            let outcomes = try await subject.announced.deliver(asked, under: asking, at: Sample.noon)
+            #expect(outcomes.flatMap(\.owned).map(\.kind) == [.granted, .revoked])
+        }
+    }
 }

@@ -232,7 +232,8 @@ extension InMemoryLedger.State {
         announced.rows[id]?.lease = lease
         announced.rows[id]?.suspicion.leases += 1
         return announced.rows[id].map {
-            LeasedAnnouncement(purchase: $0.purchase, timesHeld: $0.timesHeld, lease: lease)
+            LeasedAnnouncement(
+                purchase: $0.purchase, timesHeld: $0.timesHeld, lease: lease, isPublished: isPublished($0.purchase))
         }
     }
 
@@ -268,7 +269,7 @@ extension InMemoryLedger.State {
                 RefundKey(
                     transactionID: id, bundleID: purchase.evidence.bundleID,
                     environment: purchase.evidence.environment)] != nil)
-        ownership.isPublished = view.claims[original]?.names(id) ?? false
+        ownership.isPublished = isPublished(purchase)
         let outcome: AnnouncedOutcome
         switch leased.judge(under: catalog, ownership, at: now) {
         case .deliver(let decision): outcome = settle(leased, decision)

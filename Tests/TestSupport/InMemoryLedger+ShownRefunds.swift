@@ -28,3 +28,10 @@ extension AnnouncedPurchase {
         return purchase
     }
 }
+
+extension InMemoryLedger.State {
+    /// Whether it was published as granted, and the grant is lost.
+    func isPublished(_ told: AnnouncedPurchase) -> Bool {
+        view.claims[told.purchase.originalTransactionID]?.names(told.purchase.transactionID) ?? false
+    }
+}

@@ -103,7 +103,9 @@ extension LeasedAnnouncement {
         switch app.announcements.missedPurchases {
         case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
         case .report: return .unclaimed(.notDelivered)
-        case .grant: if isToBeAsked(under: app) { return .asks }
+        // The grant may have become known as lost since the lease.
+        case .grant where isToBeAsked(under: app) || ownership.isPublished && mayBeAsked(under: app): return .asks
+        case .grant: break
         }
         guard let since = ownership.grantsSince, mayBeBought(since: max(since, app.cutover ?? since)) else {
             return .unclaimed(.boughtBefore)

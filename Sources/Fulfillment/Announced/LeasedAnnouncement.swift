@@ -9,13 +9,17 @@ public struct LeasedAnnouncement: Sendable {
     /// The number of times that it was held and that an operator refused it to the player.
     public let timesHeld: Int32
     public let lease: Lease
+    /// True if the purchase was published as granted and the database lost the grant. Always false for a renewal: its
+    /// published grant claims the period, and the original transaction for no particular renewal.
+    public let isPublished: Bool
     /// True if Apple was asked for the transaction by its id under this lease.
     private var wasAsked = false
 
-    public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease) {
+    public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease, isPublished: Bool = false) {
         self.purchase = purchase
         self.timesHeld = timesHeld
         self.lease = lease
+        self.isPublished = isPublished
     }
 
     /// The same purchase without its revocation, for a refund that Apple has reversed since.
@@ -25,11 +29,15 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// Returns true if receiptd cannot read a fact that decides, and if another answer of Apple's shows a refund, whose
-    /// reversal receiptd may have missed. The worker then asks Apple for the transaction by its id before it decides.
+    /// Returns true if the worker must ask Apple for the transaction by its id before it decides. It must if receiptd
+    /// cannot read a fact that decides, or if another answer of Apple's shows a refund, whose reversal receiptd may have
+    /// missed. It must too if a published grant is lost: the database may have lost a refund with it.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
-        !wasAsked && app.serverAPI != nil && (!purchase.purchase.unreadable.isEmpty || isShownRefunded)
+        let isDoubtful = isPublished || isShownRefunded || !purchase.purchase.unreadable.isEmpty
+        return isDoubtful && mayBeAsked(under: app)
     }
+
+    func mayBeAsked(under app: AppPolicy) -> Bool { !wasAsked && app.serverAPI != nil }
 
     /// True if Apple refunded the purchase, or a part of it, after the announcement.
     var isShownRefunded: Bool { purchase.purchase.cancelledAt.map { $0 > purchase.toldAt } ?? false }

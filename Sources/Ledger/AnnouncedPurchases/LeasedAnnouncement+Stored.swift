@@ -21,7 +21,7 @@ struct LeasedAnnouncements: Sendable {
 
     fileprivate enum Column: String, CaseIterable {
         case transactionID, source, submissionID, isRenewal, graceExpiresAt, signedAt, evidence, timesHeld
-        case leasedUntil, previousOriginalTransactionID
+        case leasedUntil, previousOriginalTransactionID, isPublished
     }
 }
 
@@ -37,6 +37,8 @@ extension LeasedAnnouncement {
         else { return nil }
         purchase.graceExpiresAt = row.timestamp(.graceExpiresAt)
         purchase.previousOriginalTransactionID = row.text(.previousOriginalTransactionID).map { Identifier($0) }
-        self.init(purchase: purchase, timesHeld: row.integer(.timesHeld) ?? 0, lease: lease)
+        self.init(
+            purchase: purchase, timesHeld: row.integer(.timesHeld) ?? 0, lease: lease,
+            isPublished: row.bool(.isPublished) ?? false)
     }
 }

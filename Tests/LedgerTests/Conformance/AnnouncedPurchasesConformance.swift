@@ -166,6 +166,48 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
+        "one whose published grant is lost stays leased until Apple was asked by name; a renewal does not",
+        arguments: Implementation.allCases)
+    func published(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            let asking = Subject.catalog {
+                $0.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
+            }
+            func deliver(_ leased: [LeasedAnnouncement], under catalog: Catalog) async throws -> [String] {
+                try await subject.announced.deliver(leased, under: catalog, at: Sample.noon)
+                    .sorted { $0.transactionID < $1.transactionID }.map(\.inWords)
+            }
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.enter(
+                try ["1000", "1001", "1002"].map { try Subject.told($0) } + [try Subject.renewal("5001")])
+            try await subject.endPatience()
+            let early = try await subject.announced.leaseDue(under: asking, limit: 50)
+            #expect(early.allSatisfy { !$0.isPublished })
+            let claims = ["1000", "1001", "1002"].map {
+                PublishedClaim(Identifier($0), of: Subject.player, in: Sample.bundle, granted: Identifier($0))
+            }
+            try await subject.claims.enter(claims)
+            try await subject.claims.enter(
+                PublishedClaim.claims(
+                    of: "5001", under: "5000", period: nil, playerID: Subject.player, bundleID: Sample.bundle))
+            // Its claim came behind the lease.
+            #expect(try await deliver(early, under: asking) == ["granted"])
+            try await subject.endLeases()
+            let leased = try await subject.announced.leaseDue(under: asking, limit: 50)
+            #expect(leased.map(\.isPublished) == [true, true, true])
+            #expect(try await deliver(leased, under: asking) == [])
+            var refunded = NotifiedTransaction(
+                purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle, environment: .production)
+            refunded.purchase.cancelledAt = Sample.noon.adding(milliseconds: 60_000)
+            #expect(
+                try await deliver(leased.prefix(2).map { $0.told(refunded) }, under: asking) == [
+                    "refused cancelled", "granted",
+                ])
+            #expect(try await deliver(Array(leased.suffix(1)), under: Subject.catalog()) == ["granted"])
+        }
+    }
+
+    @Test(
         "three leases without an end make a suspect, three deaths in isolation leave it unclaimed",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {

@@ -157,15 +157,21 @@ struct AnnouncedLoopTests {
         #expect(store.content.forgiven == [["2", "3"]])
     }
 
-    @Test("Apple is asked by name about a refund that another answer shows, and its word decides")
-    func shownRefunds() async throws {
-        let ledger = InMemoryLedger()
+    /// A bench whose app grants missed purchases to the players of their tokens, and may ask Apple.
+    private static func grantingBench(_ ledger: InMemoryLedger) throws -> ParkingBench {
         let bench = try ParkingBench(database: ledger)
-        defer { bench.close() }
         var app = ParkingBench.serverApp
         app.announcements.missedPurchases = .grant
         app.accountTokenIs = .playerID
         bench.catalog.update { [app] in $0 = Catalog(version: 1, apps: [app]) }
+        return bench
+    }
+
+    @Test("Apple is asked by name about a refund that another answer shows, and its word decides")
+    func shownRefunds() async throws {
+        let ledger = InMemoryLedger()
+        let bench = try Self.grantingBench(ledger)
+        defer { bench.close() }
         let purchases = try ["1", "2"].map { try Self.purchase($0, token: "1a2b3c4d-0000-4000-8000-000000000001") }
         ledger.announce(purchases)
         ledger.endPatience()
@@ -189,6 +195,27 @@ struct AnnouncedLoopTests {
         #expect(bench.queries.questions(.transaction).count == 2)
         let metrics = bench.metrics.registry.render()
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="granted",reason=""} 1"#))
+        #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
+    }
+
+    @Test("Apple is asked by name where a published grant is lost: it may be refunded since")
+    func lostGrant() async throws {
+        let ledger = InMemoryLedger()
+        let bench = try Self.grantingBench(ledger)
+        defer { bench.close() }
+        let purchase = try Self.purchase("1")
+        ledger.announce([purchase])
+        ledger.endPatience()
+        try await ledger.enter([PublishedClaim("1", of: "player-1", in: ParkingBench.bundle, granted: "1")])
+        var refunded = purchase.purchase
+        refunded.cancelledAt = purchase.toldAt.adding(milliseconds: 1)
+        bench.queries.register(
+            NotifiedTransaction(
+                purchase: refunded, kind: .consumable, bundleID: ParkingBench.bundle, environment: .production))
+        let loop = Self.loop(bench, ledger)
+        await withDiscardingTaskGroup { _ = await loop.turn(&$0) }
+        #expect(bench.queries.questions(.transaction) == [.transaction("1")])
+        let metrics = bench.metrics.registry.render()
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 

@@ -1,6 +1,7 @@
 -- Leases what is due, oldest first, then what an older catalog left unclaimed. $1 how many; $2 seconds, and as many more for
 -- each take without an end; $3 the catalog in force; $4 seconds that one waits for its submission
 -- What was taken three times without an end is left for lease_suspect_announced_purchase.
+-- The claim of one that waits names it where its published grant is lost.
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
 WITH due AS (
     SELECT transaction_id
@@ -37,5 +38,9 @@ WITH due AS (
     RETURNING *
 )
 SELECT transaction_id, source, submission_id, is_renewal, grace_expires_at, signed_at, evidence, times_held,
-    leased_until, previous_original_transaction_id
+    leased_until, previous_original_transaction_id,
+    (
+        SELECT granted_transaction_id = transaction_id FROM claims
+        WHERE claims.original_transaction_id = leased.original_transaction_id LIMIT 1
+    ) AS is_published
 FROM leased;

@@ -30,5 +30,9 @@ WITH suspect AS (
 )
 SELECT transaction_id, source, submission_id, is_renewal, grace_expires_at, signed_at,
     CASE WHEN is_alone THEN evidence END AS evidence, times_held, leased_until, previous_original_transaction_id, is_alone,
-    bundle_id, deaths
+    bundle_id, deaths,
+    (
+        SELECT granted_transaction_id = transaction_id FROM claims
+        WHERE claims.original_transaction_id = changed.original_transaction_id LIMIT 1
+    ) AS is_published
 FROM changed;
