@@ -203,8 +203,9 @@ struct DecisionBatchWrite: Sendable {
         }
         for (original, claim) in after where !fresh.contains(original) {
             guard let known = before[original] else {
-                // The owner of a rejected copy's subscription, for which nothing was inserted.
-                if claim.player != nil { throw Undone.unknownGrant }
+                // The owner of a rejected copy's subscription, for which nothing was inserted. A second time would not help:
+                // a purchase without a readable name has no claim.
+                if claim.player != nil, lookUp != .everything { throw Undone.unknownGrant }
                 continue
             }
             if known != claim { changed.append((original, claim)) }
