@@ -46,7 +46,12 @@ public final class MockCluster: Sendable {
     }
 
     /// Disconnects the clients and refuses new ones. Leaders and coordinators stay what they are. Id -1: all.
-    public func setBrokerDown(_ id: Int32) { command { rd_kafka_mock_broker_set_down($0, id) } }
+    public func setBrokerDown(_ id: Int32) {
+        let down = id == -1 ? ports : ports.filter { $0.key == id }
+        // librdkafka closes the socket and binds its port again at once; it aborts where the port is not free by then.
+        for socket in ListeningSocket.all(on: Set(down.values)) { socket.end() }
+        command { rd_kafka_mock_broker_set_down($0, id) }
+    }
 
     public func setBrokerUp(_ id: Int32) { command { rd_kafka_mock_broker_set_up($0, id) } }
 
@@ -94,6 +99,12 @@ public final class MockCluster: Sendable {
         guard let cluster else { return }
         rd_kafka_mock_cluster_destroy(cluster.pointer)
         cluster.handle.destroy()
+    }
+
+    /// By broker. librdkafka lists the brokers by their ids.
+    private var ports: [Int32: UInt16] {
+        let ports = bootstrapServers.split(separator: ",").map { $0.split(separator: ":").last.flatMap { UInt16($0) } }
+        return Dictionary(uniqueKeysWithValues: zip(1..., ports)).compactMapValues { $0 }
     }
 
     private func call(_ body: (OpaquePointer) -> rd_kafka_resp_err_t) throws(KafkaError) {
