@@ -7,6 +7,8 @@ struct SubscriptionRow {
     var subscription: Subscription
     var receipt: [UInt8]?
     var lease: Int64?
+    /// A state that is lost was published under it, and no event told of the subscription since.
+    var lostRevision: Int32?
 }
 
 extension InMemoryLedger: FollowedSubscriptions {
@@ -85,7 +87,8 @@ extension InMemoryLedger.State {
 
     fileprivate mutating func settle(_ check: SubscriptionCheck, _ catalog: Catalog) -> [OutcomeEvent] {
         var events: [OutcomeEvent] = []
-        for fact in check.findings.facts where catalog.apps[fact.bundleID]?.followsRenewals == true {
+        let again = check.tellsOfIt ? [] : [SubscriptionFact(again: check.leased.subscription)]
+        for fact in check.findings.facts + again where catalog.apps[fact.bundleID]?.followsRenewals == true {
             events += hear(
                 fact, of: check, bringsPeriod: true, catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
                 at: check.at,
@@ -94,10 +97,6 @@ extension InMemoryLedger.State {
         }
         if view.claims[check.leased.originalTransactionID]?.player == nil {
             change(check.leased) { $0.subscription.check.dueAt = nil }
-        } else if !check.tellsOfIt {
-            change(check.leased) { row in
-                row.subscription.scheduleCheck(after: .known, isCheck: true, at: check.at, jitter: 0)
-            }
         }
         return events
     }
@@ -152,7 +151,11 @@ extension InMemoryLedger.State {
         var row = subscriptions[original] ?? first(fact, of: owner, bringsPeriod: bringsPeriod)
         row.subscription.player = owner
         let known = subscriptions[original]?.subscription
-        let hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
+        var hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
+        if let lost = row.lostRevision, isCheck || hearing == .changed {
+            row.subscription.tellAnew(above: lost)
+            (hearing, row.lostRevision) = (.changed, nil)
+        }
         var goesOn = false
         if let known, let check { goesOn = row.subscription.end(check, before: known) }
         row.subscription.scheduleCheck(after: hearing, isCheck: isCheck, goesOn: goesOn, at: now, jitter: 0)

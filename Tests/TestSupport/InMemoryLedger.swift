@@ -93,6 +93,21 @@ extension InMemoryLedger: PublishedClaims {
         }
     }
 
+    public func makeDue(lacking published: [PublishedRevision]) async throws -> Int {
+        let now = clock()
+        return state.update { state in
+            published.count { event in
+                guard var row = state.subscriptions[event.id], row.subscription.revision < event.revision else {
+                    return false
+                }
+                row.subscription.check.dueAt = now
+                row.lostRevision = event.revision
+                state.subscriptions[event.id] = row
+                return true
+            }
+        }
+    }
+
     public func countLacking(_ published: [PublishedRevision]) async throws -> Int {
         state.read { state in
             published.count { event in

@@ -97,4 +97,10 @@ public protocol PublishedClaims: Sendable {
 
     /// Returns how many of these revisions the database lacks. Throws where the database is out of reach.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
+
+    /// Makes each subscription due of which the database lacks the published revision. Apple's next answer about it is published
+    /// even where it changes nothing: the game has a lost state. Throws where the database is out of reach.
+    /// - Parameter published: revisions of subscriptions, each subscription once, sorted by it.
+    /// - Returns: how many are due.
+    func makeDue(lacking published: [PublishedRevision]) async throws -> Int
 }

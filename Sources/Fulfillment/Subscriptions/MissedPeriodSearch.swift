@@ -48,7 +48,7 @@ extension Subscription {
     /// - Returns: whether a part of the history was read, so that the rest is to be asked for at once.
     public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription
-        guard asked.originalTransactionID == originalTransactionID,
+        guard asked.originalTransactionID == originalTransactionID, answered.tellsOfIt,
             known.told.periodBeganAt == asked.told.periodBeganAt
         else { return false }
         if known.check.periodsSince == asked.check.periodsSince { check.periodsSince = nil }

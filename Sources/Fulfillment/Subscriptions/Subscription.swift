@@ -130,6 +130,10 @@ public struct Subscription: Sendable, Equatable {
         return .changed
     }
 
+    /// Numbers the state anew, so that it is published once more.
+    /// - Parameter published: the highest revision that may be published.
+    public mutating func tellAnew(above published: Int32) { revision = max(revision, published) + 1 }
+
     /// Takes in the facts from before it had an owner, as part of its first revision. Apple is asked for a later period
     /// among them if that waits for this owner, or if only something that grants nothing reported it.
     public mutating func hear(_ unowned: UnownedSubscription) {
@@ -223,6 +227,12 @@ public struct Subscription: Sendable, Equatable {
 }
 
 extension SubscriptionFact {
+    /// The known state, as if Apple had said the same again.
+    public init(again known: Subscription) {
+        self.init(known, toldAt: known.told.stateAt ?? known.told.periodBeganAt)
+        isOfPeriodOnly = known.told.stateAt == nil
+    }
+
     /// The state as a fact gave it.
     public init(_ known: Subscription, toldAt: Timestamp) {
         self.init(

@@ -7,6 +7,7 @@ public struct PostgresClaims: PublishedClaims {
     private static let inserting = LedgerSQL.statement(PackageResources.insert_published_claims_sql)
 
     private static let countingLacking = LedgerSQL.statement(PackageResources.count_lacking_revisions_sql)
+    private static let makingDue = LedgerSQL.statement(PackageResources.make_lacking_subscriptions_due_sql)
 
     private let pool: PostgresPool
 
@@ -37,6 +38,16 @@ public struct PostgresClaims: PublishedClaims {
                     .boolArray(published.map { $0.subject == .subscription }),
                 ])
             return Int(rows.int8(0, try rows.column("lacking")) ?? 0)
+        }
+    }
+
+    /// Throws a `PostgresError`.
+    public func makeDue(lacking published: [PublishedRevision]) async throws -> Int {
+        guard !published.isEmpty else { return 0 }
+        return try await pool.run { session in
+            try session.execute(
+                Self.makingDue, [.identifiers(published.lazy.map(\.id)), .int4Array(published.map(\.revision))]
+            ).count
         }
     }
 }

@@ -7,6 +7,8 @@ struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
+    /// A lost state of the database may have published another state of these. No event told of them since.
+    private var fromBeforeFall: Set<StoreTransactionID>
     /// The facts about new subscriptions from before they had an owner.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
     /// The first revisions of new subscriptions that do not begin with 1.
@@ -14,8 +16,9 @@ struct HeardSubscriptions {
     /// The events with the place of their cause.
     private(set) var events: [(event: OutcomeEvent, source: SubscriptionWrite.Source, place: Int)] = []
 
-    init(_ known: [StoreTransactionID: Subscription]) {
+    init(_ known: [StoreTransactionID: Subscription], fromBeforeFall: Set<StoreTransactionID>) {
         subscriptions = known
+        self.fromBeforeFall = fromBeforeFall
     }
 
     mutating func hear(_ told: SubscriptionWrite.Told, at place: Int) {
@@ -23,13 +26,17 @@ struct HeardSubscriptions {
         let isCheck = told.check != nil
         var subscription: Subscription
         var goesOn = false
-        let hearing: Subscription.Hearing
+        var hearing: Subscription.Hearing
         if let known = subscriptions[original] {
             // Another app's, or the sandbox's, says nothing of it.
             guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
             subscription = known
             subscription.player = told.owner
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
+            if isCheck, hearing != .changed, fromBeforeFall.contains(original) {
+                subscription.tellAnew(above: known.revision)
+                hearing = .changed
+            }
             if let check = told.check { goesOn = subscription.end(check, before: known) }
         } else {
             subscription = Subscription(
@@ -45,6 +52,7 @@ struct HeardSubscriptions {
         }
         subscriptions[original] = subscription
         if hearing == .changed {
+            fromBeforeFall.remove(original)
             events.append((.subscriptionChanged(subscription, at: told.at), told.source, place))
         }
     }

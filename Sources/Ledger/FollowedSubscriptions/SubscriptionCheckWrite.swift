@@ -16,19 +16,17 @@ struct SubscriptionCheckWrite: Sendable {
             let revoked = try findings.revoked + granted(of: findings.shown, in: session)
             let claims = try lockClaims(with: revoked, in: session)
             var events = try revoke(revoked, under: claims, in: session)
+            var facts = findings.facts
+            if !check.tellsOfIt, isOwned(claims) { facts.append(SubscriptionFact(again: check.leased.subscription)) }
             events += try SubscriptionWrite.apply(
-                findings.facts, with: findings.periods, of: check, at: check.at, catalog: catalog, in: session)
+                facts, with: findings.periods, of: check, at: check.at, catalog: catalog, in: session)
             try AnnouncedWrite.enter(findings.periods, in: session)
             if let receipt = findings.receipt {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
             // A written answer has ended the lease: this is for an answer that could not be written.
-            if !isOwned(claims) {
-                try reschedule(afterSeconds: nil, in: session)
-            } else if !check.tellsOfIt {
-                try putOff(in: session)
-            }
+            if !isOwned(claims) { try endChecks(in: session) }
             return events
         }
     }
@@ -76,28 +74,18 @@ struct SubscriptionCheckWrite: Sendable {
         return effects.compactMap { if case .published(let event) = $0 { event } else { nil } }
     }
 
-    /// Apple tells nothing of it: as if it had said the same again.
-    private func putOff(in session: PostgresSession) throws {
-        var subscription = check.leased.subscription
-        subscription.scheduleCheck(
-            after: .known, isCheck: true, at: check.at, jitter: Double.random(in: 0..<1))
-        let due = subscription.check.dueAt
-        try reschedule(
-            afterSeconds: due.map { Double($0.milliseconds - check.at.milliseconds) / 1000 }, in: session)
-    }
-
     /// Somebody is told of it. Without that Apple is not asked about it again before something tells of it.
     private func isOwned(_ claims: [StoreTransactionID: LedgerView.Claim]) -> Bool {
         claims[check.leased.originalTransactionID]?.player.map { !$0.isPseudonym } ?? false
     }
 
     /// Nothing where the lease is over.
-    private func reschedule(afterSeconds seconds: Double?, in session: PostgresSession) throws {
+    private func endChecks(in session: PostgresSession) throws {
         try session.execute(
             Self.rescheduling,
             [
                 .text(check.leased.originalTransactionID.text), .timestamptz(unixMicroseconds: check.leased.lease),
-                .float8(seconds), .bool(true),
+                .float8(nil), .bool(true),
             ])
     }
 }

@@ -120,12 +120,15 @@ enum SubscriptionWrite {
         let originals = Set(told.map(\.fact.originalTransactionID)).sorted()
         let rows = try session.execute(finding, [.identifiers(originals)])
         let columns = try FollowedColumns(rows)
+        let isFromBeforeFall = try rows.column("is_from_before_fall")
         var subscriptions: [StoreTransactionID: Subscription] = [:]
+        var fromBeforeFall: Set<StoreTransactionID> = []
         for row in 0..<rows.count {
             guard let known = Subscription(rows, row, columns) else { continue }
             subscriptions[known.originalTransactionID] = known
+            if rows.bool(row, isFromBeforeFall) == true { fromBeforeFall.insert(known.originalTransactionID) }
         }
-        var heard = HeardSubscriptions(subscriptions)
+        var heard = HeardSubscriptions(subscriptions, fromBeforeFall: fromBeforeFall)
         let new = told.map(\.fact).filter { subscriptions[$0.originalTransactionID] == nil }
         let letIn = try UnownedSubscriptions.take(new, in: session)
         (heard.unowned, heard.firstRevisions) = (letIn.told, letIn.firstRevisions)

@@ -73,6 +73,7 @@ extension LedgerRehearsal {
                 PackageResources.upsert_offsets_decided_again_sql,
                 PackageResources.find_lost_claims_sql, PackageResources.update_lost_claims_sql,
                 PackageResources.insert_published_claims_sql, PackageResources.count_lacking_revisions_sql,
+                PackageResources.make_lacking_subscriptions_due_sql,
             ]),
         Work(
             "park submissions",

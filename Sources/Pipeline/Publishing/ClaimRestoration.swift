@@ -68,11 +68,16 @@ actor ClaimRestoration {
                         "partitions wait while the worker reads the owners of published purchases from the outcomes topic",
                         [.detail: "since \(lost.since.rfc3339)"])
                 }
-                let count = try await enter(lost)
+                let (owners, due) = try await enter(lost)
                 try await checkpoints.entered(lost)
                 logger.notice(
                     "the worker restored the owners of published purchases: the database had lost them",
-                    [.count: .stringConvertible(count)])
+                    [.count: .stringConvertible(owners)])
+                if due > 0 {
+                    logger.notice(
+                        "the worker asks Apple about subscriptions whose published state the database had lost",
+                        [.count: .stringConvertible(due)])
+                }
             } catch is CancellationError {
                 return
             } catch {
@@ -143,19 +148,22 @@ actor ClaimRestoration {
         }
     }
 
-    private nonisolated func enter(_ lost: LostClaims) async throws -> Int {
+    /// Returns the number of owners, and of subscriptions that are due.
+    private nonisolated func enter(_ lost: LostClaims) async throws -> (owners: Int, due: Int) {
         // Clocks differ.
         let since = lost.since.adding(milliseconds: -LostDecisions.clockMargin)
         return try await reading { [published, claims] isCancelled in
-            var count = 0
-            try published.read(since: since, isCancelled: isCancelled) { owners in
-                for start in stride(from: 0, to: owners.count, by: PipelineLimits.claimsBatch) {
-                    let batch = Array(owners[start..<min(owners.count, start + PipelineLimits.claimsBatch)])
+            var (count, due) = (0, 0)
+            try published.read(since: since, isCancelled: isCancelled) { owners, subscriptions in
+                for batch in owners.batches {
                     try Self.wait { try await claims.enter(batch) }
                     count += batch.count
                 }
+                for batch in subscriptions.batches {
+                    due += try Self.wait { try await claims.makeDue(lacking: batch) }
+                }
             }
-            return count
+            return (count, due)
         }
     }
 
@@ -170,10 +178,22 @@ actor ClaimRestoration {
         }
     }
 
-    private static func wait(_ body: @escaping @Sendable () async throws -> Void) throws {
+    private static func wait<Result: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Result
+    ) throws -> Result {
         let seconds = PipelineLimits.publishedSilenceSeconds
         var failure: any Error = BlockingWork.TimedOut(seconds: seconds)
-        if BlockingWork.wait(seconds: seconds, failed: { failure = $0 }, body) == nil { throw failure }
+        guard let result = BlockingWork.wait(seconds: seconds, failed: { failure = $0 }, body) else { throw failure }
+        return result
+    }
+}
+
+extension Array {
+    /// Parts of as many as one statement takes.
+    fileprivate var batches: [[Element]] {
+        stride(from: 0, to: count, by: PipelineLimits.claimsBatch).map {
+            Array(self[$0..<Swift.min(count, $0 + PipelineLimits.claimsBatch)])
+        }
     }
 }
 

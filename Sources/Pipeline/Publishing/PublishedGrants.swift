@@ -33,27 +33,53 @@ struct PublishedGrants: Sendable {
         }
     }
 
+    /// The last revision of each subscription.
+    struct Subscriptions {
+        private var found: [StoreTransactionID: PublishedRevision] = [:]
+
+        var count: Int { found.count }
+
+        mutating func add(_ published: PublishedRevision) {
+            if let known = found[published.id], known.revision >= published.revision { return }
+            found[published.id] = published
+        }
+
+        /// Returns them sorted by id, and forgets them.
+        mutating func takeAll() -> [PublishedRevision] {
+            defer { found.removeAll() }
+            return found.values.sorted { $0.id < $1.id }
+        }
+    }
+
     /// Reads up to the present end of the topic. Throws a `KafkaError`, also where nothing comes for a while, and what `enter` throws.
     /// - Parameters:
     ///   - isCancelled: asked now and then; where it says so, a `CancellationError` is thrown.
-    ///   - enter: is given owners, each time as many as memory may hold. The first given owner counts.
+    ///   - enter: is given owners and revisions of subscriptions, each time as many as memory may hold. The first given owner
+    ///     counts.
     func read(
-        since time: Timestamp, isCancelled: () -> Bool, _ enter: ([PublishedClaim]) throws -> Void
+        since time: Timestamp, isCancelled: () -> Bool,
+        _ enter: (_ owners: [PublishedClaim], _ subscriptions: [PublishedRevision]) throws -> Void
     ) throws {
         var owners = Owners()
+        var subscriptions = Subscriptions()
         let own = { (record: ConsumerRecord) in
             for claim in Self.claims(of: record) { owners.add(claim, at: record.timestampMilliseconds ?? 0) }
-            if owners.count >= PipelineLimits.claimsInMemory { try enter(owners.takeAll()) }
+            if let revision = Self.revision(of: record, [Self.subscriptionKind]) { subscriptions.add(revision) }
+            if owners.count + subscriptions.count >= PipelineLimits.claimsInMemory {
+                try enter(owners.takeAll(), subscriptions.takeAll())
+            }
         }
         try read({ try stretches(since: time, $0) }, isCancelled: isCancelled, own)
-        try enter(owners.takeAll())
+        try enter(owners.takeAll(), subscriptions.takeAll())
     }
 
     /// Returns the revisions of grants and subscriptions among the last records of each partition. Throws as `read(since:)` does.
     func last(isCancelled: () -> Bool) throws -> [PublishedRevision] {
         var found: [PublishedRevision] = []
         let find = { (record: ConsumerRecord) in
-            if let revision = Self.revision(of: record) { found.append(revision) }
+            if let revision = Self.revision(of: record, Self.grantKinds + [Self.subscriptionKind]) {
+                found.append(revision)
+            }
         }
         try read({ try tails(of: PipelineLimits.publishedWitnesses, $0) }, isCancelled: isCancelled, find)
         return found
@@ -141,12 +167,11 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the revision that the database has if it lost nothing. Nil for a record that is no event of a grant or a
-    /// subscription.
-    static func revision(of record: ConsumerRecord) -> PublishedRevision? {
+    /// Returns the revision that the database has if it lost nothing. Nil for an event of another kind.
+    private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)
-        guard isOfSubscription || kinds.contains(where: grantKinds.contains), let value = record.value,
+        guard kinds.contains(where: wanted.contains), let value = record.value,
             let event = try? JSONParser.parse(value).value,
             let id = event[isOfSubscription ? "original_transaction_id" : "transaction_id"]?.string
         else { return nil }

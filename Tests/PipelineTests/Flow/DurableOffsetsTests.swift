@@ -1,4 +1,5 @@
 import Fulfillment
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
@@ -114,6 +115,32 @@ struct DurableOffsetsTests {
         try await bench.submit("s", player: "a", partition: 0)
         try await bench.untilAnswered("a", count: 2)
         #expect(bench.answers("a") == ["granted s", "granted s"])
+        try await running.stop()
+        try await bench.close()
+    }
+
+    @Test("Apple is asked about a subscription whose last published state the database lost, and about no other")
+    func publishedState() async throws {
+        let bench = try PipelineBench()
+        let running = try bench.start()
+        try await bench.submit("s", player: "a", partition: 0)
+        try await bench.untilAnswered("a", count: 1)
+        try await bench.untilCommitted(1, of: 0)
+        let now = WallClock.now
+        for original in ["1000", "2000"] as [StoreTransactionID] {
+            let fact = SubscriptionFact(
+                originalTransactionID: original, bundleID: Sample.bundle, environment: .production,
+                productID: "monthly", state: .expired, toldAt: now)
+            var subscription = Subscription(fact, player: "b")
+            bench.ledger.database.follow(subscription)
+            if original == "1000" { subscription.tellAnew(above: 1) }
+            try await bench.publish(.subscriptionChanged(subscription, at: now))
+        }
+        try await bench.untilAnswered("b", count: 2)
+        bench.checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 0, writer: 1, version: 1)])
+        try await bench.untilAnswered("a", count: 2)
+        let known = try await bench.ledger.database.known(["1000", "2000"])
+        #expect(known.map { $0.check.dueAt != nil } == [true, false])
         try await running.stop()
         try await bench.close()
     }

@@ -2,6 +2,7 @@ import Foundation
 import Fulfillment
 import Kafka
 import Logging
+import NamesAndTimes
 import Operations
 import TestSupport
 import Testing
@@ -144,6 +145,14 @@ final class PipelineBench: Sendable {
         try await send(
             Sample.value(id: id ?? name, player: player, receipt: Sample.receipt(name), bundle: bundle),
             partition: partition)
+    }
+
+    /// Publishes an event as a worker that is not of the bench.
+    func publish(_ event: OutcomeEvent) async throws {
+        let record = ProducerRecord(
+            topic: Sample.outcomes, key: Array(event.playerID.text.utf8), value: event.value,
+            headers: OutcomeHeaders.of(event, traceparent: nil))
+        _ = try await producer.send(record)
     }
 
     /// The player's events as `type subject`, in the order of the log.

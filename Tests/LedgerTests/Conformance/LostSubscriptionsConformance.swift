@@ -1,0 +1,94 @@
+import Fulfillment
+import Ledger
+import NamesAndTimes
+import TestSupport
+import Testing
+
+/// The database was put back after an event told of a subscription: the game has a state that nobody else has.
+@Suite("Every ledger of subscriptions that lost a published state")
+struct LostSubscriptionsConformance {
+    private typealias Subject = FollowedSubscriptionsConformance.Subject
+
+    /// A subscription with 10 days to go, of which only revision 1 is known. Apple need not be asked.
+    ///
+    /// The check is given what makes it due where the published revision is a higher one, and returns how many are due.
+    private func with(
+        _ implementation: Implementation,
+        _ check: (Subject, _ makeDue: (_ published: Int32) async throws -> Int) async throws -> Void
+    ) async throws {
+        func published(_ revision: Int32) -> [PublishedRevision] {
+            ["1000", "1001"].map {
+                PublishedRevision(.subscription, $0, revision: revision, at: Timestamp(milliseconds: 0))
+            }
+        }
+        switch implementation {
+        case .inMemory:
+            let now = FollowedSubscriptionsConformance.base.adding(milliseconds: 40 * 86_400_000)
+            let ledger = InMemoryLedger(clock: { now })
+            let subject = Subject(
+                ledger: ledger, subscriptions: ledger, holds: ledger, release: { ledger.releaseByOperator($0) })
+            _ = try await subject.grant("1000", original: "1000", at: 20, offset: 1)
+            try await check(subject) { try await ledger.makeDue(lacking: published($0)) }
+        case .postgres:
+            let database = try await LedgerDatabase()
+            let ledger = database.ledger()
+            let subject = Subject(database, ledger)
+            _ = try await subject.grant("1000", original: "1000", at: 20, offset: 1)
+            // A worker noticed the fall: the next revisions are above all published ones.
+            try await PostgresCheckpoints(pool: database.pool, group: "receiptd")
+                .keepDecidedAgain([0: 1], topic: Sample.topic)
+            let claims = PostgresClaims(pool: database.pool)
+            try await check(subject) { try await claims.makeDue(lacking: published($0)) }
+            await ledger.close()
+        }
+    }
+
+    @Test("a subscription with all published revisions is not due", arguments: Implementation.allCases)
+    func complete(implementation: Implementation) async throws {
+        try await with(implementation) { subject, makeDue in
+            let due = try await makeDue(1)
+            #expect(due == 0)
+            #expect(try await subject.lease().isEmpty)
+        }
+    }
+
+    @Test("Apple's next answer is told once, though it changes nothing", arguments: Implementation.allCases)
+    func toldAnew(implementation: Implementation) async throws {
+        try await with(implementation) { subject, makeDue in
+            #expect(try await makeDue(7) == 1)
+            let leased = try #require(try await subject.lease().first)
+            var same = FollowedSubscriptionsConformance.fact(.active, period: 20, at: 40)
+            same.willRenew = nil
+            let told = try await subject.settle(leased, [same], at: 40)
+            let known = try #require(try await subject.known("1000"))
+            #expect(known.revision > 7 && known.state == .active)
+            #expect(told.map(\.eventID) == [OutcomeEvent.subscriptionChanged(known, at: Sample.noon).eventID])
+            #expect(try await subject.settle(leased, [same], at: 41).isEmpty)
+        }
+    }
+
+    @Test("an answer that tells nothing lets the known state be told", arguments: Implementation.allCases)
+    func nothingToTell(implementation: Implementation) async throws {
+        try await with(implementation) { subject, makeDue in
+            #expect(try await makeDue(7) == 1)
+            let leased = try #require(try await subject.lease().first)
+            #expect(try await subject.settle(leased, [], at: 40).map(\.kind) == [.subscriptionChanged])
+            let known = try #require(try await subject.known("1000"))
+            #expect(known.revision > 7 && known.state == .active && known.check.dueAt != nil)
+            #expect(try await subject.lease().isEmpty)
+            #expect(try await subject.settle(leased, [], at: 40).isEmpty)
+        }
+    }
+
+    @Test("a change before the next answer is told above what was published", arguments: Implementation.allCases)
+    func changed(implementation: Implementation) async throws {
+        try await with(implementation) { subject, makeDue in
+            #expect(try await makeDue(7) == 1)
+            let next = try await subject.grant("1001", original: "1000", at: 30, offset: 2)
+            #expect(next.events.map(\.kind) == [.granted, .subscriptionChanged])
+            let known = try #require(try await subject.known("1000"))
+            #expect(known.revision > 7)
+            #expect(try await subject.lease().isEmpty)
+        }
+    }
+}
