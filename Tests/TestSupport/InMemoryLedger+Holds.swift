@@ -15,7 +15,7 @@ extension LeasedHold {
 }
 
 struct HoldRow {
-    let purchase: StorePurchase
+    var purchase: StorePurchase
     let decision: PendingDecision
     let risk: [RiskSignal]
     var reason: Reason

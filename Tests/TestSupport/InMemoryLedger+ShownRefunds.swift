@@ -29,7 +29,30 @@ extension AnnouncedPurchase {
     }
 }
 
+extension HoldRow {
+    /// Enters a refund of what nobody submitted.
+    fileprivate mutating func enter(_ shown: NotifiedTransaction) {
+        guard decision.announced != nil, !suspicion.isSuspect else { return }
+        let evidence = GenuineReceipt(
+            bundleID: decision.submission.bundleID, environment: decision.environment, purchases: [purchase])
+        guard let newest = evidence.refunded(by: shown, since: decision.position.timestamp)?.purchases.first
+        else { return }
+        purchase = newest
+        lease = nil
+    }
+}
+
 extension InMemoryLedger.State {
+    /// Enters refunds of purchases that nobody submitted, and of which nothing is granted.
+    mutating func enter(_ shown: [NotifiedTransaction]) {
+        announced.enter(shown)
+        for refund in shown {
+            for key in holds.keys where key.transaction == refund.purchase.transactionID {
+                holds[key]?.enter(refund)
+            }
+        }
+    }
+
     /// Whether it was published as granted, and the grant is lost.
     func isPublished(_ told: AnnouncedPurchase) -> Bool {
         view.claims[told.purchase.originalTransactionID]?.names(told.purchase.transactionID) ?? false

@@ -137,7 +137,7 @@ extension InMemoryLedger.State {
         }
         for grant in settlement.grants { enter(grant, of: decision) }
         announced.claim(by: settlement)
-        announced.enter(decision.revocationsShown)
+        enter(decision.revocationsShown)
         for finish in settlement.finishes { enter(finish, of: decision) }
         for hold in settlement.holds { enter(hold, of: decision) }
         endHolds(of: decision, settlement)

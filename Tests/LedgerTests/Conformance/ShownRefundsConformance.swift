@@ -45,6 +45,39 @@ struct ShownRefundsConformance {
     }
 
     @Test(
+        "the hold of one has the refund as its evidence, and a try of before ends nothing",
+        arguments: Implementation.allCases)
+    func held(implementation: Implementation) async throws {
+        try await Subject.with(implementation) { subject in
+            try await subject.setGrantsSince(Sample.noon)
+            try await subject.tell(isOf: Subject.player)
+            try await subject.enter([
+                try Subject.told("1000") {
+                    $0 = Sample.purchase("1000", product: "silver")
+                    $0.appAccountToken = Subject.token
+                }
+            ])
+            try await subject.endPatience()
+            #expect(try await subject.deliver() == ["held unknown_product"])
+            try await subject.release("1000")
+            let stale = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 5).first)
+            try await show("1000", in: subject)
+            func settle(_ hold: LeasedHold, _ verdict: JudgedPurchase.Verdict) async throws -> OutcomeEvent? {
+                let judged = Sample.judged(Sample.purchase("1000", product: "silver"), .consumable, verdict)
+                return try await subject.holds.settle(
+                    HoldDecision(
+                        hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon,
+                        catalogVersion: 1))
+            }
+            #expect(try await settle(stale, .grant(payload: nil)) == nil)
+            let hold = try #require(try await subject.holds.leaseDue(catalogVersion: 1, limit: 5).first)
+            #expect(hold.evidence?.purchases.first?.cancelledAt == Self.refundedAt)
+            #expect(try await settle(hold, .reject(.cancelled))?.reason == .cancelled)
+            #expect(try await subject.deliver() == [])
+        }
+    }
+
+    @Test(
         "a delivery that began before delivers nothing, and Apple's word by name decides",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {

@@ -1,5 +1,15 @@
--- With the refund. Whoever has leased one has older evidence: the lease is over. $1 transactions, locked; $2 their evidence
+-- With the refund, also in the hold of what is held. Whoever has leased one has older evidence: the lease is over. A hold that
+-- may kill its workers stays as it is. $1 transactions, locked; $2 their evidence
+WITH changed AS (
+    SELECT * FROM unnest($1::text[], $2::bytea[]) AS changed (transaction_id, evidence)
+), held AS (
+    UPDATE holds
+    SET evidence = changed.evidence, leased_until = NULL
+    FROM changed
+    WHERE holds.transaction_id = changed.transaction_id AND holds.transaction_id = ANY ($1::text[])
+        AND holds.source <> 'submission' AND holds.takes < 3
+)
 UPDATE announced_purchases AS told
 SET evidence = changed.evidence, leased_until = NULL
-FROM unnest($1::text[], $2::bytea[]) AS changed (transaction_id, evidence)
+FROM changed
 WHERE told.transaction_id = changed.transaction_id AND told.transaction_id = ANY ($1::text[]);
