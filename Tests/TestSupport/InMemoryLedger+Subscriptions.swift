@@ -152,7 +152,7 @@ extension InMemoryLedger.State {
         row.subscription.player = owner
         let known = subscriptions[original]?.subscription
         var hearing = known == nil ? .changed : row.subscription.hear(fact, search, bringsPeriod: bringsPeriod)
-        if let lost = row.lostRevision, isCheck || hearing == .changed {
+        if let lost = row.lostRevision, isCheck || hearing != .known {
             row.subscription.tellAnew(above: lost)
             (hearing, row.lostRevision) = (.changed, nil)
         }

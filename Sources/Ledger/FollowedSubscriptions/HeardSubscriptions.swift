@@ -33,7 +33,8 @@ struct HeardSubscriptions {
             subscription = known
             subscription.player = told.owner
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
-            if isCheck, hearing != .changed, fromBeforeFall.contains(original) {
+            // What confirms the state makes a check needless, so that no later one would tell it.
+            if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
             }

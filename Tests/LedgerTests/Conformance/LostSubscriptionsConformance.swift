@@ -80,6 +80,22 @@ struct LostSubscriptionsConformance {
         }
     }
 
+    @Test(
+        "a submission that confirms the state lets it be told, and Apple need not be asked",
+        arguments: Implementation.allCases)
+    func confirmed(implementation: Implementation) async throws {
+        try await with(implementation) { subject, makeDue in
+            #expect(try await makeDue(7) == 1)
+            let answeredAt = FollowedSubscriptionsConformance.base.adding(milliseconds: 21 * 86_400_000)
+            let again = try await subject.grant("1000", original: "1000", at: 20, offset: 2) {
+                $0.answeredAt = answeredAt
+            }
+            #expect(again.events.map(\.kind) == [.rejected, .subscriptionChanged])
+            #expect(try await subject.known("1000").map { $0.revision > 7 } == true)
+            #expect(try await subject.lease().isEmpty)
+        }
+    }
+
     @Test("a change before the next answer is told above what was published", arguments: Implementation.allCases)
     func changed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
