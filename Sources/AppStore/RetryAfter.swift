@@ -9,7 +9,7 @@ public enum RetryAfter {
     /// seconds (3,000 years at most).
     private static let smallestPointInTime: Int64 = 100_000_000_000
 
-    /// Returns the time from which the sender may be asked again, at most an hour after `now`; nil if the header has
+    /// Returns the time from which Apple may be asked again, at most an hour after `now`; nil if the header has
     /// none of the three forms.
     /// - Parameters:
     ///   - text: the header's value.

@@ -1,7 +1,7 @@
 import Fulfillment
 import SwiftASN1
 
-/// The certificates at which Apple's chains end.
+/// The trusted root certificates: Apple's, or those of a PEM file in their place.
 public struct AppleRoots: Sendable {
     let roots: [TrustedCertificate]
     /// The issuers of iOS 6 receipts, which name only their leaf. They prove nothing unless a root signed them.

@@ -32,10 +32,11 @@ public struct LocalReceipt: Sendable, Equatable {
     public var kinds: [ProductKind?]
     /// The number of rows that receiptd cannot read as purchases; Apple can.
     public var unreadablePurchases: Int
-    /// True if something else that decides is there and cannot be read.
+    /// True if another field that verdicts depend on is present and unreadable: Apple's id of the app or, in a transaction
+    /// receipt, the original transaction, the expiry or the cancellation date.
     var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
-    /// True if Xcode or its test server issued it, which Apple does not sign.
+    /// True if Xcode or its test server issued the receipt. Apple does not sign such a receipt.
     public var isLocal = false
     public var signature: LocalSignature
 

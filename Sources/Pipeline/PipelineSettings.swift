@@ -40,7 +40,7 @@ public struct AppleUse: Sendable {
 
 /// The pipeline's limits that are no settings.
 enum PipelineLimits {
-    /// The seconds between two commits of one partition.
+    /// The seconds between two rounds of checkpoints and commits. A new checkpoint is committed before the next round.
     static let commitSeconds = 1.0
     /// The seconds in which work under way at a revocation may finish. librdkafka waits meanwhile, and the group with
     /// it.

@@ -21,7 +21,7 @@ extension JSONParser {
         return names.name(UnsafeBufferPointer(rebasing: bytes[start..<index]))
     }
 
-    /// Goes on to the closing quote, or to the first backslash: then it is false.
+    /// Moves the index to the closing quote and returns true, or to the first backslash and returns false.
     private mutating func isPlain() throws(JSONFault) -> Bool {
         skipPlainWords()
         while index < bytes.count {

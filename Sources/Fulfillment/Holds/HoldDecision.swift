@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// The decision about a held transaction, on its way into the ledger.
+/// The later decision about a transaction that is held, on its way into the ledger. `PurchaseRule` and
+/// `PurchaseSettlement` decide whether a purchase is held.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
     /// The decision as if its submission held no other transaction.

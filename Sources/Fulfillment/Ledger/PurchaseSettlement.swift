@@ -23,7 +23,8 @@ enum PurchaseSettlement {
 }
 
 extension PendingDecision {
-    /// Settles in the order of `Rule.ofTransaction`: the ledger's facts about a purchase come before its verdict.
+    /// Settles in the order of `Rule.ofTransaction`: the ledger's facts about a purchase come before its verdict. Only a
+    /// dispute about its owner comes after a verdict that rejects the purchase.
     /// - Parameter waived: the reasons that an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []

@@ -25,7 +25,7 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// A player in one app. Apple numbers its accounts for each app.
+    /// A player in one app. An Apple account has another `appTransactionId` in each app, so that accounts count by app.
     public struct PlayerOfApp: Sendable, Hashable {
         public let bundleID: BundleID
         public let player: PlayerID

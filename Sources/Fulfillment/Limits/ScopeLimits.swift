@@ -120,7 +120,7 @@ public struct ScopeLimits: Sendable {
         circuits[pass.kind].failed(pass.circuit, by: suspect, now: now, jitter: jitter)
     }
 
-    /// Enters Apple's `Retry-After`, which is no failure.
+    /// Shuts the scope until Apple's `Retry-After` is over. The circuit counts no failure.
     /// - Returns: whether that is news to the other replicas.
     @discardableResult
     public mutating func hold(until time: Double) -> Bool {

@@ -4,9 +4,10 @@ import NamesAndTimes
 public enum RefundEffect: Sendable, Equatable {
     /// The grant of this transaction changed, and this tells it.
     case published(OutcomeEvent)
-    /// Nothing was granted, or the grant was in that state before: remembered for what comes.
+    /// The ledger remembers the notice, and publishes nothing: nothing was granted, the grant was in that state before, or
+    /// its player is erased.
     case remembered
-    /// Taken before.
+    /// The ledger has the notice already.
     case duplicate
     /// Apple has said something newer of the transaction.
     case outdated

@@ -57,8 +57,8 @@ extension Judge {
     /// True if the signed proof was read whole and lists no purchase. Then an answer that says nothing leaves nothing out.
     var listsNothing: Bool { signed.map { $0.isComplete && $0.purchases.isEmpty } ?? false }
 
-    /// Returns the signed purchases: all if the answer has no purchase, else those of the submitted product if the
-    /// answer has none of that.
+    /// Returns the signed purchases that Apple's answer leaves out: all if the answer has no purchase, else those of the
+    /// submitted product if the answer has none of that product.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
         guard let signed, case .receipt = submission.proof else { return [] }
         if told.isEmpty { return signed.purchases }

@@ -4,8 +4,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out what `PartitionProgress` decides: checkpoints in the database, and commits in Kafka behind them. It does
-/// so each second in the background, and at once on the way out. One thread's.
+/// Carries out what `PartitionProgress` decides: checkpoints in the database, and commits in Kafka behind them.
+///
+/// It writes checkpoints each second in the background, and commits each second and after each checkpoint. It also
+/// commits the first offset of a new assignment, and everything before a partition leaves. Only one thread calls it.
 final class OffsetCommitter {
     private let assignment: PartitionAssignment
     private let intake: RecordIntake

@@ -2,7 +2,8 @@ import Fulfillment
 import Kafka
 import PlantedFaults
 
-/// **When is an offset committed?** This file answers; nothing else decides it.
+/// **Up to where is an offset committed?** This file answers; nothing else decides it. `OffsetCommitter` chooses the
+/// time for submissions, and `BatchedTopicOffsets` for the other topics.
 ///
 /// An offset is committed in Kafka only up to the lowest of
 ///

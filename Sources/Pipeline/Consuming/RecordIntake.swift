@@ -63,7 +63,7 @@ struct RecordIntake {
     }
 
     /// Decodes the record, draws the player's ticket and starts the work. The order of tickets is the order of records.
-    /// - Parameter known: the dead letter that the record is, whatever it holds; nil if it is to be decoded.
+    /// - Parameter known: the dead letter to make of the record without decoding it; nil to decode it.
     func admit(_ record: ConsumerRecord, to partition: AssignedPartition, as known: DeadLetter? = nil) {
         if partition.beginsNewEpoch(at: record.offset) { warnOfReset(record) }
         let position = RecordPosition(

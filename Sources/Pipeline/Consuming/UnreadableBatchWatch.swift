@@ -95,7 +95,7 @@ final class UnreadableBatchWatch {
             }
         } catch {
             logger.warning(
-                "could not find out why a partition does not advance",
+                "a partition does not advance: the worker could not find the cause, or not step over it",
                 [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition), .error: "\(error)"])
         }
     }

@@ -4,9 +4,10 @@ import Operations
 
 /// A table of rows that come due, each a small piece of work: one question to Apple, say.
 ///
-/// `leaseDue` writes the lease before the try, and each lease is longer than the one before. So the process may die in
-/// the middle of a try, even by the row itself: the row is due again later, and the others go on. A source of parked
-/// submissions or held purchases also finds the row that kills its worker.
+/// `leaseDue` writes the lease before the try. So the process may die in the middle of a try, even because of the row:
+/// the row is due again when the lease is over, and the worker goes on with other rows. After a lease that did not end
+/// in order the next one is twice as long, but for parked submissions. `IsolatingWork` also finds a row that kills its
+/// worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
@@ -18,7 +19,8 @@ protocol DueWork: Sendable {
     var isWanted: Bool { get }
     /// The seconds between two looks at the table. Each pause is drawn from half of it to one and a half.
     var lookSeconds: Double { get }
-    /// The seconds that one try may take, with its wait in front of Apple; nil if a try ends by itself.
+    /// The seconds that one try may take, including its wait for a turn among the requests to Apple; nil if a try ends by
+    /// itself.
     var trySeconds: Double? { get }
     /// True if a lease proves that the failing part is well again; false if only a try can.
     var isWellOnceLeased: Bool { get }
@@ -131,7 +133,7 @@ enum DueWorkLimits {
     static let lookSeconds = 2.0
     /// The seconds between two looks for a place while all are taken.
     static let busySeconds = 0.05
-    /// The seconds that one try may take, with its wait in front of Apple.
+    /// The seconds that one try may take, including its wait for a turn among the requests to Apple.
     static let trySeconds = 50.0
     /// The seconds of the shortest lease.
     static let leaseSeconds = 60.0

@@ -112,7 +112,8 @@ struct NotificationWorker: Sendable {
         count(type, "dead_letter")
         if Self.takingBack.contains(type) {
             logger.error(
-                "a refund took no effect: its notification is a dead letter, and an operator must decide", fields)
+                "a notification of a refund or reversal became a dead letter and changed no grant: an operator must decide",
+                fields)
         } else {
             logger.warning(topic.invalid, fields)
         }

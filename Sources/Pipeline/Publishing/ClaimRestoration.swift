@@ -93,8 +93,8 @@ actor ClaimRestoration {
             search.committed { topic, error in
                 logger.warning(
                     """
-                    the worker cannot read a topic's committed offsets: only the topic's owner notices what the \
-                    database lost
+                    the worker cannot read a topic's committed offsets: only the worker that has a partition notices \
+                    that the database lost its decisions
                     """,
                     [.topic: "\(topic.name)", .error: "\(error.name)"])
             }
@@ -141,7 +141,8 @@ actor ClaimRestoration {
         } catch let error where !(error is CancellationError) {
             logger.warning(
                 """
-                the worker cannot read the last published events: it does not notice if the database lacks what they tell
+                the worker cannot read the last published events: until its next partition assignment it does not notice \
+                whether the database lacks their grants
                 """,
                 [.topic: "\(published.topic)", .error: "\((error as? KafkaError)?.name ?? "timeout")"])
             return nil
