@@ -15,7 +15,7 @@ package enum LedgerCheck {
                 return .failure(CheckFailure(lines.joined(separator: "\n        ")))
             }
             return .success(
-                "the role can write and read what a worker does. The check wrote a grant and a hold, and rolled them back"
+                "the role may run every statement of a worker. The check wrote a grant and a hold, and rolled them back"
             )
         } catch {
             return .failure(CheckFailure(error))

@@ -30,8 +30,8 @@ package struct UnreadableRelease: Sendable {
             let left = try await store.count(filter)
             if left.all == 0 { return nil }
             if left.released == 0 {
-                return "it stays held: Apple was asked again, and what cannot be read of it is still so. `holds list` "
-                    + "names the field"
+                return "the purchase stays held: a worker asked Apple again, and a field is still unreadable. "
+                    + "`holds list` names the field"
             }
         }
         return nil

@@ -33,7 +33,7 @@ package enum ReconciliationText {
                 Money.text(row.sold),
             ]
         }
-        return "money, an indication: by the prices that Apple told, and by the report's\n"
+        return "money (an estimate): granted units at the prices that Apple signed, sold units at the report's prices\n"
             + TextTable.lines(moneyHeading, rows, width: width).joined(separator: "\n") + "\n\n"
     }
 

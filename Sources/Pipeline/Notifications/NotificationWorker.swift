@@ -112,7 +112,7 @@ struct NotificationWorker: Sendable {
         count(type, "dead_letter")
         if Self.takingBack.contains(type) {
             logger.error(
-                "a notification of a refund or reversal became a dead letter and changed no grant: an operator must decide",
+                "a notification of a refund or reversal is a dead letter and changed no grant: an operator must decide",
                 fields)
         } else {
             logger.warning(topic.invalid, fields)
