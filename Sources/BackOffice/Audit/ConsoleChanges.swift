@@ -2,10 +2,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// The log of operators' changes: those of the console, and those of commands that no other table keeps. Every function
+/// The log of operators' changes in the console, and of changes by commands that no other table records. Every function
 /// throws a `PostgresError`.
 public struct ConsoleChanges: Sendable {
-    /// The changes that commands log. A change that the console makes too has the console's word.
+    /// The changes that commands log. A change that the console can make too has the same word there.
     public enum Command: String, Sendable {
         case retry
         case rejectParked = "reject-parked"
@@ -53,7 +53,7 @@ public struct ConsoleChanges: Sendable {
         _ = try await pool.run { try $0.execute(Self.updating, [.int8(id), .text(result)]).affectedRows }
     }
 
-    /// Logs a change, makes it, and logs what came of it. Rethrows what `make` throws.
+    /// Logs a change, makes it, and logs its result. Rethrows what `make` throws.
     /// - Parameter tell: returns the result in words.
     /// - Returns: the entry's id, and the value of `make`.
     public func record<Made>(
@@ -65,7 +65,7 @@ public struct ConsoleChanges: Sendable {
         do {
             made = try await make()
         } catch {
-            // Where the database is away, the entry stays without an end.
+            // If the database is out of reach, the entry stays without a result.
             try? await end(entry, result: "failed before its end; what it did before stays")
             throw error
         }

@@ -25,7 +25,7 @@ public enum TrafficSpan: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether it is read from the counts of minutes.
+    /// Whether a chart of the span uses the counts by minute. The month uses the counts by hour.
     fileprivate var isOfMinutes: Bool { self != .month }
 }
 
@@ -34,7 +34,7 @@ public struct Traffic: Sendable, Equatable {
     private static let listingMinutes = LedgerSQL.statement(PackageResources.list_traffic_minutes_sql)
     private static let listingHours = LedgerSQL.statement(PackageResources.list_traffic_hours_sql)
 
-    /// One kind and name.
+    /// The counts of one kind and name, by bin.
     public struct Row: Sendable, Equatable {
         public let kind: TrafficCount.Kind
         public let name: String
@@ -44,7 +44,7 @@ public struct Traffic: Sendable, Equatable {
     }
 
     public let span: TrafficSpan
-    /// The rows by name.
+    /// The rows by kind, then name.
     public let rows: [Row]
 
     public init(span: TrafficSpan, rows: [Row]) {

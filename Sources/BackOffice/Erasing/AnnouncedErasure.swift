@@ -3,8 +3,8 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// An announced purchase with a player's token that is another player's by now: it stays to be delivered, without the
-/// token.
+/// The erasure of a player's token from announced purchases that another player owns by now. The purchases stay to be
+/// delivered.
 struct AnnouncedErasure: Sendable {
     private static let locking = LedgerSQL.statement(PackageResources.lock_passed_on_announced_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_announced_evidence_sql)
@@ -18,7 +18,7 @@ struct AnnouncedErasure: Sendable {
         guard rows.count > 0 else { return }
         let (transaction, evidence) = (try rows.column("transaction_id"), try rows.column("evidence"))
         let all = 0..<rows.count
-        // Unreadable evidence is not kept either: nothing could be delivered by it.
+        // Unreadable evidence is deleted, because no worker could deliver a purchase by it.
         let changed = all.map { row in
             rows.bytes(row, evidence).flatMap(GenuineReceipt.init(stored:)).map(Self.withoutToken).map(\.storedBytes)
         }

@@ -3,8 +3,8 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// An erased player's changes in the console: who did what stays, without notes, which may name the player, and without
-/// ids that a game server made up for the player.
+/// The erasure of a player from the console's changes. An entry keeps its operator and its change. It loses its note,
+/// which may name the player, and ids that a game server made up for the player.
 enum ConsoleErasure {
     private static let erasing = LedgerSQL.statement(PackageResources.erase_console_changes_sql)
 

@@ -1,17 +1,17 @@
-/// Every column that may hold something of a player, and what becomes of it when the player is erased. A test compares
-/// it with the schema: a column that is missing here is one that an erasure forgets.
+/// The columns that may hold a player's data, each with its fate when the player is erased. A test compares the list
+/// with the schema, because an erasure would forget a missing column.
 enum ErasedColumns {
     enum Fate: Sendable {
-        /// The pseudonym takes its place.
+        /// The pseudonym replaces the player's id.
         case pseudonym
-        /// The row goes.
+        /// The row is deleted.
         case deleted
-        /// An event, without what names the player.
+        /// The event stays, without the members that name the player.
         case rewritten
         case cleared
-        /// No row is there: what waits has ended before, and what is unpublished is published.
+        /// The table has no row of the player: waiting rows end, and events are published, before the erasure.
         case ended
-        /// Holds nothing of any player.
+        /// The column holds nothing of any player.
         case others
     }
 
@@ -47,7 +47,7 @@ enum ErasedColumns {
         "erasures.player_id": .cleared,
         "notification_history.suspect": .others, "notification_history.culprit": .others,
         "catalogs.sha256": .others, "redriven_dead_letters.content": .others,
-        // A topic's partition and offsets, an app, a reason, or a word for what crashed.
+        // The subject is a topic's partition and offsets, an app, a reason, or a word for the crashed work.
         "incidents.subject": .others,
     ]
 }

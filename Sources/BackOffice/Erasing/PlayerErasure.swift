@@ -10,8 +10,8 @@ public struct PlayerErasure: Sendable {
     public struct Waiting: Sendable, Equatable {
         public let held: Int
         public let parked: Int
-        /// The announced purchases that may still be delivered by the player's id. An erasure refuses to start while
-        /// there are any.
+        /// The announced purchases that may still be delivered by the player's id. The command refuses to erase while
+        /// there are any, unless it is forced; then the erasure ends them.
         public var announced = 0
         /// The events that the broker has not acknowledged.
         public let unpublished: Int
@@ -20,11 +20,11 @@ public struct PlayerErasure: Sendable {
         public var isNothing: Bool { held == 0 && parked == 0 && unpublished == 0 }
     }
 
-    /// Grants in one SQL transaction.
+    /// The grants of one SQL transaction.
     private static let grantsAtATime: Int64 = 500
-    /// Blocks of a table in one look, where no index finds a player's rows: 32 MiB.
+    /// The blocks of a table that one statement reads where no index finds a player's rows: 32 MiB.
     private static let blocksAtATime: Int64 = 4_096
-    /// Looks at what came between before it is told.
+    /// The rounds that erase rows added meanwhile, before the erasure is reported as incomplete.
     private static let rounds = 3
 
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
@@ -138,11 +138,11 @@ public struct PlayerErasure: Sendable {
 
     private func outcomeTables() async throws -> [(table: String, day: OutcomeDay?)] {
         let days = try await pool.run { try OutcomePartitions.list(in: $0).days }
-        // Rows that leave the default partition meanwhile go apart, where they are found then.
+        // A row that leaves the default partition meanwhile moves to the apart partition, which is read last.
         return days.sorted().map { ($0.table, $0) } + [("outcomes_default", nil), (OutcomeDay.apart.table, .apart)]
     }
 
-    /// Rows that are added at the end meanwhile are not read.
+    /// Runs `body` on the blocks that the table has now. Rows that are added behind them meanwhile are not read.
     private func walk(
         _ table: String, _ body: @escaping @Sendable (BlockRange, PostgresSession) throws -> Void
     ) async throws {

@@ -3,9 +3,9 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Rejects a player's held, parked and announced purchases, as an operator does. A worker publishes the events.
+/// Rejects a player's holds and parked submissions, as an operator does. A worker publishes the events.
 public struct PlayerRejection: Sendable {
-    /// Rejected at a time.
+    /// The most holds that are listed at a time.
     private static let batch = 100
 
     private static let listingHolds = LedgerSQL.statement(PackageResources.list_player_holds_sql)
@@ -33,7 +33,7 @@ public struct PlayerRejection: Sendable {
                 let id = try rows.column("transaction_id")
                 return (0..<rows.count).compactMap { rows.text($0, id) }
             }
-            // The same again: they cannot be ended.
+            // An unchanged list shows that its holds cannot be ended.
             if held.isEmpty || held == before { return }
             before = held
             for transaction in held {

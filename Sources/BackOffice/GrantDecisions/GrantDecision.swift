@@ -30,12 +30,13 @@ public struct GrantDecision: Sendable {
     /// The result of the decision.
     public enum Ending: Sendable, Equatable {
         case published(OutcomeEvent)
-        /// Remembered; what the player has is the same as before, for Apple's refund is in force.
+        /// The decision is stored without an event: Apple's refund is in force, so that the player has the same as
+        /// before.
         case remembered
-        /// An operator had said so before, or never said what is taken back.
+        /// An operator had decided the same before, or had revoked nothing that could be reinstated.
         case unchanged
         case notGranted
-        /// The same non-consumable is granted by this transaction, and in force: nothing was changed.
+        /// This transaction grants the same non-consumable and is in force: nothing was changed.
         case inForce(StoreTransactionID)
     }
 }

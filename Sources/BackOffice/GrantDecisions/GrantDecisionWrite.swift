@@ -3,10 +3,10 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// An operator's decision about one grant in one SQL transaction, in the order that refunds keep too: its claim is locked,
-/// then its row, and what follows from both that are in force is written.
+/// The write of an operator's decision about one grant, in one SQL transaction. It locks the claims, then the grant, as
+/// refunds do. Apple's refund and the operator's revocation together decide the grant's state.
 struct GrantDecisionWrite: Sendable {
-    /// Stands for a submission's topic: its events are no partition's, and any replica takes them from the outbox.
+    /// The source topic of these events in the outbox. No partition has this name, so that any replica publishes them.
     private static let source = "receiptd-grants"
 
     private static let findingOther = LedgerSQL.statement(PackageResources.find_grant_in_force_sql)

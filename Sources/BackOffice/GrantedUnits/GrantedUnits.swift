@@ -14,7 +14,7 @@ public struct ReportDay: Sendable, Hashable, Comparable {
     public static func < (left: ReportDay, right: ReportDay) -> Bool { left.text < right.text }
 }
 
-/// The granted and revoked units of one product on one day; those with a known price, in one currency.
+/// The granted and revoked units of one product on one day. Units with a known price are of one currency.
 public struct GrantedUnits: Sendable, Equatable {
     public let productID: String
     public let day: ReportDay

@@ -20,7 +20,7 @@ public struct ImportedGrant: Sendable, Equatable {
     public let revokedAt: Timestamp?
     public let grantedAt: Timestamp
     public let submissionID: Identifier
-    /// The claim of the subscription period that it pays for. Nil for other purchases.
+    /// The claim of the subscription period that the purchase pays for. Nil for other purchases.
     public let period: StoreTransactionID?
 
     /// - Parameters:
@@ -51,15 +51,15 @@ public struct ImportedGrant: Sendable, Equatable {
     }
 }
 
-/// Enters grants of an earlier system, without events. You may repeat it, beside running workers: each batch locks its
-/// claims first, in the usual order. Throws a `PostgresError`.
+/// Enters grants of an earlier system, without events. You may repeat an import, also while workers run: each batch
+/// locks its claims first, in the usual order. Throws a `PostgresError`.
 public struct GrantImport: Sendable {
-    /// The rows of one transaction. Workers that need one of its claims wait for it.
+    /// The rows of one SQL transaction. Workers that need one of its claims wait for it.
     public static let batch = 5_000
 
     public struct Entered: Sendable, Equatable {
         public let entered: Int
-        /// The lines whose transaction another player has. Nothing changed for them.
+        /// The lines whose transaction or period another player has. Nothing changed for them.
         public let conflicts: [Int]
     }
 
@@ -74,12 +74,12 @@ public struct GrantImport: Sendable {
         self.pool = pool
     }
 
-    /// Carries what a dry run found out of the transaction that it rolls back.
+    /// Carries the findings of a dry run out of the SQL transaction that it rolls back.
     private struct DryRun: Error {
         let found: Entered
     }
 
-    /// Enters one batch in one transaction.
+    /// Enters one batch in one SQL transaction.
     /// - Parameter dryRun: rolls the batch back, and returns what it would have entered. The next batch does not see
     ///   its rows.
     public func enter(_ grants: [ImportedGrant], dryRun: Bool = false) async throws -> Entered {
@@ -100,7 +100,7 @@ public struct GrantImport: Sendable {
                     defer { chunk = nil }
                     return chunk
                 }
-                // The script is not prepared: its table is another one each time.
+                // The script is not prepared, because each batch makes a new table.
                 try session.run(script: Self.claiming)
                 let entered = try session.count("entered", of: Self.granting)
                 let conflicts = try session.execute(Self.comparing)
@@ -114,7 +114,7 @@ public struct GrantImport: Sendable {
         }
     }
 
-    /// COPY's text format.
+    /// Returns the rows in COPY's text format.
     private static func copied(_ grants: [ImportedGrant]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(grants.count * 200)

@@ -40,7 +40,7 @@ public struct Inspection: Sendable {
     private static let counted: [StaticString] = ["grants", "holds", "parked", "subscriptions"]
     private static let eventNames = LedgerSQL.statement(PackageResources.find_event_names_sql)
     private static let parkedOrders = LedgerSQL.statement(PackageResources.find_parked_orders_sql)
-    /// Submissions and transactions of one order that are looked up.
+    /// The most submissions and transactions of one order that are read, and the most players that are named.
     private static let maximumNames = 10
 
     public let sections: [Section]
@@ -49,7 +49,7 @@ public struct Inspection: Sendable {
 
     /// The full number of rows of each kind that does not fit into a page.
     private let totals: [String: Int]
-    /// There may be more decided submissions than the page holds.
+    /// Whether there may be more decided submissions than the page holds.
     private let hasMoreOutcomes: Bool
 
     init(
@@ -59,7 +59,7 @@ public struct Inspection: Sendable {
         (self.totals, self.hasMoreOutcomes) = (totals, hasMoreOutcomes)
     }
 
-    /// The players that its rows name, each once; some of them if there are many.
+    /// The players that the rows name, each once; at most `maximumNames` of them.
     public var players: [String] {
         let named = sections.flatMap(\.rows).compactMap { $0["player_id"]?.string }
         return Array(Set(named).sorted().prefix(Self.maximumNames))
@@ -77,13 +77,13 @@ public struct Inspection: Sendable {
         hasMoreOutcomes || totals.values.contains { $0 > shown }
     }
 
-    /// The search took longer than allowed.
+    /// The error of a search that took longer than allowed.
     public struct TooLong: Error {}
 
     /// The longest time of a search through many days, in seconds.
     public static let longestSeconds = 600.0
 
-    /// Further back there is nothing, and at some time no date of PostgreSQL's.
+    /// The most days to search back. No row is older, and PostgreSQL's dates end at some time.
     private static let maximumDays = 100_000
 
     /// Reads one snapshot of the database. Throws a `PostgresError`, and `TooLong` after `seconds`.
@@ -100,7 +100,8 @@ public struct Inspection: Sendable {
         guard !id.utf8.contains(0) else { return Inspection(sections: []) }
         return try await pool.run { session in
             try session.transaction { session in
-                // Times as RFC 3339 in UTC. What runs once is not worth compiling, however much of a day it reads.
+                // UTC gives times as RFC 3339. Compiling does not pay for a statement that runs once, however much of a
+                // day it reads.
                 try session.run(
                     script: """
                         SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL TIME ZONE 'UTC'; SET LOCAL jit = off
@@ -112,7 +113,7 @@ public struct Inspection: Sendable {
                 let decided = try outcomes(of: [id], havingIn: id, page, in: reader)
                 let found = try read(id, decided.filter { $0[isNamed] == .bool(true) }, page, in: reader)
                 guard found.sections.allSatisfy(\.rows.isEmpty) else { return found }
-                // No order and no event has pages.
+                // An order or an event has one page only.
                 let first = Page(limit: page.limit, skipping: 0, firstDay: page.firstDay)
                 let answers = page.skipping == 0 ? decided : try outcomes(of: [id], havingIn: id, first, in: reader)
                 let answered = answers.filter { $0[isNamed] != .bool(true) }.compactMap { $0["submission_id"]?.string }
@@ -125,11 +126,11 @@ public struct Inspection: Sendable {
         }
     }
 
-    /// The rows that are read of each kind that comes in pages.
+    /// The page that is read of each paged kind of rows.
     private struct Page {
         let limit: Int64
         let skipping: Int64
-        /// The first of decided submissions, in days since 1970-01-01.
+        /// The first day of decided submissions, in days since 1970-01-01.
         let firstDay: Int32?
     }
 
@@ -140,8 +141,8 @@ public struct Inspection: Sendable {
 
     private static let isNamed = "is_named"
 
-    /// Rows of `inspect_outcomes.sql`.
-    /// - Parameter id: an order's or an event's, which is looked for in answers, too.
+    /// Returns rows of `inspect_outcomes.sql`.
+    /// - Parameter id: the id of an order or of an event to find in answers too.
     private static func outcomes(
         of names: [String], havingIn id: String? = nil, _ page: Page, in session: InspectionReader
     ) throws -> [JSONValue] {
@@ -153,7 +154,7 @@ public struct Inspection: Sendable {
             ], in: session)
     }
 
-    /// The rows of a statement that returns them as one JSON array.
+    /// Returns the rows of a statement whose result is one JSON array.
     private static func rows(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter], in session: InspectionReader
     ) throws -> [JSONValue] {
@@ -163,7 +164,7 @@ public struct Inspection: Sendable {
     }
 
     /// Finds the names that an order or an event belongs to.
-    /// - Parameter answered: submissions of whose answers that is known.
+    /// - Parameter answered: the submissions whose answers contain the id.
     private static func names(
         of id: String, answered: [String], days: Int32, in session: InspectionReader
     ) throws -> [String] {
@@ -250,7 +251,7 @@ public struct Inspection: Sendable {
 }
 
 extension JSONValue {
-    /// An object without what the trace tells in words.
+    /// Returns the object without some members, because the trace tells them in words.
     fileprivate func without(_ names: String...) -> JSONValue {
         guard case .object(let members) = self else { return self }
         return .object(members.filter { !names.contains($0.name) })

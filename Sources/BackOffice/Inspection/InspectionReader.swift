@@ -1,7 +1,7 @@
 import Ledger
 import Postgres
 
-/// Runs the statements of one search, and gives all of them together only so much time.
+/// Runs the statements of one search within one limit of time.
 final class InspectionReader {
     let session: PostgresSession
     private let end: ContinuousClock.Instant
@@ -13,7 +13,7 @@ final class InspectionReader {
         end = .now + .seconds(seconds)
     }
 
-    /// Throws `Inspection.TooLong` where the time is over before the statement ends.
+    /// Throws `Inspection.TooLong` if the time is over before the statement ends.
     func execute(_ statement: PostgresStatement, _ parameters: [PostgresParameter] = []) throws -> PostgresRows {
         let now = ContinuousClock.now
         let left = now.duration(to: end) / .milliseconds(1)
@@ -31,6 +31,7 @@ final class InspectionReader {
     }
 
     private static let queryCanceled = "57014"
-    /// A search may take so much longer: to set a limit takes two round trips, and most of its statements end at once.
+    /// The time by which a search may exceed its limit. Setting a limit takes two round trips, and most statements end
+    /// at once.
     private static let slack = Duration.milliseconds(100)
 }

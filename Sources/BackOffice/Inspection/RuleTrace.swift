@@ -1,8 +1,8 @@
 import Encodings
 import Fulfillment
 
-/// Lists the rules that a decision passed and the one at which it ended. They are checked in `Rule.order`, and the
-/// first that fails is the answer: so the reason tells of all of them.
+/// Lists the rules that a decision passed, and the rule at which it ended. Rules are checked in `Rule.order`, and the
+/// first that fails is the answer. So the reason alone shows which rules passed.
 enum RuleTrace {
     private static let whole = Rule.ofSubmission
     private static let each = Rule.ofTransaction
@@ -22,7 +22,7 @@ enum RuleTrace {
                 steps.append(("transaction \(id)", detail))
                 continue
             }
-            // A refund of a grant is found in the ledger, before the tokens are compared.
+            // The ledger shows the refund of a grant before tokens are compared.
             let passed = each[..<place].filter { ended != .cancelled || $0 != .bindingMismatch }
             steps.append(("transaction \(id)", detail(passed: passed[...], ended: ended, as: outcome)))
         }

@@ -3,14 +3,14 @@ import Ledger
 import NamesAndTimes
 import Postgres
 
-/// Events whose bytes no table keeps once Kafka has acknowledged them. Their ids are made of what they are about: those of the
-/// rows that changed of late are made again, and compared.
+/// Finds the row of an event whose bytes no table keeps, because Kafka has acknowledged it. An event's id is computed
+/// from its row. So the ids of recently changed rows are computed again, and compared with the searched id.
 enum ToldEvents {
-    /// Days back.
+    /// The days to search back.
     static let days: Int32 = 30
-    /// Rows of a kind, the newest.
+    /// The newest rows of each kind to search.
     static let rows: Int64 = 10_000
-    /// Events of a row, the newest: after a database was put back revisions begin far above 1.
+    /// The newest events of a row to compare. After a restore of the database revisions begin far above 1.
     static let revisions: Int32 = 20
 
     private static let rejections = LedgerSQL.statement(PackageResources.find_told_rejections_sql)
@@ -19,10 +19,11 @@ enum ToldEvents {
     private static let refundRequests = LedgerSQL.statement(PackageResources.find_told_refund_requests_sql)
     private static let announced = LedgerSQL.statement(PackageResources.find_told_announced_sql)
 
-    /// The transaction that an event is about, or the subscription's original one.
-    /// - Parameter id: whatever was searched for.
+    /// Returns the transaction of an event, or the original transaction of its subscription. Nil if no recent row has
+    /// the event.
+    /// - Parameter id: the searched text, whether an event's id or not.
     static func subject(of id: String, in session: PostgresSession) throws -> String? {
-        // Version 5, as all of them have.
+        // Every event's id is a UUID of version 5.
         guard let event = PostgresUUID(id), event.high >> 12 & 0xF == 5 else { return nil }
         let wanted = event.nameBased
         let rejected = try session.execute(rejections, [.uuid(event), .int4(days), .int8(rows)])
@@ -66,9 +67,9 @@ enum ToldEvents {
     }
 
     /// - Parameters:
-    ///   - number: the column of the newest number that an event of the row may have.
-    ///   - first: the lowest that any may have.
-    ///   - has: whether the row's event of this number is the one.
+    ///   - number: the column with the newest number of the row's events.
+    ///   - first: the lowest number of any event.
+    ///   - has: whether the row's event of this number is the searched event.
     private static func numbered(
         _ statement: PostgresStatement, _ name: StaticString, _ number: StaticString, from first: Int32,
         in session: PostgresSession, has isWanted: (StoreTransactionID, Int32) -> Bool

@@ -5,7 +5,7 @@ import NamesAndTimes
 
 /// The history of submissions, step by step, from the traces of their outcomes and parked rows.
 struct TraceSteps {
-    /// The column of `outcomes`: an earlier version named it.
+    /// The column of `outcomes` with the trace. An earlier version gave it this name.
     static let column = "story"
 
     /// Each row of `inspect_events.sql`, by its transaction.
@@ -32,7 +32,7 @@ struct TraceSteps {
         }
         for event in told { add(outcome, event, type: OutcomeEvent.Kind.granted.rawValue) }
         if let type = outcome["answer"]?.string { add(outcome, outcome, type: type) }
-        // Holds that ended well since then.
+        // A hold may have ended with a grant since the answer.
         for listed in listed where listed["outcome"]?.string == TransactionOutcome.Outcome.held.rawValue {
             guard let event = listed["transaction_id"]?.string.flatMap({ events[$0] }),
                 event["submission_id"] == outcome["submission_id"]
@@ -58,7 +58,7 @@ struct TraceSteps {
         if let endpoint = apple.endpoint {
             let status = apple.status.map { "status \($0)" }
             let environment = apple.environment.map { " \($0.rawValue)" } ?? ""
-            // The result `status` is no more than the status.
+            // The result `status` says no more than the status itself.
             let result = status != nil && apple.result == AppleAnswer.TroubleKind.status.rawValue ? nil : apple.result
             let told = [result, status, "\(apple.milliseconds) ms"].compactMap(\.self).joined(separator: ", ")
             detail = "\(endpoint)\(environment): \(told)"

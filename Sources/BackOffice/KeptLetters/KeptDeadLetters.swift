@@ -5,7 +5,7 @@ import Postgres
 
 /// The dead letters among the recent local refusals. Every function throws a `PostgresError`.
 public enum KeptDeadLetters {
-    /// A search looks through so many of the newest refusals.
+    /// The newest refusals that a search reads.
     private static let lookedThrough: Int64 = 20_000
 
     private static let listing = LedgerSQL.statement(PackageResources.list_kept_dead_letters_sql)

@@ -43,11 +43,11 @@ public struct RefundSummary: Sendable, Equatable {
     public let playerID: String?
     public let quantity: Int?
     public let revokedUnits: Int?
-    /// Whether an operator revoked it, whatever Apple says.
+    /// Whether an operator revoked the grant, whatever Apple says.
     public let isRevokedByOperator: Bool
 }
 
-/// Apple's refunds, for an operator. Every function throws a `PostgresError`.
+/// Counts and lists Apple's refunds for an operator. Every function throws a `PostgresError`.
 public struct RefundAdministration: Sendable {
     private static let counting = LedgerSQL.statement(PackageResources.count_refunds_sql)
     private static let listing = LedgerSQL.statement(PackageResources.list_refunds_sql)

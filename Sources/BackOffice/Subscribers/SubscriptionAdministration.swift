@@ -16,14 +16,14 @@ public struct SubscriptionFilter: Sendable, Equatable {
     var parameters: [PostgresParameter] { [.text(bundleID), .text(state?.rawValue)] }
 }
 
-/// Subscriptions for an operator. Every function throws a `PostgresError`.
+/// Counts, lists and transfers subscriptions for an operator. Every function throws a `PostgresError`.
 public struct SubscriptionAdministration: Sendable {
     public enum Transfer: Sendable, Equatable {
         case done(from: PlayerID)
         /// The subscription was this player's before.
         case unchanged
         case unknown
-        /// The owner holds so many transactions of it: nothing was changed.
+        /// The subscription has so many held transactions: nothing was changed.
         case held(Int)
     }
 
@@ -63,7 +63,7 @@ public struct SubscriptionAdministration: Sendable {
     }
 
     /// Gives the future periods of a subscription to another player, and stores who decided it. Granted periods stay
-    /// with their player. It is refused while a period is held: the player who paid for it has to get it first.
+    /// with their player. A transfer is refused while a period is held: the player who paid for it has to get it first.
     public func transfer(
         _ original: StoreTransactionID, to player: PlayerID, by operatorName: String, note: String?
     ) async throws -> Transfer {

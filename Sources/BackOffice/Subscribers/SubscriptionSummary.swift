@@ -19,7 +19,7 @@ public struct SubscriptionSummary: Sendable, Equatable {
     public let revision: Int
     public let checkedAt: Timestamp?
     public let updatedAt: Timestamp
-    /// The time of the next question to Apple; nil: receiptd asks only after Apple reports a change.
+    /// The time of the next question to Apple. Nil if receiptd asks only after Apple reports a change.
     public let dueAt: Timestamp?
 }
 

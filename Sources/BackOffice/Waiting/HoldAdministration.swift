@@ -26,9 +26,9 @@ public struct HoldAdministration: WaitingTable {
         }
     }
 
-    /// Refused between two looks at the list.
+    /// The most holds that are rejected between two reads of the list.
     private static let batch = 200
-    /// Looked at by one statement, a transaction each: half a million fit into none's time.
+    /// The rows that one releasing statement reads. Half a million rows do not fit into the time of one statement.
     private static let releasedAtATime: Int64 = 1_000
 
     package static let counting = LedgerSQL.statement(PackageResources.count_holds_sql)
@@ -75,7 +75,7 @@ public struct HoldAdministration: WaitingTable {
         }
     }
 
-    /// A row of the list, in its order.
+    /// The place of a hold in the list, in the list's order.
     private struct Place {
         var heldAt = Int64.min
         var transaction = ""
@@ -118,7 +118,7 @@ public struct HoldAdministration: WaitingTable {
             guard let newest else { return refused }
             last = newest
             refused.unreadable += taken.unreadable.count
-            // The pool's sessions work side by side: each waits for the disk by itself.
+            // The pool's sessions work side by side, because each session waits for the disk.
             try await withThrowingTaskGroup(of: HoldWrite.Ending.self) { group in
                 for hold in taken.leased {
                     let write = HoldWrite(

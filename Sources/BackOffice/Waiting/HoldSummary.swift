@@ -25,8 +25,8 @@ public struct HoldSummary: Sendable, Equatable {
     public let catalogVersion: Int64
     /// The number of tries without a verdict since the last decision.
     public let tries: Int
-    /// The price of the whole quantity, in thousandths of the currency's unit. Nil if Apple gave none, or if it was
-    /// held before Apple was asked.
+    /// The price of the whole quantity, in thousandths of the currency's unit. Nil if Apple gave none, or if the
+    /// transaction was held before Apple was asked.
     public let priceMilliunits: Int64?
     /// The currency, ISO 4217. Nil without a price.
     public let currency: String?

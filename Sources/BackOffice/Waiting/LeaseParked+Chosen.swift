@@ -20,7 +20,7 @@ extension LeaseParked {
         }
     }
 
-    /// Leases all of a player's rows.
+    /// Leases up to `limit` parked submissions of a player, due or not.
     static func all(
         of player: PlayerID, excluding: [NameBasedUUID], limit: Int, leaseSeconds: Double, in session: PostgresSession
     ) throws -> Leased {

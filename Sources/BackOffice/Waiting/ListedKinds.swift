@@ -19,7 +19,7 @@ public struct ListedKinds: Sendable {
         fileprivate var parameters: [PostgresParameter] { self == .refunds ? [.int8(ListedKinds.newestRefunds)] : [] }
     }
 
-    /// Refunds are for ever: only so many are looked at.
+    /// The newest refunds that are read, because refunds are kept for ever.
     private static let newestRefunds: Int64 = 20_000
 
     private static let unclaimed = LedgerSQL.statement(PackageResources.list_unclaimed_kinds_sql)
@@ -37,8 +37,8 @@ public struct ListedKinds: Sendable {
         (self.bundleIDs, self.reasons) = (bundleIDs, reasons)
     }
 
-    /// Reads the kinds by a few index look-ups, however many rows there are. It reads every unclaimed row, and only the
-    /// newest refunds. Throws a `PostgresError`.
+    /// Reads the kinds by a few index look-ups, however many rows there are. For unclaimed purchases it reads every
+    /// row, and for refunds the newest rows. Throws a `PostgresError`.
     public static func of(_ table: Table, in pool: PostgresPool) async throws -> ListedKinds {
         try await pool.run { session in
             let rows = try session.execute(table.statement, table.parameters)

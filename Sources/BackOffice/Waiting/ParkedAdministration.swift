@@ -10,7 +10,7 @@ public struct ParkedAdministration: WaitingTable {
     /// The result of an operator's lease.
     public struct Leased: Sendable {
         public let submissions: [LeasedSubmission]
-        /// Rows whose data the database refused. It would refuse their answer too.
+        /// Rows whose stored submission cannot be read.
         public let unreadable: [NameBasedUUID]
     }
 
@@ -49,7 +49,7 @@ public struct ParkedAdministration: WaitingTable {
         return due
     }
 
-    /// Returns those that nobody works on, oldest first.
+    /// Returns rows that nobody has leased, the oldest first.
     private func ids(_ filter: ParkedFilter, limit: Int?) async throws -> [NameBasedUUID] {
         try await pool.run { session in
             let limit = PostgresParameter.int8(limit.map(Int64.init))

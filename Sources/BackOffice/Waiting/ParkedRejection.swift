@@ -5,9 +5,10 @@ import Postgres
 
 /// Rejects parked submissions through the ledger. If a worker decides at the same time, the first outcome row wins.
 public struct ParkedRejection: Sendable {
-    /// Leased and decided at a time.
+    /// The submissions that are leased and decided at a time.
     private static let batch = 100
-    /// The time to wait for submissions that a worker has leased. Most are back, or answered, within a second.
+    /// The time to wait for submissions that a worker has leased. Workers release or answer most of them within a
+    /// second.
     private static let waitSeconds = 15.0
 
     let pool: PostgresPool
@@ -21,9 +22,9 @@ public struct ParkedRejection: Sendable {
 
     public struct Ending: CustomStringConvertible, Sendable, Equatable {
         public var rejected = 0
-        /// A worker was first.
+        /// Submissions that a worker answered first.
         var answeredBefore = 0
-        /// Submissions whose data the database refuses. It refuses their answer too.
+        /// Submissions that cannot be read, or whose answer the database refuses.
         public var refused = 0
         /// Submissions that a worker is still trying.
         public var leased = 0
@@ -97,7 +98,7 @@ public struct ParkedRejection: Sendable {
         var ending = Ending()
         var refused: [NameBasedUUID] = []
         while true {
-            // One that a worker had at the last look may be rejected by now.
+            // A submission that a worker had at the last count may be rejected by now.
             ending.leased = 0
             let left = limit - ending.rejected - ending.answeredBefore - refused.count
             if left <= 0 { return ending }

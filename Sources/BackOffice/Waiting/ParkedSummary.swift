@@ -18,7 +18,7 @@ public struct ParkedSummary: Sendable, Equatable {
     public let parkedAt: Timestamp
     /// The time of the next try. Nil if only an operator ends the wait.
     public let dueAt: Timestamp?
-    /// Whether a worker is trying it now.
+    /// Whether a worker is trying the submission now.
     public let isLeased: Bool
     public let topic: String
     public let partition: Int32

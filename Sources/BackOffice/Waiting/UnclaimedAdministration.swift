@@ -11,7 +11,7 @@ public struct UnclaimedAdministration: WaitingTable {
     package static let listing = LedgerSQL.statement(PackageResources.list_unclaimed_sql)
     private static let retrying = LedgerSQL.statement(PackageResources.retry_unclaimed_purchases_sql)
     package static var moreOfListing: [PostgresParameter] { [.int8(Int64(AccountTokenFacts.maximumSenders))] }
-    /// Made due by one statement.
+    /// The most purchases that one statement makes due.
     private static let retriedAtATime = 1_000
 
     package let pool: PostgresPool
@@ -20,8 +20,8 @@ public struct UnclaimedAdministration: WaitingTable {
         self.pool = pool
     }
 
-    /// Makes purchases due for another try, even those that crashed workers. It leaves out purchases whose data is
-    /// gone, and those that somebody is deciding. Returns the number. After a failure the changed ones stay due.
+    /// Makes purchases due for another try, even purchases that crashed workers. It leaves out purchases whose data is
+    /// gone, and purchases that somebody is deciding. Returns the number. After a failure the changed ones stay due.
     /// - Parameter limit: the most to change, the oldest first.
     public func retry(_ filter: UnclaimedFilter, limit: Int) async throws -> Int {
         var retried = 0

@@ -17,7 +17,7 @@ public struct UnclaimedSummary: Sendable, Equatable {
     public let expiresAt: Timestamp?
     public let toldAt: Timestamp
     public let reason: String
-    /// Whether it has an account token that is still known.
+    /// Whether the purchase has an account token that receiptd still stores.
     public let hasToken: Bool
     /// The player whom the game last named for the token. It is a hint, not a proof.
     public let learntOf: String?

@@ -24,6 +24,6 @@ extension WaitingCount<ParkingReason> {
 }
 
 extension WaitingCount<UnclaimedReason> {
-    /// The number that has enough data for another look.
+    /// The number of purchases with enough data for another try.
     package var retriable: Int { part }
 }

@@ -59,7 +59,7 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
 
     var parameters: [PostgresParameter] { [.text(id)] + ofMany }
 
-    /// Without the id.
+    /// The parameters without the id.
     var ofMany: [PostgresParameter] {
         [.text(bundleID), .text(reason?.rawValue)] + (Reason.hasPlayers ? [.text(playerID)] : [])
             + (Reason.hasProducts ? [.text(productID)] : []) + [.timestamptz(until)]

@@ -16,7 +16,8 @@ package protocol WaitingTable: Sendable {
 
     /// The statement that counts: it takes a filter's parameters, and returns `waiting`, `part` and `digests`.
     static var counting: PostgresStatement { get }
-    /// The statement that lists: it takes the number of rows, the number of older rows to leave out, a filter's parameters, and `moreOfListing`.
+    /// The statement that lists: it takes the number of rows, the number of older rows to leave out, a filter's
+    /// parameters, and `moreOfListing`.
     static var listing: PostgresStatement { get }
     static var moreOfListing: [PostgresParameter] { get }
 

@@ -1,4 +1,5 @@
--- What of a player is not decided, or not published; announced is what Apple told of, with a token of the player.
+-- Counts a player's rows that are to end before an erasure: holds, parked submissions, announced purchases with the
+-- player's token, and unpublished events.
 -- $1 player
 SELECT (SELECT count(*) FROM holds WHERE player_id = $1) AS held,
     (SELECT count(*) FROM parked WHERE player_id = $1 AND reason <> 'player_share')
@@ -10,14 +11,14 @@ SELECT (SELECT count(*) FROM holds WHERE player_id = $1) AS held,
             FROM announced_purchases
             WHERE token = sha256(convert_to(lower($1), 'UTF8')) AND state IN ('waiting', 'unclaimed', 'ignored')
             UNION
-            -- Whose the token is by player-accounts.
+            -- The topic player-accounts says that the token is the player's.
             SELECT told.transaction_id, told.original_transaction_id
             FROM player_accounts AS own
             JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
             WHERE own.player_id = $1 AND told.state = 'waiting'
         ) AS waiting
         LEFT JOIN claims USING (original_transaction_id)
-        -- What another player owns by now is that one's.
+        -- A purchase counts for the player who owns its original by now.
         WHERE claims.player_id IS NULL OR claims.player_id = $1
     ) AS announced,
     (SELECT count(*) FROM outbox WHERE record_key = $1) AS unpublished;

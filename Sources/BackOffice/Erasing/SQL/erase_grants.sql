@@ -1,9 +1,10 @@
--- Grants and the claims above them, without the player. $1 player; $2 pseudonym; $3 transactions, sorted and locked; $4 their
--- events, null where another system granted; $5 claims, locked
+-- Replaces the player in grants and in the claims above them.
+-- $1 player; $2 pseudonym; $3 transactions, sorted and locked; $4 their events, null for an imported grant; $5 claims,
+-- locked
 WITH claimed AS (
     UPDATE claims SET player_id = $2 WHERE original_transaction_id = ANY ($5::text[]) AND player_id = $1
 ), unheard AS (
-    -- What Apple told of by itself comes to nothing, unless another player owns its original by now.
+    -- An announced purchase ends as refused, unless another player owns its original by now.
     UPDATE announced_purchases
     SET state = 'refused', reason = 'player_erased', player_id = $2, due_at = NULL, leased_until = NULL,
         awaits_submission = false, evidence = NULL, token = NULL, decided_at = now(), takes = 0,

@@ -1,5 +1,5 @@
--- What a player's records were answered, without the player; and Apple's answers to their proofs. $1 pseudonym; $2–$6 the
--- outcomes' key, sorted; $7 their answers, or null; $8 proofs, sorted
+-- Replaces the player in outcomes, and deletes Apple's stored answers to the player's proofs.
+-- $1 pseudonym; $2–$6 the outcomes' key, sorted; $7 their answers, or null; $8 proofs, sorted
 WITH erased AS (
     UPDATE outcomes
     SET player_id = $1, submission_id = $1, submission_key = gen_random_uuid(),

@@ -1,4 +1,6 @@
--- All that an index finds of a player, but for grants and claims. $1 player; $2 pseudonym
+-- Erases a player from the rows that an index finds. The statement erase_grants erases grants and the claims above
+-- them.
+-- $1 player; $2 pseudonym
 WITH tokens AS (
     DELETE FROM account_tokens WHERE player_id = $1 RETURNING bundle_id, token
 ), accounts AS (
@@ -10,10 +12,10 @@ WITH tokens AS (
     FROM (SELECT * FROM tokens UNION SELECT * FROM accounts) AS own
     JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
     UNION
-    -- Where the token is the player's id.
+    -- A player's id may be the token itself.
     SELECT transaction_id FROM announced_purchases WHERE token = sha256(convert_to(lower($1), 'UTF8'))
 ), passed_on AS (
-    -- Their original is another player's by now, who is to have them.
+    -- Another player owns the original of these purchases by now, and is to get them.
     SELECT transaction_id
     FROM announced
     JOIN announced_purchases AS told USING (transaction_id)
@@ -36,7 +38,7 @@ WITH tokens AS (
 ), buyers AS (
     DELETE FROM account_token_accounts WHERE player_id = $1
 ), followed AS (
-    -- Apple is asked about them no more.
+    -- receiptd asks Apple about these subscriptions no more.
     UPDATE subscriptions SET player_id = $2, due_at = NULL, leased_until = NULL WHERE player_id = $1
     RETURNING original_transaction_id
 ), receipts AS (
@@ -51,7 +53,7 @@ WITH tokens AS (
         to_player_id = CASE WHEN to_player_id = $1 THEN $2 ELSE to_player_id END, note = NULL
     WHERE from_player_id = $1 OR to_player_id = $1
 ), requested AS (
-    -- Apple is told nothing of the player any more.
+    -- receiptd tells Apple nothing of the player any more.
     UPDATE refund_requests
     SET player_id = $2, due_at = NULL, result = coalesce(result, 'erased'), ended_at = coalesce(ended_at, now())
     WHERE player_id = $1

@@ -1,4 +1,5 @@
--- One that was begun before goes on under its pseudonym. $1 pseudonym; $2 player; $3 operator
+-- Begins an erasure. An unfinished erasure of the player goes on under its own pseudonym.
+-- $1 pseudonym; $2 player; $3 operator
 WITH begun AS (
     INSERT INTO erasures (pseudonym, player_id, operator) VALUES ($1, $2, $3)
     ON CONFLICT (player_id) DO NOTHING

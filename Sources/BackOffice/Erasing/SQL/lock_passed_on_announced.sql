@@ -1,5 +1,7 @@
--- What Apple told of with a player's token, whose original is another player's by now, who is to have it; also where the
--- token itself is not known any more. $1 player; $2 pseudonym
+-- Locks announced purchases whose evidence may hold a token of the player, and whose original another player owns by
+-- now. That player is to get them. Renewals of a transferred subscription count even if their token is not stored any
+-- more.
+-- $1 player; $2 pseudonym
 WITH own AS (
     SELECT bundle_id, token FROM account_tokens WHERE player_id = $1
     UNION
@@ -11,7 +13,7 @@ WITH own AS (
     FROM own
     JOIN announced_purchases AS told ON told.token = own.token AND told.bundle_id = own.bundle_id
     UNION
-    -- Where the token is the player's id.
+    -- A player's id may be the token itself.
     SELECT transaction_id FROM announced_purchases WHERE token = sha256(convert_to(lower($1), 'UTF8'))
     UNION
     SELECT told.transaction_id

@@ -1,4 +1,5 @@
--- Another transaction by which the same non-consumable is granted, and not taken back. $1 transaction, whose claim is locked
+-- Finds another transaction by which the same non-consumable is granted and in force. $1 transaction, whose claim is
+-- locked
 SELECT other.transaction_id
 FROM grants AS mine
 JOIN grants AS other

@@ -1,9 +1,10 @@
--- Units of production and their price by product, day and currency: granted by the day of purchase, taken back by the day of
--- the revocation. $1 first day, $2 last day; $3 the time zone of the days; $4 an app, or null
+-- Counts production units and their price by product, day and currency. Granted units count on the day of purchase,
+-- revoked units on the day of the revocation.
+-- $1 first day, $2 last day; $3 the time zone of the days; $4 an app, or null
 WITH span AS (
     SELECT $1::date::timestamp AT TIME ZONE $3 AS beginning, ($2::date + 1)::timestamp AT TIME ZONE $3 AS ending
 ), counted AS (
-    -- All of the table is read, and once only.
+    -- The statement scans the whole table, once.
     SELECT product_id, (told.at AT TIME ZONE $3)::date AS day, told.granted, told.revoked,
         CASE WHEN price_milliunits IS NOT NULL THEN currency END AS currency,
         price_milliunits::numeric * (told.granted - told.revoked) / quantity AS price
@@ -12,7 +13,7 @@ WITH span AS (
         VALUES (coalesce(purchased_at, granted_at), quantity, 0), (revoked_at, 0, coalesce(revoked_units, quantity))
     ) AS told (at, granted, revoked)
     WHERE environment = 'Production' AND ($4::text IS NULL OR bundle_id = $4)
-        -- What neither happened to in these days is passed over at once.
+        -- The scan drops a grant that was neither bought nor revoked in these days.
         AND (coalesce(purchased_at, granted_at) >= beginning AND coalesce(purchased_at, granted_at) < ending
             OR revoked_at >= beginning AND revoked_at < ending)
         AND told.at >= beginning AND told.at < ending

@@ -1,4 +1,4 @@
--- Rows of one batch on their way into the tables: gone with its transaction.
+-- The rows of one batch on their way into the tables. The batch's SQL transaction drops the table at its end.
 CREATE TEMPORARY TABLE imported (
     line bigint NOT NULL,
     transaction_id text COLLATE "C" NOT NULL,

@@ -1,4 +1,4 @@
--- Lines whose transaction is another player's, or whose period is granted to another player by another transaction.
+-- Finds the lines whose transaction another player has, or whose period another transaction grants to another player.
 SELECT line
 FROM imported
 JOIN grants USING (transaction_id)

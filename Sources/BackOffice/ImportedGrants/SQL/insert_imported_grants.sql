@@ -1,6 +1,6 @@
--- Enters what is new, taken back by as much as Apple said before, unless the file says that it was. Returns how many were
--- entered. Holds that it may end are made due: a worker finds the grant. What pays for a period that another transaction is
--- granted for, or another line of the file, is granted already.
+-- Enters new grants and returns their number. A purchase that Apple refunded is entered as revoked, by as much as Apple
+-- said, unless the file has a revocation. A row is left out if another transaction, or an earlier line of the batch, is
+-- granted for its period. A hold that a new grant may end becomes due: a worker finds the grant and ends the hold.
 WITH entered AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
@@ -8,7 +8,7 @@ WITH entered AS (
         granted_at, submission_id, period_id)
     SELECT DISTINCT ON (transaction_id) transaction_id, original_transaction_id, player_id, bundle_id, product_id,
         quantity, environment, purchased_at, expires_at, coalesce(revoked_at, refund.at),
-        -- To the nearest, and at least 1.
+        -- The refunded units are rounded to the nearest, and are at least 1.
         CASE WHEN refund.at IS NOT NULL
             THEN greatest(1, (quantity::int8 * refund.milli_percent + 50000) / 100000)::int4 END,
         refund.at, refund.reason,

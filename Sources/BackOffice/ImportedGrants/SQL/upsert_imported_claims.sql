@@ -1,5 +1,5 @@
--- Inserts or locks the claim of each original transaction and period, in order. An existing one for the same player, or for
--- nobody, learns what was granted under it; so does one of a period that is only held.
+-- Inserts or locks the claim of each original transaction and period, in order. An existing claim gets the granted
+-- transaction if the claim has no player, if the same player has it without a grant, or if its period has no grant.
 INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
 SELECT claim_id, player_id, bundle_id, transaction_id
 FROM (

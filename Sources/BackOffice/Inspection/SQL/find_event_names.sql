@@ -1,6 +1,7 @@
--- What an order or an event belongs to that granted something, or that Kafka has not acknowledged: submissions, and transactions
--- of events that no submission brought. Without an index of their ids, for the hot path's sake: only what has these bytes at all is
--- read as JSON. $1 the id of an order or of an event; $2 days back of a grant; $3 how many
+-- Finds the submissions of an order or an event, and the transactions of an event without a submission, among recent
+-- grants and in the outbox. Their ids have no index, because the hot path would pay for it. So the statement reads an
+-- event as JSON only if the event has these bytes.
+-- $1 the id of an order or of an event; $2 days back of a grant; $3 how many
 SELECT DISTINCT name
 FROM (
     (
@@ -10,7 +11,8 @@ FROM (
             FROM grants
             WHERE granted_at >= now() - $2::int4 * interval '1 day'
                 AND position((SELECT convert_to($1, 'UTF8')) IN event) > 0
-            -- Planned by itself. With the limit in sight a scan of the table looks cheap, as if there were many to find.
+            -- OFFSET 0 hides the outer LIMIT from the planner. With the limit a scan of the table looks cheap, as if
+            -- many rows matched.
             OFFSET 0
         ) AS recent
         CROSS JOIN LATERAL (SELECT convert_from(recent.event, 'UTF8')::json AS told) AS read

@@ -1,5 +1,6 @@
--- Purchases that Apple told of lately, and that were answered with a hold or a rejection; and those whose hold an operator decided
--- lately. $1 days back; $2 how many of a kind, the newest
+-- Finds purchases that Apple announced recently and that were answered with a hold or a rejection, and purchases whose
+-- hold an operator decided recently.
+-- $1 days back; $2 how many of a kind, the newest
 SELECT transaction_id, times_held
 FROM (
     SELECT transaction_id, times_held, state

@@ -1,5 +1,6 @@
--- Grants that Apple or an operator took back, or gave again, of late: also one that is granted under another transaction of the
--- refund's original, as no consumable is. $1 days back; $2 how many of a kind, the newest
+-- Finds grants that Apple or an operator revoked or reinstated recently. A refund may change a grant of another
+-- transaction of the same original, unless the refunded grant is of a consumable.
+-- $1 days back; $2 how many of a kind, the newest
 WITH changed AS MATERIALIZED (
     SELECT recent.transaction_id, recent.original_transaction_id, granted.revision, granted.kind
     FROM (
@@ -16,7 +17,7 @@ WITH changed AS MATERIALIZED (
         FROM (SELECT transaction_id, decided_at FROM grant_decisions ORDER BY id DESC LIMIT $2) AS newest
         WHERE decided_at >= now() - make_interval(days => $1)
     ) AS recent
-    -- OFFSET 0 keeps the planner from reading the table, however few rows there were when the plan was made.
+    -- OFFSET 0 keeps the planner from scanning the table, however few rows the table had when the plan was made.
     LEFT JOIN LATERAL (
         SELECT revision, kind FROM grants WHERE grants.transaction_id = recent.transaction_id OFFSET 0
     ) AS granted ON true

@@ -1,4 +1,4 @@
--- Subscriptions that changed of late, the newest change first. $1 days back; $2 how many
+-- Finds subscriptions that changed recently, the newest change first. $1 days back; $2 how many
 SELECT original_transaction_id, revision
 FROM kinds_of_subscriptions(NULL, NULL) AS kind
 CROSS JOIN LATERAL (

@@ -1,5 +1,6 @@
--- What Apple told of by itself, newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many. A time of
--- purchase that cannot be read is stored as 1970.
+-- Lists announced purchases, the newest first. A purchase time that cannot be read is stored as 1970 and returned as
+-- null.
+-- $1 a transaction, an original transaction, a player or a submission; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, bundle_id, product_id, environment, source, submission_id,

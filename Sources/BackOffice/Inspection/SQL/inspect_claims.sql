@@ -1,4 +1,4 @@
--- $1 an original transaction; $2 transactions of others' sections
+-- $1 an original transaction; $2 original transactions from other sections
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT original_transaction_id, player_id, bundle_id, granted_transaction_id, claimed_at

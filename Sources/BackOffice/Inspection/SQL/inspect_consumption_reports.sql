@@ -1,4 +1,5 @@
--- What the game said of consumption, newest first. $1 a transaction; $2 transactions of others' sections; $3 how many
+-- Lists the game's reports of consumption, the newest first.
+-- $1 a transaction; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, bundle_id, consumption_milli_percent, refund_preference, is_consented, told_at

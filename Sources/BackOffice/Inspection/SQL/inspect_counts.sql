@@ -1,4 +1,5 @@
--- How many there are in all, where a page does not hold them. $1 a player or an original transaction
+-- Counts the rows of each paged kind, for an inspection whose page does not hold all of them.
+-- $1 a player or an original transaction
 SELECT (
         SELECT count(*) FROM grants WHERE player_id = $1
     ) + (

@@ -1,4 +1,4 @@
--- What operators decided. $1 a transaction, a player or a submission; $2 how many
+-- Lists operators' decisions about holds. $1 a transaction, a player or a submission; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, operator, decision, reason, transaction_id, player_id, product_id, submission_id

@@ -1,4 +1,4 @@
--- The granted events of these transactions, as far as a trace names them. $1 transactions
+-- Lists the granted events of some transactions, with the members that a trace shows. $1 transactions
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, submission_id, told ->> 'event_id' AS event_id, told ->> 'occurred_at' AS occurred_at,

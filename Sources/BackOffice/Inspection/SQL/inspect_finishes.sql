@@ -1,5 +1,5 @@
--- What Apple was, or is to be, told of deliveries, newest first. $1 a transaction; $2 transactions of others' sections;
--- $3 how many
+-- Lists the deliveries that receiptd reports to Apple, or has reported, the newest first.
+-- $1 a transaction; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, bundle_id, environment, created_at, result, ended_on, tries, due_at

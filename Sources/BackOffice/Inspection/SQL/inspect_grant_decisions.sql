@@ -1,4 +1,4 @@
--- What operators said of grants. $1 a transaction or a player; $2 how many
+-- Lists operators' decisions about grants. $1 a transaction or a player; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, operator, decision, note, transaction_id, player_id, bundle_id, product_id

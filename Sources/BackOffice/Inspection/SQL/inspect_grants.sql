@@ -1,5 +1,6 @@
--- Newest first. $1 a transaction, an original transaction or a player; $2 how many; $3 further transactions; $4 how many newer
--- ones are left out
+-- Lists grants, the newest first.
+-- $1 a transaction, an original transaction or a player; $2 how many; $3 further transactions; $4 how many newer grants
+-- are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, kind, quantity, environment,
@@ -17,7 +18,7 @@ FROM (
             ORDER BY purchased_at DESC, granted_at DESC, transaction_id LIMIT $2::int8 + $4::int8
         )
     )
-    -- As the inner rows, so that pages hold each once.
+    -- The inner query has the same order, so that only one page shows each row.
     ORDER BY purchased_at DESC, granted_at DESC, transaction_id
     LIMIT $2::int8 OFFSET $4::int8
 ) AS found;

@@ -1,5 +1,6 @@
--- Newest first. $1 a transaction, an original transaction, a player or a submission; $2 how many; $3 how many newer ones are
--- left out. A time of purchase that cannot be read is stored as 1970.
+-- Lists holds, the newest first. A purchase time that cannot be read is stored as 1970 and returned as null.
+-- $1 a transaction, an original transaction, a player or a submission; $2 how many; $3 how many newer holds are left
+-- out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, reason,

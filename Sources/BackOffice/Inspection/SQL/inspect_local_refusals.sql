@@ -1,4 +1,5 @@
--- Rejections that asked nobody, newest first, as far as they are kept. $1 a submission, a player or an event; $2 how many
+-- Lists the kept rejections that needed neither Apple nor a table, the newest first.
+-- $1 a submission, a player or an event; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     -- A dead letter that names no sender has no event.

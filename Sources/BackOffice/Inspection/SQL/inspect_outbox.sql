@@ -1,4 +1,4 @@
--- What is not published yet. $1 a transaction, a player or a submission; $2 how many
+-- Lists unpublished events. $1 a transaction, a player or a submission; $2 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT event_id, coalesce(told ->> 'type', 'receipt.granted') AS type, record_key AS player_id,
@@ -6,7 +6,8 @@ FROM (
     FROM outbox
     CROSS JOIN LATERAL (SELECT convert_from(outbox.event, 'UTF8')::json AS told) AS read
     WHERE transaction_id = $1 OR record_key = $1
-        -- Without an index, for the hot path's sake: only what has these bytes at all is read as JSON.
+        -- An index of submission ids would slow the hot path. The statement reads an event as JSON only if the event
+        -- has these bytes.
         OR (position(convert_to($1, 'UTF8') IN outbox.event) > 0 AND told ->> 'submission_id' = $1)
     ORDER BY created_at DESC
     LIMIT $2

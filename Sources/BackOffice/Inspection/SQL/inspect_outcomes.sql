@@ -1,7 +1,8 @@
--- Newest first: those of submissions, of players, and of transactions that they were granted or had held ($1, any of these). Behind
--- them the answers that have the id of an order or of an event in them ($5 in UTF-8, or null), which is_named tells apart: a day has
--- no index of their ids, and is read once for both. $2 the first day, by the records' day; $3 how many; $4 how many newer ones are
--- left out
+-- Lists outcomes, the newest first: of submissions, of players, and of transactions that were granted or held ($1).
+-- Behind them come the answers with the id of an order or of an event ($5), for which is_named is false. A day has no
+-- index of these ids, so that one scan serves both.
+-- $1 any of these ids; $2 the first day, by the records' day; $3 how many; $4 how many newer outcomes are left out; $5
+-- the id in UTF-8, or null
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT decided_at, submission_id, player_id, bundle_id, source_topic AS topic, source_partition AS partition,
@@ -14,7 +15,7 @@ FROM (
     CROSS JOIN LATERAL (SELECT convert_from(answer, 'UTF8')::json AS event) AS told
     CROSS JOIN LATERAL (
         SELECT submission_id = ANY ($1::text[]) OR player_id = ANY ($1) OR granted_transaction_ids && $1
-            -- Arrays, each made once, and never looked up for a row.
+            -- PostgreSQL makes each of these arrays once, instead of a look-up for each row.
             OR submission_key = ANY (ARRAY(
                 SELECT submission_key FROM holds WHERE transaction_id = ANY ($1)
                 UNION ALL
@@ -22,10 +23,13 @@ FROM (
             OR submission_id = ANY (ARRAY(SELECT submission_id FROM hold_decisions WHERE transaction_id = ANY ($1)))
             AS is_named
     ) AS named
-    -- No expression of the time: the planner leaves out the days before, and no row is compared with a time that is made for it.
+    -- The first day is a parameter, so that the planner leaves out earlier days. An expression of the time would be
+    -- computed for each row.
     WHERE (day >= $2::date OR day = '0001-01-01')
         AND (is_named
-            -- A purchase's or a player's id is no order's. Only what has these bytes at all is read as JSON: behind a null it would be.
+            -- The id of a granted transaction or of its player is no order's: the sub-query returns null then. IS TRUE
+            -- makes false of null, because PostgreSQL would read the answer as JSON behind a null. So only an answer
+            -- with these bytes is read.
             OR ((position((
                     SELECT $5::bytea
                     WHERE NOT EXISTS (SELECT FROM grants WHERE transaction_id = ANY ($1))

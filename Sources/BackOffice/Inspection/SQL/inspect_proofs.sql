@@ -1,4 +1,4 @@
--- Of which proofs Apple's answer is remembered. $1 their SHA-256, in hexadecimal
+-- Lists the proofs for which Apple's answer is stored. $1 SHA-256 of proofs, in hexadecimal
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT encode(proof, 'hex') AS proof_sha256, transaction_ids, seen_on

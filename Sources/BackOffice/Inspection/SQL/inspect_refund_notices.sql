@@ -1,5 +1,5 @@
--- Apple's notifications of refunds, newest first. $1 a transaction or a notification; $2 transactions of others'
--- sections; $3 how many
+-- Lists Apple's notifications of refunds, the newest first.
+-- $1 a transaction or a notification; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT signed_at, taken_at, type, effect, transaction_id, bundle_id, environment, notification_id

@@ -1,5 +1,5 @@
--- Refunds that players asked Apple for, newest first. $1 a transaction, a player or a notification; $2 transactions of
--- others' sections; $3 how many
+-- Lists refunds that players asked Apple for, the newest first.
+-- $1 a transaction, a player or a notification; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, player_id, bundle_id, product_id, environment, reason, signed_at, answer_by, taken_at,

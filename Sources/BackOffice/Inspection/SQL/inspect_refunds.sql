@@ -1,5 +1,5 @@
--- What Apple took back or reinstated, by its newest notice. $1 a transaction or an original transaction; $2 transactions
--- of others' sections; $3 how many
+-- Lists Apple's refunds and their reversals, each by its newest notice.
+-- $1 a transaction or an original transaction; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, bundle_id, environment, product_id, reason, revoked_at,

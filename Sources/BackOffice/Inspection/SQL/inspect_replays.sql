@@ -1,4 +1,5 @@
--- Submissions of a player, within 30 days, for purchases that another player owns. $1 the player; $2 how many apps
+-- Counts a player's submissions, within 30 days, for purchases that another player owns. $1 the player; $2 how many
+-- apps
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT bundle_id, sum(submissions) AS in_30_days, max(latest_at) AS latest_at

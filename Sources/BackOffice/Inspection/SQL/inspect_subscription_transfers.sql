@@ -1,4 +1,4 @@
--- $1 an original transaction; $2 original transactions of others' sections; $3 how many
+-- $1 an original transaction; $2 original transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT original_transaction_id, bundle_id, from_player_id, to_player_id, operator, note, transferred_at

@@ -1,5 +1,5 @@
--- $1 an original transaction or a player; $2 original transactions of others' sections; $3 how many; $4 how many newer ones
--- are left out
+-- $1 an original transaction or a player; $2 original transactions from other sections; $3 how many; $4 how many newer
+-- subscriptions are left out
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,

@@ -1,5 +1,5 @@
--- Purchases that their player did not get, for Apple's question about their refund, newest first. $1 a transaction
--- or a player; $2 transactions of others' sections; $3 how many
+-- Lists undelivered purchases, the newest first. Workers tell Apple of them when Apple asks about their refund.
+-- $1 a transaction or a player; $2 transactions from other sections; $3 how many
 SELECT coalesce(json_agg(found), '[]')::text AS rows
 FROM (
     SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at,

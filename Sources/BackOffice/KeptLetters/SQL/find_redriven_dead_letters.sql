@@ -1,4 +1,5 @@
--- Which of the given ones were put back before, by their number. $1–$4 a column each
+-- Finds the dead letters that an operator put back before, and returns their number among the given ones.
+-- $1–$4 a column each
 SELECT number
 FROM unnest($1::text[], $2::int4[], $3::int8[], $4::bytea[])
     WITH ORDINALITY AS given (source_topic, source_partition, source_offset, content, number)

@@ -1,5 +1,6 @@
--- Dead letters, newest first, as far as they are kept. $1 reasons; $2 how many; $3 of how many of the last that were kept, of the
--- player where one is asked for; $4 a player, or the key of a record that names none, or null; $5 the earliest time, or null
+-- Lists kept dead letters, the newest first.
+-- $1 reasons; $2 how many; $3 how many of the newest local refusals to search, of all players or of $4; $4 a player, or
+-- the key of a record that names no player, or null; $5 the earliest time, or null
 SELECT event_id, submission_id, player_id, reason, detail_code, detail, occurred_at
 FROM (
     (SELECT * FROM local_refusals WHERE $4::text IS NULL ORDER BY kept_at DESC LIMIT $3::int8)

@@ -1,6 +1,6 @@
--- Up to a limit, so that a page does not wait for a count of all.
--- in: $1 limit int8, $2 an app or null, $3 'refunded', 'reversed' or null, $4 a player or null, $5 a product or null, $6 the
--- earliest time of the notice or null
+-- Counts refunds up to a limit, so that a page does not wait for a count of all.
+-- in: $1 limit int8, $2 an app or null, $3 'refunded', 'reversed' or null, $4 a player or null, $5 a product or null,
+-- $6 the earliest time of the notice or null
 SELECT count(*) AS count
 FROM (
     SELECT FROM refunds

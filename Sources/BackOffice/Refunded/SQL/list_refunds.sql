@@ -1,6 +1,6 @@
--- The newest notice first, with whom it was granted to.
--- in: $1 limit int8, $2 how many newer ones are left out int8, $3 an app or null, $4 'refunded', 'reversed' or null, $5 a player or
--- null, $6 a product or null, $7 the earliest time of the notice or null
+-- Lists refunds, the newest notice first, with the player who has the grant.
+-- in: $1 limit int8, $2 how many newer refunds are left out int8, $3 an app or null, $4 'refunded', 'reversed' or null,
+-- $5 a player or null, $6 a product or null, $7 the earliest time of the notice or null
 SELECT refund.transaction_id, refund.bundle_id, refund.environment, refund.original_transaction_id, refund.product_id,
     refund.revoked_at, refund.reason, refund.refunded_milli_percent, refund.noted_at, granted.player_id,
     granted.revoked_units, granted.quantity, granted.operator_revoked_at IS NOT NULL AS is_revoked_by_operator

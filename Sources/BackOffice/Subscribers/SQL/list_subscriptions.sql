@@ -1,8 +1,9 @@
--- The newest change first. $1 how many; $2 how many newer ones are left out; $3 an app, $4 a state, or null
+-- Lists subscriptions, the newest change first.
+-- $1 how many; $2 how many newer subscriptions are left out; $3 an app, $4 a state, or null
 SELECT original_transaction_id, player_id, bundle_id, product_id, subscription_group_id, state, expires_at,
     grace_expires_at, will_renew, renewal_product_id, environment, revision, checked_at, updated_at, due_at
 FROM (
-    -- What is left out is read as far as the index has it.
+    -- PostgreSQL reads only the index for the rows that are left out.
     SELECT one.*
     FROM kinds_of_subscriptions($3, $4) AS kind
     CROSS JOIN LATERAL (

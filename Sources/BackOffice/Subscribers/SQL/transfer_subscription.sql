@@ -1,5 +1,6 @@
--- Its claim is locked. The claims of its granted periods go to the new owner too: they pass ownership on to other originals.
--- $1 original; $2 the new owner; $3 the one before; $4 operator; $5 note
+-- Gives a subscription, whose claim is locked, to another player. The claims of its granted periods get the new owner
+-- too, because they pass ownership on to other originals.
+-- $1 original; $2 the new owner; $3 the owner before; $4 operator; $5 note
 WITH owned AS (
     UPDATE subscriptions SET player_id = $2 WHERE original_transaction_id = $1 RETURNING bundle_id
 ), locked AS (

@@ -1,5 +1,5 @@
--- All, and those whose release is under way; a sum that tells one set from another of as many. $1–$5 a transaction, an app, a
--- reason, a player, a product, or null; $6 the latest time of a hold, or null
+-- Counts holds, and the released holds among them. The digest is a sum that differs between two sets of equal size.
+-- $1–$5 a transaction, an app, a reason, a player, a product, or null; $6 the latest time of a hold, or null
 SELECT coalesce(sum(held), 0)::int8 AS waiting, coalesce(sum(released), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
@@ -18,7 +18,7 @@ FROM (
     ) AS counted
     WHERE $1::text IS NULL AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
     UNION ALL
-    -- All kinds in one pass: each kind by itself would read nearly every page of the table again.
+    -- One pass counts all kinds: a pass for each kind would read nearly every page of the table again.
     SELECT count(*), count(released_at), sum(hashtextextended(transaction_id || ' ' || player_id, 0))
     FROM holds
     WHERE $1::text IS NULL AND $2::text IS NULL AND $3::text IS NULL AND held_at <= coalesce($6::timestamptz, 'infinity')

@@ -1,5 +1,6 @@
--- All, and those that someone works on; a sum that tells one set from another of as many. $1–$4 a submission, an app, a reason,
--- a player, or null; $5 the latest time of parking, or null
+-- Counts parked submissions, and the leased rows among them. The digest is a sum that differs between two sets of equal
+-- size.
+-- $1–$4 a submission, an app, a reason, a player, or null; $5 the latest time of parking, or null
 SELECT coalesce(sum(parked), 0)::int8 AS waiting, coalesce(sum(leased), 0)::int8 AS part,
     coalesce(sum(digests), 0)::text AS digests
 FROM (
@@ -18,7 +19,7 @@ FROM (
     ) AS counted
     WHERE $1::text IS NULL AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
     UNION ALL
-    -- All kinds in one pass: each kind by itself would read nearly every page of the table again.
+    -- One pass counts all kinds: a pass for each kind would read nearly every page of the table again.
     SELECT count(*), count(*) FILTER (WHERE leased_until > now()), sum(uuid_hash_extended(id, 0))
     FROM parked
     WHERE $1::text IS NULL AND $2::text IS NULL AND $3::text IS NULL

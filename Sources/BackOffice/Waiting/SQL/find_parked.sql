@@ -1,5 +1,5 @@
--- Those that nobody works on, oldest first. $1 an app, $2 a reason, $3 a player, $4 the latest time of parking, $5 how many, or
--- null
+-- Finds parked submissions that nobody has leased, the oldest first.
+-- $1 an app, $2 a reason, $3 a player, $4 the latest time of parking, $5 how many, or null
 SELECT one.id
 FROM kinds_of_parked($1, $2) AS kind
 CROSS JOIN LATERAL (

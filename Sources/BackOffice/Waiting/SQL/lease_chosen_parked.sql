@@ -1,6 +1,7 @@
--- Leases for an operator, whether due or not, oldest first. $1 seconds; $2 how many; $3–$6 a submission, an app, a reason, a
--- player, or null; $7 the latest time of parking, or null; $8 rows to leave out
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases parked submissions for an operator, due or not, the oldest first. A lease that ends later than any lease can
+-- was given while the clock was ahead, and counts as over.
+-- $1 seconds; $2 how many; $3–$6 a submission, an app, a reason, a player, or null; $7 the latest time of parking, or
+-- null; $8 rows to leave out
 WITH chosen AS (
     SELECT id
     FROM parked

@@ -1,5 +1,6 @@
--- Leases a player's for an operator, whether due or not. $1 seconds; $2 how many; $3 player; $4 rows to leave out
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases a player's parked submissions for an operator, due or not. A lease that ends later than any lease can was
+-- given while the clock was ahead, and counts as over.
+-- $1 seconds; $2 how many; $3 player; $4 rows to leave out
 WITH wanted AS (
     SELECT id
     FROM parked

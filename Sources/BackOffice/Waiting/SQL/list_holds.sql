@@ -1,4 +1,5 @@
--- Oldest first. $1 how many; $2 how many older ones are left out; $3–$7 a transaction, an app, a reason, a player, a product, or
+-- Lists holds, the oldest first.
+-- $1 how many; $2 how many older holds are left out; $3–$7 a transaction, an app, a reason, a player, a product, or
 -- null; $8 the latest time of a hold, or null
 SELECT transaction_id, original_transaction_id, player_id, held.bundle_id, product_id, quantity, environment,
     held.reason, waived, submission_id, purchased_at, held_at, released_at,
@@ -8,7 +9,7 @@ SELECT transaction_id, original_transaction_id, player_id, held.bundle_id, produ
             AND refunds.environment = held.environment AND refunds.revoked_at IS NOT NULL
     )) AS note, catalog_version, tries, evidence
 FROM (
-    -- Whole rows only of the page.
+    -- PostgreSQL reads whole rows only for the page.
     SELECT transaction_id, player_id, held_at
     FROM holds
     WHERE transaction_id = $3 AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)

@@ -1,5 +1,6 @@
--- For an operator who rejects them, oldest first, behind the one of $1 (held at), $2 (transaction) and $3 (player). $4 how many;
--- $5–$9 a transaction, an app, a reason, a player, a product, or null; $10 the latest time of a hold, or null
+-- Lists holds for an operator who rejects them, the oldest first, from behind the hold at $1–$3.
+-- $1 held at, $2 transaction, $3 player; $4 how many; $5–$9 a transaction, an app, a reason, a player, a product, or
+-- null; $10 the latest time of a hold, or null
 SELECT transaction_id, original_transaction_id, player_id, product_id, reason, waived, released_at IS NOT NULL AS is_released,
     known.submission, submission_key, source_topic, source_partition, source_offset, source_timestamp, traceparent,
     evidence, tries, coalesce(leased_until, 'epoch') AS leased_until, NULL::int8 AS daily_count, false AS is_due, risk,

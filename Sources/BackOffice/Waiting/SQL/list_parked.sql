@@ -1,9 +1,10 @@
--- Oldest first. $1 how many; $2 how many older ones are left out; $3–$6 a submission, an app, a reason, a player, or null; $7 the
+-- Lists parked submissions, the oldest first.
+-- $1 how many; $2 how many older rows are left out; $3–$6 a submission, an app, a reason, a player, or null; $7 the
 -- latest time of parking, or null
 SELECT id, submission_id, player_id, bundle_id, reason, detail, sql_state, failures, parkings, parked_at, due_at,
     leased_until > now() AS is_leased, source_topic, source_partition, source_offset
 FROM (
-    -- What is left out is read as far as the index has it.
+    -- PostgreSQL reads only the index for the rows that are left out.
     SELECT id, parked_at
     FROM parked
     WHERE submission_id = $3 AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)

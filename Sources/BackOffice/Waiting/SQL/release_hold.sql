@@ -1,4 +1,5 @@
--- As release_holds_page, of one transaction. $1 operator; $2 the transaction; $3 a player, or null
+-- Releases the holds of one transaction, as release_holds_page does. $1 operator; $2 the transaction; $3 a player, or
+-- null
 WITH wanted AS (
     SELECT transaction_id, player_id
     FROM holds

@@ -1,7 +1,7 @@
--- Marks them for the workers; whoever has one leased finds its lease gone. Of the rows behind $2 by transaction, $3 at most,
--- those of an app, a reason, a player and a product, or of any (null). $1 operator; $4–$7 app, reason, player and product; $8 the
--- latest time of a hold, $9 how many in all, or null. Returns the last row looked at, null behind the end, and how many were
--- released.
+-- Releases the holds of one page of the table, for the workers to decide. A worker that has leased such a hold loses
+-- its lease. Returns the page's last transaction, null behind the end, and the number of released holds.
+-- $1 operator; $2 the transaction before the page; $3 the page's rows; $4–$7 an app, a reason, a player and a product,
+-- or null; $8 the latest time of a hold, $9 how many in all, or null
 WITH page AS (
     SELECT transaction_id
     FROM (SELECT transaction_id FROM holds WHERE transaction_id > $2 ORDER BY transaction_id LIMIT $3) AS looked

@@ -1,5 +1,7 @@
--- Of the rows behind $1 by id, $2 at most, those of an app, a reason and a player ($3–$5), or of any (null), that were parked at
--- $6 (or null) at the latest, as retry_parked. Returns the last row looked at, null behind the end, and how many are due.
+-- Does the same as retry_parked on one page of the table. Returns the page's last id, null behind the end, and the
+-- number of rows that became due.
+-- $1 the id before the page; $2 the page's rows; $3–$5 an app, a reason and a player, or null; $6 the latest time of
+-- parking, or null
 WITH page AS (
     SELECT id FROM (SELECT id FROM parked WHERE id > $1 ORDER BY id LIMIT $2) AS looked ORDER BY id DESC LIMIT 1
 ), due AS (

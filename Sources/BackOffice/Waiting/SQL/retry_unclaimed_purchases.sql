@@ -1,5 +1,6 @@
--- An operator has them looked at again, the oldest first, also what killed its workers. $1–$4 a transaction, an app, a
--- reason, a product, $5 the latest time at which Apple told of it, or null; $6 how many. What somebody decides now is left out.
+-- Makes unclaimed purchases due again for an operator, the oldest first, even purchases that killed their workers. A
+-- row that somebody is deciding is left out.
+-- $1–$4 a transaction, an app, a reason, a product, $5 the latest time at which Apple told of it, or null; $6 how many
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
     is_alone = false, deaths_alone = 0
