@@ -37,7 +37,7 @@ extension CatalogDifference {
 }
 
 extension CatalogStore {
-    /// Returns nil before the first import.
+    /// Returns the newest catalog; nil before the first import.
     package func newest() async throws -> Stored? {
         guard let version = try await latestVersion() else { return nil }
         return try await load(version: version)

@@ -10,7 +10,7 @@ extension CommandFailure {
             return
         }
         let trouble = recorder.trouble
-        // A broker's own answer: it is there.
+        // A positive code is a broker's own answer: Kafka is within reach.
         if trouble == nil, let error = error as? KafkaError, error.code > 0 {
             self.init("Kafka answers: \(error.message) (\(error.name))", code: Self.unavailable)
             return

@@ -1,7 +1,8 @@
 import Postgres
 
 extension CommandFailure {
-    /// Exit code 78 if PostgreSQL refuses, 69 if nobody answers.
+    /// Makes the failure of a PostgreSQL error. Exit code 78 if PostgreSQL refuses, 69 if it does not answer, otherwise
+    /// 1.
     package init(_ error: PostgresError) {
         if error.isWrongSettings {
             self.init(error.inWords, code: Self.wrongSettings)

@@ -1,7 +1,7 @@
 import Pipeline
 
 extension CommandFailure {
-    /// Exit code 1: you have to stop the workers first.
+    /// Makes the failure of a refused rewind. Exit code 1, because the workers have to stop first.
     package init(_ refusal: OffsetRewind.Refusal) {
         switch refusal {
         case .groupHasMembers: self.init("the group has members: stop all of its workers first", code: 1)

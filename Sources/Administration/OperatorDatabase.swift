@@ -24,8 +24,8 @@ package func withDatabase<Value>(
     }
 }
 
-/// Opens the database, and requires the schema of this program. Throws a failure with exit code 69 if the schema is
-/// another, 78 if no schema can help.
+/// Opens the database, and requires a schema that this program can use. Throws a failure with exit code 69 without such
+/// a schema, 78 if the database's encoding is unsuitable.
 package func withSchema<Value>(
     _ database: DatabaseSettings, sessions: Int = 1, _ body: (PostgresPool) async throws -> Value
 ) async throws -> Value {

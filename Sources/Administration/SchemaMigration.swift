@@ -1,7 +1,7 @@
 import Ledger
 import Postgres
 
-/// `receiptd migrate`.
+/// The work of `receiptd migrate`.
 package enum SchemaMigration {
     /// Migrates, and returns the state of the schema before. Throws a failure with exit code 69 if a session held the
     /// tables, 78 if the role lacks a right.

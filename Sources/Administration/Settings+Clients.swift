@@ -6,7 +6,7 @@ extension DatabaseSettings {
     /// The configuration of a command's sessions.
     package var configuration: PostgresConfiguration { configuration([:]) }
 
-    /// - Parameter sessionSettings: what each session is given besides.
+    /// - Parameter sessionSettings: further settings of each session.
     package func configuration(_ sessionSettings: [String: String]) -> PostgresConfiguration {
         PostgresConfiguration(
             uri: url.value, latestURI: { latestURL?.value }, applicationName: "receiptd",

@@ -4,7 +4,7 @@ import ReceiptdConfiguration
 
 /// The catalog that was imported last.
 package enum StoredCatalog {
-    /// Returns nil if none was imported yet.
+    /// Returns the newest catalog; nil before the first import.
     package static func latest(in store: CatalogStore) async throws -> Catalog? {
         guard let version = try await store.latestVersion(), let stored = try await store.load(version: version)
         else { return nil }

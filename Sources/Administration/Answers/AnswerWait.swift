@@ -1,7 +1,7 @@
 import Encodings
 import Kafka
 
-/// Notes which of some submissions have their events. Kafka gets all events of one submission together.
+/// Tracks which of some submissions have their answer. Kafka gets all events of one submission together.
 package struct AnswerWait: Sendable {
     /// The wait after the last answer for further events of that answer.
     private static let rest = Duration.milliseconds(500)
@@ -19,7 +19,7 @@ package struct AnswerWait: Sendable {
         self.deadline = deadline
     }
 
-    /// - Returns: whether the event belongs to one of the submissions.
+    /// Takes an event, and returns whether the event belongs to one of the submissions.
     package mutating func take(_ event: [UInt8], now: ContinuousClock.Instant) -> Bool {
         guard case .string(let id)? = try? JSONParser.parse(event).value["submission_id"], wanted.contains(id) else {
             return false

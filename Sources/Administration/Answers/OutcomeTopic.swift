@@ -3,19 +3,19 @@ import NamesAndTimes
 import Pipeline
 import ReceiptdConfiguration
 
-/// Reads the outcomes topic without joining a group: it holds nobody back, and nobody notices. A partition that is added
+/// Reads the outcomes topic without joining a group, so that no other reader is affected. A partition that is added
 /// meanwhile is not read.
 package struct OutcomeTopic: Sendable {
     package enum Start: Sendable {
         case beginning
-        /// The records that Kafka got since then.
+        /// The records that Kafka got at this time or later.
         case time(Timestamp)
         case offsets([TopicPartition: Int64])
     }
 
     package enum Step: Sendable {
         case record(ConsumerRecord)
-        /// Nothing came for a moment.
+        /// No record came for a moment.
         case nothing
     }
 
@@ -55,7 +55,7 @@ package struct OutcomeTopic: Sendable {
     ) async throws -> Value {
         try await blocking {
             var properties = properties
-            // Where the log ends in records that are not delivered (transaction markers), only this tells.
+            // A log may end in records that are not delivered (transaction markers). Only this event shows such an end.
             properties["enable.partition.eof"] = "true"
             let recorder = TroubleRecorder()
             do {
@@ -111,7 +111,8 @@ package struct OutcomeTopic: Sendable {
         }
     }
 
-    /// A nil time reads from the beginning. A partition that is missing from the result has no record since the time.
+    /// Returns the offsets to begin at; nil for the beginning of each partition. A partition without a record since the
+    /// start's time is left out.
     private func offsets(
         _ start: Start, of partitions: [TopicPartition], _ consumer: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: Int64]? {

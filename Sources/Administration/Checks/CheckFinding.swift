@@ -1,7 +1,7 @@
-/// A finding of `receiptd check` that fails nothing.
+/// A result of a check that did not fail.
 package struct CheckFinding: Sendable, Equatable {
     package let text: String
-    /// The part works, and somebody should look at it.
+    /// Whether an operator should look at the part, although it works.
     package let isWarning: Bool
 
     package init(_ text: String, isWarning: Bool = false) {

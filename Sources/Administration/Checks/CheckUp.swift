@@ -3,7 +3,7 @@ import ReceiptdConfiguration
 
 /// The checks of `receiptd check`, in their order.
 package struct CheckUp: Sendable {
-    /// One line of it.
+    /// One line of the output.
     package struct Line: Sendable {
         package let text: String
         /// The exit code if the check failed.
@@ -24,7 +24,7 @@ package struct CheckUp: Sendable {
             self.init("\(finding.isWarning ? "WARN  " : "ok    ")  \(part): \(finding.text)", code: nil)
         }
 
-        /// The settings are read by then.
+        /// The first line: no check runs before the settings are read.
         static let settings = Line("ok      settings", code: nil)
 
         private init(_ text: String, code: Int32?) { (self.text, self.code) = (text, code) }
@@ -38,6 +38,7 @@ package struct CheckUp: Sendable {
         self.secrets = secrets
     }
 
+    /// Runs all checks in order.
     /// - Parameters:
     ///   - asksForNotification: whether to ask Apple for test notifications and wait for them.
     ///   - tell: called with each line as soon as it is known.
@@ -50,7 +51,7 @@ package struct CheckUp: Sendable {
         tell(Line("partitions", await MaintenanceCheckLine.run(settings.database)))
         tell(Line("postgresql rights", await LedgerCheck.run(settings.database)))
         for check in await VerifyReceiptCheck.all(settings.apple) { tell(Line(check.name, check.result)) }
-        // Without a catalog there are no apps: its line has said so.
+        // Without a catalog there are no apps to check. PostgreSQL's line has said so.
         guard let catalog else { return }
         for check in await SharedSecretCheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
         for check in await ServerAPICheck.all(catalog, settings, secrets) { tell(Line(check.name, check.result)) }
@@ -58,7 +59,7 @@ package struct CheckUp: Sendable {
         for check in await NotificationCheck(settings, secrets).all(catalog) { tell(Line(check.name, check.result)) }
     }
 
-    /// Names the owner of the roots: a test's root in production would be found here.
+    /// The owner of the root certificates, so that an operator sees a test's root in production.
     private var roots: CheckFinding {
         guard let file = settings.apple.rootCertificatesFile else { return CheckFinding("Apple's") }
         let foreign = settings.apple.foreignRoots

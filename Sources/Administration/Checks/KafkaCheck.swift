@@ -1,11 +1,11 @@
 import Kafka
 import ReceiptdConfiguration
 
-/// Tries what a worker does with Kafka, as far as that leaves nothing behind.
+/// Checks that Kafka lets a worker read, write and commit, by requests that leave nothing behind.
 package struct KafkaCheck: Sendable {
     /// The limit of one question.
     private static let answerMilliseconds: Int32 = 10_000
-    /// The part of a question's limit after which the log may say why there is no answer.
+    /// The limit of one try to read offsets. After each try the client's events may say why there is no answer.
     private static let questionMilliseconds: Int32 = 1_000
     /// The limit of an optional question, which a broker without a controller never answers.
     private static let configurationMilliseconds: Int32 = 3_000
@@ -56,7 +56,8 @@ package struct KafkaCheck: Sendable {
                 }
             }
         }
-        // In no group: after the database was put back a worker reads from its own events whose purchases were published.
+        // After a restore of the database a worker reads its own events, outside of any group, to learn what was
+        // published.
         if let partitions = partitions[kafka.outcomesTopic], let fault = try read(partitions, with: consumer) {
             faults.append("topic \(kafka.outcomesTopic): \(fault)")
         }
@@ -83,7 +84,8 @@ package struct KafkaCheck: Sendable {
         return [.success(what.joined(separator: "; "))]
     }
 
-    /// Fetches the last record of each partition, outside of the group: nothing but this shows that it is allowed.
+    /// Fetches the last record of each partition, outside of the group, because only a fetch shows that reading is
+    /// allowed. Returns the fault; nil if there is none.
     private func read(_ partitions: [TopicPartition], with consumer: KafkaConsumer) throws -> String? {
         try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, KafkaConsumer.lastRecord) }))
         defer { try? consumer.assign([:]) }
@@ -96,7 +98,7 @@ package struct KafkaCheck: Sendable {
             case .partitionEnd(let partition, _): left.remove(partition)
             case .trouble(let error) where error.isUnreadableBatch:
                 if let place = error.place { left.remove(place.topicPartition) }
-            // The group's rights are another line's: they say nothing of the topic.
+            // Another line reports the rights to the group: they say nothing about the topic.
             case .trouble(let error) where error.code == KafkaError.Code.groupAuthorizationFailed: continue
             case .trouble(let error) where Self.forbidden.contains(error.code): return "reading is not allowed"
             case .trouble(let error) where error.isFatal: throw error
@@ -106,8 +108,8 @@ package struct KafkaCheck: Sendable {
         return nil
     }
 
-    /// Looks committed offsets up, and commits them as they are, which the broker refuses from an outsider while the
-    /// group has members: it says first whether the group may be used.
+    /// Reads the committed offsets, commits them unchanged, and returns their number. While the group has members the
+    /// broker refuses an outsider's commit. But the broker checks first whether the client may use the group.
     private func offsets(
         _ partitions: [TopicPartition], group: String, _ properties: KafkaProperties, _ recorder: TroubleRecorder
     ) -> Result<Int, CheckFailure> {
@@ -126,7 +128,8 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// A member that may not see its group waits for the group's broker in vain: librdkafka tells it why by another way.
+    /// Reads committed offsets. A client without the right to its group waits in vain for the group's broker.
+    /// librdkafka gives the reason as an event of `poll`.
     private static func marks(
         of partitions: [TopicPartition], by member: KafkaConsumer
     ) throws(KafkaError) -> [TopicPartition: CommitMark] {
@@ -144,7 +147,8 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// An idempotent producer asks for its id before anything else: it gets none where it may write to no topic.
+    /// Returns why the client may not write; nil if it may. An idempotent producer asks for its id first, and gets none
+    /// if it may write to no topic.
     private func writing(_ properties: KafkaProperties, _ recorder: TroubleRecorder) throws -> String? {
         let producer = try KafkaProducer(properties: properties, log: recorder.note)
         defer { producer.close() }
@@ -166,8 +170,9 @@ package struct KafkaCheck: Sendable {
         }
     }
 
-    /// Compaction keeps the newest record of a key, which is a player but for the topic of players' accounts: it eats grants
-    /// and submissions.
+    /// Returns a fault for each compacted topic. Compaction keeps only the newest record of a key, so that grants and
+    /// submissions are lost: their key is the player. The topic of players' accounts has another key and may be
+    /// compacted.
     static func compacted(_ policies: [String: String], _ kafka: KafkaSettings) -> [String] {
         policies.sorted { $0.key < $1.key }.filter { topic, policy in
             topic != kafka.accountsTopic && policy.contains("compact")

@@ -5,8 +5,8 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Asks Apple for a test notification of each app, and waits for it on the topic of notifications: address, intake and topic
-/// from end to end.
+/// Asks Apple for a test notification of each app, and waits for it on the topic of notifications. This checks the
+/// address, the intake and the topic from end to end.
 package struct NotificationCheck: Sendable {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
@@ -17,14 +17,14 @@ package struct NotificationCheck: Sendable {
     private let secrets: SecretSource
     private let seconds: Int
 
-    /// - Parameter seconds: for all notifications to arrive.
+    /// - Parameter seconds: the limit for all notifications to arrive.
     package init(_ settings: Settings, _ secrets: SecretSource, seconds: Int = usualSeconds) {
         self.settings = settings
         self.secrets = secrets
         self.seconds = seconds
     }
 
-    /// One that was asked for.
+    /// A test notification that Apple was asked for.
     private struct Asked: Sendable {
         let test: TestNotification
         let name: String
@@ -42,7 +42,7 @@ package struct NotificationCheck: Sendable {
         }
         let topic = NotificationTopic(kafka: settings.kafka, proofs: ProofReader(roots: settings.apple.roots))
         do {
-            // Before Apple is asked: what it sends comes behind.
+            // The ends are read before Apple is asked, so that Apple's notifications come behind them.
             let ends = try await topic.ends()
             var asked: [Asked] = []
             for app in apps { asked += await ask(of: app) }
@@ -93,7 +93,7 @@ package struct NotificationCheck: Sendable {
                         + "\(seconds) s: \(tries)"))
         case .refused(StoreErrorCode.noNotificationURL):
             let words = "no notification address is set in App Store Connect (4040007)"
-            // A studio may do without the sandbox's.
+            // A studio may do without notifications of the sandbox.
             return asked.test.environment == .sandbox
                 ? .success(words) : .failure(CheckFailure(words, code: CommandFailure.wrongSettings))
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))

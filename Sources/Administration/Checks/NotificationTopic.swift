@@ -4,13 +4,13 @@ import Kafka
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// A `TEST` of Apple's, as far as it can be told from another.
+/// The facts by which Apple's test notifications (`TEST`) differ.
 struct TestNotification: Hashable, Sendable {
     let bundleID: BundleID
     let environment: StoreEnvironment
 }
 
-/// Reads what comes to the topic of notifications, without joining a group.
+/// Reads new records of the topic of notifications, without joining a group.
 struct NotificationTopic: Sendable {
     private static let answerMilliseconds: Int32 = 10_000
 
@@ -31,7 +31,7 @@ struct NotificationTopic: Sendable {
         }
     }
 
-    /// Returns those of `wanted` that come within the time. Returns as soon as all are there.
+    /// Returns the wanted notifications that come within the time, as soon as all of them are there.
     func wait(
         for wanted: Set<TestNotification>, from starts: [TopicPartition: Int64], seconds: Int
     ) async throws -> Set<TestNotification> {
@@ -57,7 +57,8 @@ struct NotificationTopic: Sendable {
 
     private var properties: KafkaProperties { KafkaClientProperties(settings: kafka).consumer }
 
-    /// Returns nil for another notification, and for one that Apple did not sign.
+    /// Returns the test notification of a record. Nil for another notification, and for a notification that Apple did
+    /// not sign.
     private static func test(in record: ConsumerRecord, _ proofs: ProofReader) -> TestNotification? {
         guard let value = record.value, case .read(let notification) = proofs.parse(notification: value),
             notification.type == "TEST", let bundleID = notification.bundleID,

@@ -8,7 +8,8 @@ import ReceiptdConfiguration
 package enum ServerAPICheck {
     package typealias Line = (name: String, result: Result<String, CheckFailure>)
 
-    /// The length of the notification history that the check asks for: whether there is any does not matter. An hour.
+    /// The length of the notification history that the check asks for. An hour will do, because the content does not
+    /// matter.
     private static let historyMilliseconds: Int64 = 3_600_000
 
     package static func all(_ catalog: Catalog, _ settings: Settings, _ secrets: SecretSource) async -> [Line] {
@@ -31,7 +32,7 @@ package enum ServerAPICheck {
         let setting = credentials.privateKeySetting
         if let fault = SharedSecretCheck.fault(of: setting, secrets) { return .failure(fault) }
         let note = ReachNote()
-        // Either address is asked as if it were both.
+        // Both settings get the same address, so that the client asks this address only.
         var one = settings.apple.client
         let address = environment == .production ? one.serverAPIProductionURL : one.serverAPISandboxURL
         one.serverAPIProductionURL = address
@@ -42,7 +43,7 @@ package enum ServerAPICheck {
         guard let client else {
             return .failure(CheckFailure("receiptd cannot make an HTTP client with these settings"))
         }
-        // Any answer about it shows that the token was taken.
+        // Any answer about this transaction shows that Apple accepted the token.
         let id = ServerAPIClient.noTransaction
         var request = VerificationRequest(bundleID: app.bundleID, subject: .transaction(id, credentials))
         request.isProven = true
@@ -78,8 +79,9 @@ package enum ServerAPICheck {
         return environment == .production || app.sandbox != .reject
     }
 
-    /// Apple keeps a history of the notifications that it tried to send, and without an address it sends none. That is no
-    /// failure of the check: purchases are delivered without them.
+    /// Returns the state of the notification history in words. Apple keeps a history of the notifications that it tried
+    /// to send, and without an address Apple sends none. That is no failure of the check, because purchases are
+    /// delivered without notifications.
     private static func historyLine(_ client: ServerAPIClient, _ context: StoreQueryContext) async -> String {
         let now = WallClock.now
         let window = NotificationHistoryWindow(from: now.adding(milliseconds: -historyMilliseconds), to: now)

@@ -14,11 +14,11 @@ package enum VerifyReceiptCheck {
         ]
     }
 
-    /// A receipt that is none is asked for: any answer that Apple gives to it shows that Apple is there.
+    /// Asks about a text that is no receipt: any answer shows that Apple is there.
     private static func ask(
         _ address: String, _ apple: ReceiptdConfiguration.AppleSettings
     ) async -> Result<String, CheckFailure> {
-        // Either address is asked as if it were both.
+        // Both settings get the same address, so that the client asks this address only.
         var one = apple.client
         one.productionURL = address
         one.sandboxURL = address

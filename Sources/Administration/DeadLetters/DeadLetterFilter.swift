@@ -13,7 +13,7 @@ package struct DeadLetterFilter: Sendable {
 
     /// - Parameters:
     ///   - playerID: the player whom the record names; its key if it names nobody.
-    ///   - since: the earliest time at which it became a dead letter.
+    ///   - since: the earliest time at which the record became a dead letter.
     ///   - until: the latest time.
     package init(
         bundleID: String?, reason: DeadLetter.Reason?, playerID: String? = nil, since: Timestamp? = nil,

@@ -6,8 +6,8 @@ import Pipeline
 import ReceiptdConfiguration
 import Synchronization
 
-/// Publishes dead letters again on their old topic, submissions or notifications, and stores which, and who did it.
-/// Letters that would only be dead letters again stay where they are.
+/// Publishes dead letters again on their old topic, and stores the letters and the operator's name. A letter that would
+/// only be a dead letter again stays where it is.
 package struct DeadLetterRedrive {
     /// Records handed to librdkafka before their acknowledgements are awaited.
     private static let window = 500
@@ -24,7 +24,7 @@ package struct DeadLetterRedrive {
     package struct Options: Sendable {
         /// The number of letters to put back; nil: all.
         var limit: Int?
-        /// Include records that were put back before.
+        /// Whether to publish records that were put back before.
         var again: Bool
         var dryRun: Bool
 
@@ -53,7 +53,7 @@ package struct DeadLetterRedrive {
         var cut = 0
         var foreign = 0
         var stillDead = 0
-        /// The reason of one of those.
+        /// The reason of a letter that would be a dead letter again.
         var example = ""
         var isDryRun = false
 
@@ -146,7 +146,8 @@ package struct DeadLetterRedrive {
         if let failure { throw failure }
     }
 
-    /// Used by one thread at a time, which may block; the producer's thread reports to it.
+    /// The letters on their way to Kafka. One thread at a time uses the batch, and may block. The producer's thread
+    /// reports deliveries.
     private final class Batch: Sendable {
         private struct State {
             var due: Set<RedrivenStore.Place>

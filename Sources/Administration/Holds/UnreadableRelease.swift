@@ -5,7 +5,7 @@ import NamesAndTimes
 /// The release of a purchase that is held because it cannot be read. A release waives nothing here: a worker asks Apple
 /// again. If Apple's answer is no better, the purchase stays held, and the operator is told.
 package struct UnreadableRelease: Sendable {
-    /// The time that a worker may take to ask Apple. Seconds.
+    /// The seconds that a worker may take to ask Apple.
     static let decisionSeconds = 30.0
     private static let lookMilliseconds = 200
 

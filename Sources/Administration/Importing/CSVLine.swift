@@ -12,7 +12,7 @@ enum CSVLine {
                     guard index < line.count else { return nil }
                     if line[index] == UInt8(ascii: "\"") {
                         index += 1
-                        // A doubled one is one of the field's own.
+                        // A doubled quotation mark stands for one in the field.
                         guard index < line.count, line[index] == UInt8(ascii: "\"") else { break }
                     }
                     field.append(line[index])

@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// A row of the file, as text by column, on its way to a grant. A fault says what is wrong in a few words.
+/// The texts of a file's row by column, from which a grant is made. A fault says what is wrong in a few words.
 struct GrantFields {
-    /// Unicode scalars of a name, and of a player's.
+    /// The most Unicode scalars of a name, and of a player's id.
     static let maximumNameScalars = 255
     static let maximumPlayerScalars = 128
     static let columns: Set<String> = [
@@ -21,11 +21,11 @@ struct GrantFields {
         let message: String
     }
 
-    /// Empty ones are as if they were not there.
+    /// The texts by column. An empty text counts as missing.
     let values: [String: String]
     let line: Int
 
-    /// - Parameter now: when it was granted, where nothing in the row tells.
+    /// - Parameter now: the time of the grant, if the row has no time of grant or of purchase.
     func grant(now: Timestamp) throws(Fault) -> ImportedGrant {
         guard let transaction = try transactionID("transaction_id") else {
             throw Fault(message: "transaction_id is missing")
@@ -65,7 +65,7 @@ struct GrantFields {
         guard text.unicodeScalars.count <= maximum else {
             throw Fault(message: "\(column) is longer than \(maximum) characters")
         }
-        // Ids are their bytes: with a blank too many the player is another one.
+        // Ids are compared as bytes: with an extra blank the player would be another one.
         guard text.first?.isWhitespace == false, text.last?.isWhitespace == false else {
             throw Fault(message: "\(column) \(ShownText.quoted(text)) begins or ends with white space")
         }
@@ -89,7 +89,8 @@ struct GrantFields {
         return environment
     }
 
-    /// RFC 3339, or milliseconds since 1970 as Apple's `…_ms` fields have them.
+    /// Returns the time of a column, in RFC 3339 or in milliseconds since 1970 as in Apple's `…_ms` fields. Nil if it
+    /// is empty.
     private func time(_ column: String) throws(Fault) -> Timestamp? {
         guard let text = values[column], !text.isEmpty else { return nil }
         if let time = Timestamp(rfc3339: text) { return time }

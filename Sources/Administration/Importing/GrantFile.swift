@@ -11,7 +11,7 @@ package struct GrantFile {
         case csv(header: [String])
     }
 
-    /// The header lacks a column or cannot be read, so no row can be read.
+    /// The error of a file whose header lacks a column or cannot be read, so that no row can be read.
     package struct Unreadable: Error, Equatable {
         package let message: String
     }
@@ -36,7 +36,7 @@ package struct GrantFile {
     package mutating func read(_ read: LineReader.Line) throws(Unreadable) -> Row {
         line += 1
         guard case .bytes(var bytes) = read else { return .fault("longer than \(LineReader.maximumBytes) bytes") }
-        // A byte order mark, as spreadsheets write it.
+        // Spreadsheets write a byte order mark.
         if line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
         guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return .nothing }
         switch form {

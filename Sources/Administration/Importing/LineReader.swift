@@ -1,8 +1,8 @@
 import Foundation
 
-/// Reads a file of any size line by line. Blocking.
+/// Reads a file of any size line by line. Its functions block.
 package struct LineReader: ~Copyable {
-    /// Bytes of a line; a longer one is told as such and passed over.
+    /// The most bytes of a line. A longer line is passed over and returned as `tooLong`.
     static let maximumBytes = 65_536
     private static let chunk = 1 << 18
 
@@ -30,7 +30,7 @@ package struct LineReader: ~Copyable {
 
     deinit { fclose(file) }
 
-    /// Returns the line without its line break. Nil at the end.
+    /// Returns the next line without its line break. Nil at the end.
     package mutating func line() -> Line? {
         var line: [UInt8] = []
         var isTooLong = false

@@ -11,7 +11,7 @@ package struct UnknownApps {
 
     private let known: Set<BundleID>
     private var found: [BundleID: (rows: Int, firstLine: Int)] = [:]
-    /// Rows of apps beyond those that are told.
+    /// The rows of apps that are not named.
     private var untold = 0
 
     package init(catalog: Catalog) {
@@ -29,7 +29,7 @@ package struct UnknownApps {
         }
     }
 
-    /// A line for each, in the order of the file.
+    /// A line for each named app, in the order of the file, and one for the others.
     package var warnings: [String] {
         var lines = found.sorted { $0.value.firstLine < $1.value.firstLine }.map { app, place in
             "warning: the catalog has no app \(ShownText.quoted(app.text)): \(place.rows) rows from line \(place.firstLine) on"

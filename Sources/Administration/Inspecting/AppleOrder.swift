@@ -56,7 +56,7 @@ package struct AppleOrder: Sendable {
         throw failure ?? CommandFailure("Apple knows no order \(ShownText.quoted(order)) of any app", code: 1)
     }
 
-    /// Returns Apple's state of a transaction in one sentence, for a place beside the ledger's.
+    /// Returns Apple's state of a transaction in one sentence, to print beside the ledger's state.
     package static func sentence(_ transaction: NotifiedTransaction) -> String {
         let purchase = transaction.purchase
         let refunded = purchase.cancelledAt.map { "; Apple refunded it at \($0.rfc3339)" } ?? ""

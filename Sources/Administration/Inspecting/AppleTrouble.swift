@@ -6,7 +6,8 @@ import ReceiptdConfiguration
 
 /// Finds since when Apple has answered nothing, by all workers' counts in PostgreSQL.
 enum AppleTrouble {
-    /// A minute is counted right after its end, by a worker that is held up a minute late.
+    /// The newest minutes, one of which must have trouble. A worker stores a minute's count right after its end, or a
+    /// minute later.
     private static let newestMinutes = 3
 
     /// The requests to one of Apple's endpoints, by minute.
@@ -15,10 +16,11 @@ enum AppleTrouble {
         var troubled: [String: [Int]] = [:]
     }
 
-    /// A line for each endpoint that has answered none of the newest requests, nor any since.
+    /// Returns a line for each endpoint that had trouble in the newest minutes, and has answered nothing since its
+    /// trouble began.
     /// - Parameters:
-    ///   - traffic: of the last hour.
-    ///   - now: when it was read.
+    ///   - traffic: the traffic of the last hour.
+    ///   - now: the time when the traffic was read.
     static func lines(_ traffic: Traffic, now: Timestamp) -> [String] {
         let minutes = traffic.span.bins
         var asked: [String: Asked] = [:]

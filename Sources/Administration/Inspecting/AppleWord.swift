@@ -7,8 +7,8 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Apple's state as a command can see it: what workers stored in PostgreSQL, and what the worker at `HTTP_HOST` and
-/// `HTTP_PORT` says.
+/// Apple's state as a command can see it: from the workers' rows in PostgreSQL, and from the metrics of the worker at
+/// `HTTP_HOST` and `HTTP_PORT`.
 package enum AppleWord {
     private static let metrics = ["receiptd_apple_circuit_open", "receiptd_misconfigured", "receiptd_apple_down"]
 
@@ -40,7 +40,7 @@ package enum AppleWord {
         return lines + (told.isEmpty ? ["the worker at \(place) reports no trouble at Apple"] : told)
     }
 
-    /// The series among a worker's metrics that say that requests are held back.
+    /// Returns a sentence for each series of a worker's metrics that says that requests are held back.
     static func troubles(inMetrics text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             guard let name = metrics.first(where: { line.hasPrefix($0) }), let space = line.lastIndex(of: " "),
@@ -57,12 +57,12 @@ package enum AppleWord {
     }
 }
 
-/// One GET over HTTP/1.0, for a page of the own worker. Blocking, a few seconds at most.
+/// Sends one GET over HTTP/1.0, for a page of an own worker. Each wait on the socket ends after 2 s.
 enum PlainHTTP {
     private static let seconds = 2
     private static let maximumBytes = 4 * 1024 * 1024
 
-    /// The body of an answer with status 200; nil otherwise.
+    /// Returns the body of an answer with status 200; nil otherwise.
     static func get(_ path: String, host: String, port: Int) -> String? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

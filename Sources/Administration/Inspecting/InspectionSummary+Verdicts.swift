@@ -3,9 +3,9 @@ import Encodings
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Says what PostgreSQL knows, in a sentence for each purchase or submission.
+/// Tells the rows of PostgreSQL, in a sentence for each purchase or submission.
 extension InspectionSummary {
-    /// The waiting ones come first, then the granted ones, then the refused ones.
+    /// The sentences: first the waiting purchases, then the granted ones, then the refused ones.
     var verdicts: [String] {
         told(rows("parked"), of: "parked", Self.parked, more: "more that wait for Apple")
             + told(rows("holds"), of: "holds", Self.held, more: "more that are held")
@@ -20,7 +20,9 @@ extension InspectionSummary {
             + told(rows("local_refusals"), Self.refusedLocally, more: "more that were refused without asking anyone")
     }
 
-    /// - Parameter section: nil where the rows are some of a section's: then they are all that is counted.
+    /// Returns sentences about the first rows, and the number of the other rows.
+    /// - Parameter section: the section whose total counts. Nil if the rows are a part of a section: then only these
+    ///   rows count.
     private func told(
         _ rows: [JSONValue], of section: String? = nil, _ sentence: (JSONValue) -> String, more: String
     ) -> [String] {

@@ -6,13 +6,13 @@ import ReceiptdConfiguration
 
 /// The answer to "where is my purchase?" in a few sentences, which are printed above all rows.
 package struct InspectionSummary {
-    /// The most that are named one by one; the others are counted.
+    /// The most rows of a kind that get a sentence; the others are counted.
     static let maximumTold = 10
 
     package let id: String
     package let inspection: Inspection
     package let kafka: KafkaFindings
-    /// Apple's state, if something is not decided.
+    /// Apple's state, if a submission is not decided.
     package var apple: [String] = []
 
     package init(id: String, inspection: Inspection, kafka: KafkaFindings, apple: [String] = []) {
@@ -75,7 +75,7 @@ package struct InspectionSummary {
             + "\(ShownText.plain(answer.detail, limit: 300)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
     }
 
-    /// A reason that is found without Apple; where Apple told it, the answer is in PostgreSQL.
+    /// Returns whether this reason is found without Apple. If Apple gave the reason, PostgreSQL has the answer.
     private static func isLocal(_ reason: String) -> Bool {
         [
             "malformed_submission", "unknown_app", "malformed_receipt", "foreign_app", "unauthentic_receipt",
@@ -83,7 +83,7 @@ package struct InspectionSummary {
         ].contains(reason)
     }
 
-    /// Says which places were searched, so that nobody takes silence for more than it is.
+    /// The sentence about the searched places, so that nobody takes a short search for a complete one.
     private var looks: String {
         let told = kafka.looks.map { look in
             "\(look.records) records of \(look.partitions) partitions of \(ShownText.plain(look.topic))"

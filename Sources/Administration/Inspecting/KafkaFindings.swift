@@ -14,13 +14,13 @@ package struct KafkaFindings: Sendable {
         var partition: Int32
         var offset: Int64
         var receivedAt: Timestamp?
-        /// Records before it that are not known to be done.
+        /// The earlier records of the partition that are not known to be done.
         var ahead: Int64
-        /// Records of its partition that are not known to be done.
+        /// The records of the partition that are not known to be done.
         var lag: Int64
-        /// False if the player's records may be decided out of order.
+        /// Whether the record's key is the player's id. If not, the player's records may be decided out of order.
         var isKeyedByPlayer = true
-        /// Fields that are there and mean nothing, for they cannot be read.
+        /// The fields that cannot be read and are ignored.
         var ignored: [String] = []
     }
 
@@ -43,23 +43,24 @@ package struct KafkaFindings: Sendable {
         var topic: String
         var partitions: Int
         var records: Int
-        /// False if there was more than was read.
+        /// False if records were left unread. A search of the newest events also counts as complete once it found an
+        /// answer.
         var isComplete: Bool
     }
 
     package var waiting: [Waiting] = []
     var answers: [Answer] = []
     var looks: [Look] = []
-    /// The reason why Kafka was not asked to the end, in words; nil if it was.
+    /// The reason, in words, why the search in Kafka is incomplete; nil if it is complete.
     var fault: String?
 
     /// Makes the findings of a search without Kafka.
     package init() {}
 
-    /// The submissions that have no answer in PostgreSQL or on the outcomes topic.
+    /// Returns the submissions that have no answer in PostgreSQL or on the outcomes topic.
     /// - Parameters:
-    ///   - outcomes: rows of the inspection's decided submissions.
-    ///   - parked: its rows of what waits in PostgreSQL.
+    ///   - outcomes: the inspection's rows of decided submissions.
+    ///   - parked: the inspection's parked rows.
     func undecided(outcomes: [JSONValue], parked: [JSONValue]) -> [Waiting] {
         let known = Set((outcomes + parked).compactMap(Self.place))
         return waiting.filter { record in
@@ -72,7 +73,7 @@ package struct KafkaFindings: Sendable {
         }
     }
 
-    /// The answers that PostgreSQL does not have: refused without asking anyone, or older than the search.
+    /// Returns the answers that PostgreSQL does not show: local refusals, and answers older than the search.
     func untold(outcomes: [JSONValue]) -> [Answer] {
         let known = Set(outcomes.compactMap { $0["event_id"]?.string })
         return answers.filter { !known.contains($0.eventID) }

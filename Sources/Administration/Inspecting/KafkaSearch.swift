@@ -7,11 +7,11 @@ import ReceiptdConfiguration
 /// Searches Kafka for an id that no table may have: in submissions that workers may not have finished, and in the
 /// latest events. Bounded in records and in time.
 package struct KafkaSearch: Sendable {
-    /// The usual number of records to read in each partition. It reads ten times as many events from the partition that
-    /// the id would have as a player.
+    /// The usual number of records to read in each partition. A search reads ten times as many events from the players'
+    /// partitions, and from the partition that the id would have as a player's.
     package static let defaultRecords = 50_000
     static let playerFactor = 10
-    /// Findings of a kind.
+    /// The most findings of a kind.
     static let maximumFound = 100
 
     private let settings: KafkaSettings
@@ -31,8 +31,8 @@ package struct KafkaSearch: Sendable {
 
     /// Searches. A failure of Kafka is a finding, and nothing is thrown.
     /// - Parameters:
-    ///   - isKnown: whether PostgreSQL knows the id; then only its players' partitions of events are read.
-    ///   - players: the players that PostgreSQL names with it. Only their events say what ended a hold.
+    ///   - isKnown: whether PostgreSQL knows the id. Then the search skips the other players' partitions of events.
+    ///   - players: the players that PostgreSQL names with the id. Only their events say what ended a hold.
     package func run(isKnown: Bool, players: [String]) async -> KafkaFindings {
         guard !settings.bootstrapServers.isEmpty else {
             var findings = KafkaFindings()
@@ -105,8 +105,8 @@ package struct KafkaSearch: Sendable {
                 isComplete: unread.isEmpty && stretches.allSatisfy { $0.value.upperBound == ends[$0.key] }))
     }
 
-    /// The newest events: of the partitions of its players and of the one where they would be if the id is a player's, and of the
-    /// others where nothing else knows it.
+    /// Searches the newest events of the players' partitions, and of the partition that the id would have as a
+    /// player's. It searches the other partitions only if nothing else knows the id.
     private func searchEvents(
         _ scan: inout RecordScan, isKnown: Bool, players known: [String], _ findings: inout KafkaFindings
     ) throws(KafkaError) {
@@ -140,10 +140,10 @@ package struct KafkaSearch: Sendable {
         let unread = try scan.read(stretches) { record in
             guard let answer = id.answer(in: record) else { return }
             found.append(answer)
-            // The newest are of interest.
+            // Only the newest answers are kept.
             if found.count > Self.maximumFound { found.removeFirst() }
         }
-        // Published more than once, perhaps.
+        // An event may have been published more than once.
         var seen = Set(findings.answers.map(\.eventID))
         findings.answers += found.filter { seen.insert($0.eventID).inserted }
         findings.looks.append(

@@ -1,8 +1,8 @@
 import Kafka
 
-/// Reads stretches of a topic's partitions, without joining a group, until all are read or the time is up. Blocking.
+/// Reads stretches of a topic's partitions, without joining a group, until all are read or the time is up. It blocks.
 struct RecordScan {
-    /// Offsets from the first to before the second.
+    /// The offsets to read, without the upper bound.
     typealias Stretch = Range<Int64>
 
     let consumer: KafkaConsumer
@@ -10,7 +10,8 @@ struct RecordScan {
 
     private(set) var records = 0
 
-    /// Milliseconds that a call to the broker may still take; at least a little, so that one that is out of reach is told so.
+    /// The milliseconds that a call to the broker may still take. The least is 100, so that a broker out of reach is
+    /// found.
     var timeoutMilliseconds: Int32 {
         let left = (deadline - ContinuousClock.now) / .milliseconds(1)
         return Int32(max(100, min(left.rounded(.up), 60_000)))
@@ -18,13 +19,13 @@ struct RecordScan {
 
     init(properties: KafkaProperties, deadline: ContinuousClock.Instant) throws(KafkaError) {
         var properties = properties
-        // Where a stretch ends in records that are not delivered (transaction markers), only this tells.
+        // A stretch may end in records that are not delivered (transaction markers). Only this event shows such an end.
         properties["enable.partition.eof"] = "true"
         consumer = try KafkaConsumer(properties: properties, log: { _ in })
         self.deadline = deadline
     }
 
-    /// - Returns: the partitions that were not read to their stretch's end.
+    /// Reads the stretches, and returns the partitions that were not read to their stretch's end.
     mutating func read(
         _ stretches: [TopicPartition: Stretch], _ body: (ConsumerRecord) -> Void
     ) throws(KafkaError) -> Set<TopicPartition> {

@@ -9,7 +9,7 @@ import NamesAndTimes
 package struct SearchedID: Sendable {
     let text: String
     private let bytes: [UInt8]
-    /// The id's letters look the same in any JSON, so that a record without these bytes is skipped unread.
+    /// Whether the id's letters look the same in any JSON, so that a record without these bytes is skipped unread.
     private let isPlain: Bool
     private let isTransaction: Bool
     private let proofs: ProofReader
@@ -29,7 +29,7 @@ package struct SearchedID: Sendable {
 
     var key: [UInt8] { bytes }
 
-    /// The submission of a record that has to do with it.
+    /// Returns the submission of a record, if it belongs to the id; nil otherwise.
     func submission(in record: ConsumerRecord) -> Submission? {
         guard let value = record.value else { return nil }
         // A transaction may be inside of a proof.
@@ -52,7 +52,7 @@ package struct SearchedID: Sendable {
         return (parsed?.content?.purchases ?? []).contains { $0.transactionID == id || $0.originalTransactionID == id }
     }
 
-    /// The rejection in a record of the outcomes topic that has to do with it.
+    /// Returns the rejection in a record of the outcomes topic, if it belongs to the id; nil otherwise.
     func answer(in record: ConsumerRecord) -> KafkaFindings.Answer? {
         guard let value = record.value, !isPlain || record.key == bytes || Self.holds(value, bytes),
             let event = try? JSONParser.parse(value).value,
@@ -70,7 +70,7 @@ package struct SearchedID: Sendable {
             partition: record.topicPartition.partition, offset: record.offset)
     }
 
-    /// Whether the second is somewhere in the first. Not empty.
+    /// Returns whether `part` occurs in `value`. True for an empty `part`.
     static func holds(_ value: [UInt8], _ part: [UInt8]) -> Bool {
         guard let first = part.first else { return true }
         return value.withUnsafeBytes { value in

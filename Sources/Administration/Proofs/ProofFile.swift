@@ -13,7 +13,7 @@ package enum ProofFile {
         let data: Data
         do {
             guard let handle else { throw CocoaError(.fileNoSuchFile) }
-            // An empty file has no data: it is a proof of no kind.
+            // `read` returns nil for an empty file, which is a proof of no kind.
             data = try handle.read(upToCount: maximumSize + 1) ?? Data()
         } catch {
             throw CommandFailure("cannot read \(ShownText.plain(path))", code: 1)

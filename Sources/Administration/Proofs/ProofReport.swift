@@ -4,7 +4,8 @@ import Fulfillment
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The text that `receiptd proof` prints. Never the proof itself, and account tokens only where they are asked for.
+/// The text that `receiptd proof` prints. It never holds the proof itself, and account tokens only if they are asked
+/// for.
 package struct ProofReport: Sendable {
     private static let columns = [
         "TRANSACTION", "ORIGINAL", "PRODUCT", "QUANTITY", "BOUGHT", "EXPIRES", "OWNERSHIP", "REFUNDED",
@@ -21,12 +22,12 @@ package struct ProofReport: Sendable {
         showsTokens = showingTokens
     }
 
-    /// 0 where it can be read and is not forged, else 1.
+    /// The exit code: 0 if the proof can be read and is not forged, else 1.
     package var exitCode: Int32 { examined.isSound ? 0 : 1 }
 
     // MARK: - Text
 
-    /// - Parameter width: characters of a line of the terminal; nil where it is none.
+    /// - Parameter width: the characters of a terminal's line; nil without a terminal.
     package func text(width: Int? = nil) -> String {
         var lines = facts.map { name, value in
             name + String(repeating: " ", count: max(1, 14 - name.count)) + ShownText.plain(value, limit: 200)

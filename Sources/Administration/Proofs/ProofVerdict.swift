@@ -70,7 +70,7 @@ package struct ProofVerdict: Sendable {
                 Purchase(transactionID: one.purchase.transactionID, outcome: "rejected", reason: reason)
             }
         }
-        // The contract's order: what is granted, else held, else the newest one's reason.
+        // By the contract a granted purchase decides, else a held purchase, else the newest purchase.
         let decisive =
             purchases.first { $0.outcome == "granted" } ?? purchases.last { $0.outcome == "held" } ?? purchases.last
         self.init(

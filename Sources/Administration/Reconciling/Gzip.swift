@@ -1,6 +1,6 @@
 import CZlib
 
-/// gzip files (RFC 1952), by the system's zlib: lengths and checksums are looked at there.
+/// Unpacks gzip files (RFC 1952) with the system's zlib, which checks lengths and checksums.
 enum Gzip {
     struct Fault: Error, Equatable {
         let message: String
@@ -11,15 +11,16 @@ enum Gzip {
 
     private static let magic: [UInt8] = [0x1F, 0x8B]
 
-    /// Bytes unpacked at a time.
+    /// The bytes that zlib unpacks at a time.
     private static let chunk = 65_536
 
-    /// - Parameter limit: bytes that come out of it; a file that holds more is a fault, and is unpacked no further.
+    /// Returns the unpacked bytes.
+    /// - Parameter limit: the most bytes to unpack. A file that holds more is a fault, and is unpacked no further.
     static func unpack(_ packed: [UInt8], limit: Int) throws(Fault) -> [UInt8] {
         var input = packed
         var position = 0
         var unpacked: [UInt8] = []
-        // A file may be several, one behind the other.
+        // A gzip file may have several members, one behind the other.
         repeat {
             try unpackMember(&input, from: &position, limit: limit, into: &unpacked)
         } while input.dropFirst(position).starts(with: magic)
@@ -32,7 +33,7 @@ enum Gzip {
     private static func unpackMember(
         _ input: inout [UInt8], from position: inout Int, limit: Int, into unpacked: inout [UInt8]
     ) throws(Fault) {
-        // zlib remembers where its stream lies.
+        // zlib remembers the address of its stream: the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         defer { stream.deallocate() }
@@ -53,7 +54,7 @@ enum Gzip {
         }
     }
 
-    /// zlib's code, and how much it made. The buffers are lent to it for this call only.
+    /// Runs zlib once, and returns its code and the number of unpacked bytes. zlib has the buffers for this call only.
     private static func step(
         _ stream: UnsafeMutablePointer<z_stream>, _ input: inout [UInt8], from position: inout Int,
         _ output: inout [UInt8]

@@ -1,7 +1,7 @@
 /// Amounts in thousandths of a currency's unit, as Apple gives prices. A sum stops at the largest number, because it is
 /// only an indication.
 package enum Money {
-    /// `0.99` is 990; nil where it is no amount.
+    /// Returns the amount, such as 990 for `0.99`; nil if the text is no amount.
     static func milliunits(_ text: String) -> Int64? {
         let isNegative = text.hasPrefix("-")
         let parts = text.drop { $0 == "-" }.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -22,7 +22,7 @@ package enum Money {
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } ? text : nil
     }
 
-    /// `12.990`, to thousandths only where there are any.
+    /// Returns the amount with two decimals, such as `12.99`, or with three if it has thousandths.
     package static func text(_ milliunits: Int64) -> String {
         let magnitude = milliunits.magnitude
         var part = String(magnitude % 1000)

@@ -7,7 +7,7 @@ package struct Reconciliation: Equatable {
         package let period: SalesReport.Period
         package var granted: Int64 = 0
         package var revoked: Int64 = 0
-        /// Refunds subtracted.
+        /// The sold units less refunded ones.
         package var sold: Int64 = 0
 
         /// Above 0: units that were granted and not sold. Below 0: units that were sold and not granted.
@@ -18,7 +18,7 @@ package struct Reconciliation: Equatable {
     package struct MoneyRow: Equatable {
         package let productID: String
         package let currency: String
-        /// The ledger's units with a known price, without those taken back.
+        /// The ledger's units with a known price, without revoked units.
         package var units: Int64 = 0
         package var granted: Int64 = 0
         package var sold: Int64 = 0
@@ -31,7 +31,7 @@ package struct Reconciliation: Equatable {
 
     package var differences: [Row] { rows.filter { $0.difference != 0 } }
 
-    /// - Parameter granted: of days within the report's periods; those between them are not looked at.
+    /// - Parameter granted: the ledger's units by day. Days outside the report's periods are skipped.
     package init(_ report: SalesReport, _ granted: [GrantedUnits]) {
         var rows: [SalesReport.Key: Row] = [:]
         for (key, units) in report.units {
@@ -78,7 +78,7 @@ package struct Reconciliation: Equatable {
         return totals
     }
 
-    /// Periods are sorted and do not overlap.
+    /// Returns the period of a day; nil if no period has the day. The periods are sorted and do not overlap.
     private static func period(of day: ReportDay, in periods: [SalesReport.Period]) -> SalesReport.Period? {
         var low = 0
         var high = periods.count

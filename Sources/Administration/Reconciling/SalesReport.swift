@@ -2,14 +2,15 @@ import BackOffice
 
 /// Apple's Summary Sales report: tab separated, a header, a row for each product, country, device and so on.
 ///
-/// Columns and product types as in App Store Connect Help, "Summary Sales Report" and "Product type identifiers". Rows say
-/// how many units of a product were sold in a period; they name no transaction.
+/// The source of columns and product types is App Store Connect Help, "Summary Sales Report" and "Product type
+/// identifiers". A row says how many units of a product were sold in a period; it names no transaction.
 package struct SalesReport: Equatable {
     /// The most bytes of a report, packed or unpacked: half a million rows.
     package static let maximumBytes = 64 << 20
-    /// Faults that are told.
+    /// The most faults that are reported.
     static let maximumFaults = 20
-    /// Units of all rows together, sold and refunded ones each counted: no store sells as many, and no sum of them overflows.
+    /// The most units of all rows together, sold and refunded units each counted. No store sells as many, and no sum
+    /// overflows.
     static let maximumUnits: Int64 = 1_000_000_000_000
 
     package struct Period: Hashable, Comparable {
@@ -43,7 +44,7 @@ package struct SalesReport: Equatable {
     private static let types: Set<String> = ["IA1", "IA1-M", "IA9", "IA9-M", "IAY", "IAY-M", "IAC", "IAC-M", "FI1"]
     private static let required = ["sku", "product type identifier", "units", "begin date", "end date"]
 
-    /// Refunds are subtracted, as Apple has them: rows with negative units.
+    /// The sold units less refunded ones, which Apple reports in rows with negative units.
     private(set) var units: [Key: Int64] = [:]
     /// The units of all rows, sold and refunded ones each counted.
     private var unitsInAll: Int64 = 0
@@ -81,7 +82,7 @@ package struct SalesReport: Equatable {
         for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
             throw Faults(messages: ["tells of \(Self.text(one, next)), as another report does"])
         }
-        // Each at most the limit: the sum cannot overflow.
+        // Each number is at most the limit, so that the sum cannot overflow.
         guard unitsInAll + other.unitsInAll <= Self.maximumUnits else {
             throw Faults(messages: ["with the others tells of more than \(Self.maximumUnits) units"])
         }
@@ -187,7 +188,7 @@ package struct SalesReport: Equatable {
             return Int64(whole)
         }
 
-        /// `11/21/2026`.
+        /// Returns the day of a text such as `11/21/2026`; nil if the text is no such day.
         private static func day(_ text: String) -> ReportDay? {
             let parts = text.split(separator: "/", omittingEmptySubsequences: false)
             guard parts.count == 3, parts.map(\.utf8.count) == [2, 2, 4], let month = Int(parts[0]),

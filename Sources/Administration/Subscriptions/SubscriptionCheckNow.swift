@@ -7,7 +7,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Asks Apple about one subscription, whether it is due or not, and enters what it answers. Workers publish the events.
+/// Asks Apple about one subscription, whether it is due or not, and stores Apple's answer. Workers publish the events.
 package struct SubscriptionCheckNow {
     let settings: Settings
     let secrets: SecretSource
@@ -28,7 +28,7 @@ package struct SubscriptionCheckNow {
         do {
             return try await ask(of: leased, in: store)
         } catch {
-            // Should this fail too, the lease ends by itself after two minutes; the first error says why the check failed.
+            // If this fails too, the lease ends by itself after two minutes; the first error says why the check failed.
             try? await store.endLease(of: leased)
             throw error
         }

@@ -20,7 +20,7 @@ package enum InspectionText {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Apple's words about each transaction of an order, and the ledger's.
+    /// Returns Apple's words and the ledger's findings about each transaction of an order.
     package static func json(order: String, _ found: [(apple: String, summary: InspectionSummary)]) -> String {
         var json = JSONWriter(capacity: 4096)
         json.beginObject()
@@ -37,7 +37,8 @@ package enum InspectionText {
         found.map { "Apple: \($0.apple)\n" + tables($0.summary, width: width) }.joined(separator: "\n\n")
     }
 
-    /// - Parameter width: of the terminal. Long values are cut for eyes, never for a pipe.
+    /// - Parameter width: the width of the terminal, for which long values are cut. Nil for a pipe, for which nothing
+    ///   is cut.
     package static func tables(_ summary: InspectionSummary, width: Int?) -> String {
         let tables = summary.inspection.sections.filter { !$0.rows.isEmpty }.map { section in
             let columns = columns(section)
@@ -51,7 +52,7 @@ package enum InspectionText {
         return ([summary.sentences.joined(separator: "\n")] + tables).joined(separator: "\n\n")
     }
 
-    /// The columns of which any row has a value.
+    /// Returns the columns in which any row has a value.
     private static func columns(_ section: Inspection.Section) -> [String] {
         guard case .object(let members)? = section.rows.first else { return [] }
         return members.map(\.name).filter { name in section.rows.contains { cell($0[name], isCut: true) != "-" } }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// One line on standard error that is drawn over, on a terminal; nothing at all elsewhere.
+/// A progress line on standard error. A terminal draws the line over the last one; elsewhere nothing is written.
 package struct ProgressBar {
-    /// Redrawn no more often.
+    /// The shortest time between two drawings.
     private static let pauseSeconds = 0.1
 
     private let isShown = isatty(STDERR_FILENO) == 1
@@ -15,15 +15,16 @@ package struct ProgressBar {
         self.label = label
     }
 
+    /// Draws the line, if it is time.
     /// - Parameters:
-    ///   - done: of `total`, in a unit of which the whole is known: rows, or bytes of a file.
-    ///   - count: what the rate counts, where that is another unit.
+    ///   - done: the finished part of `total`, in the unit of `total`: rows, or bytes of a file.
+    ///   - count: the number for the rate, if the rate has another unit.
     package mutating func show(_ done: Int, of total: Int, count: Int? = nil) {
         guard isShown else { return }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard done >= total || seconds - (shownAt ?? -1) >= Self.pauseSeconds else { return }
         shownAt = seconds
-        // Blanks cover the rest of an earlier, longer line.
+        // The escape sequence at the end clears the rest of an earlier, longer line.
         let line = ProgressText.line(
             done, of: total, count: count ?? done, seconds: seconds, width: width.map { $0 - label.count - 2 })
         write("\r\(label) \(line)\u{1B}[K")
@@ -40,13 +41,14 @@ package struct ProgressBar {
 
 /// The text of a progress bar: the bar, per cent, number, rate, and the time that is left at this rate.
 enum ProgressText {
-    /// Characters of the bar, and those that it keeps where the terminal has few columns.
+    /// The most characters of the bar, and the fewest on a narrow terminal.
     private static let maximumWidth = 30
     private static let minimumWidth = 5
     /// The seconds before which a rate is a guess.
     private static let firstSeconds = 0.5
 
-    /// - Parameter width: of what is left of the line. The bar is shortened first, then the last parts are left out.
+    /// - Parameter width: the room on the line; nil for no limit. The bar is shortened first, then the last parts are
+    ///   left out.
     static func line(_ done: Int, of total: Int, count: Int, seconds: Double, width: Int? = nil) -> String {
         let share = total <= 0 ? 1 : min(1, max(0, Double(done) / Double(total)))
         var parts = ["\(Int(share * 100)) %", count == done ? "\(done) of \(total)" : "\(count)"]

@@ -9,7 +9,7 @@ package enum ReconciliationText {
 
     private static let moneyHeading = ["PRODUCT", "CURRENCY", "UNITS", "GRANTED", "SOLD"]
 
-    /// - Parameter all: rows that agree too.
+    /// - Parameter all: whether to show rows that agree, too.
     package static func tables(_ reconciliation: Reconciliation, all: Bool, width: Int? = nil) -> String {
         let rows = all ? reconciliation.rows : reconciliation.differences
         let days = Set(reconciliation.rows.map(\.period))
@@ -24,7 +24,7 @@ package enum ReconciliationText {
         return text + moneyTable(reconciliation, width: width) + summary(reconciliation)
     }
 
-    /// Empty where no price is known.
+    /// Returns an empty text if no price is known.
     private static func moneyTable(_ reconciliation: Reconciliation, width: Int?) -> String {
         guard !reconciliation.money.isEmpty else { return "" }
         let rows = reconciliation.money.map { row in

@@ -10,11 +10,11 @@ package protocol RowTable {
     /// The text for people where there is no row.
     static var nothing: String { get }
 
-    /// One for each of `columns`, without what a terminal would obey.
+    /// Returns a cell for each of `columns`, without characters that a terminal would obey.
     static func cells(_ row: Row) -> [String]
-    /// Identifiers as they are: JSON escapes what must not be shown.
+    /// Writes a row with its unchanged identifiers, because JSON escapes control characters.
     static func write(_ row: Row, to json: inout JSONWriter)
-    /// The line below a table of fewer rows than there are.
+    /// Returns the line below a table that does not show every row.
     static func rest(_ shown: Int, of total: Int) -> String
 }
 
@@ -42,7 +42,7 @@ extension RowTable {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Prints them to standard output.
+    /// Prints the rows to standard output.
     package static func print(_ rows: [Row], total: Int, asJSON: Bool) {
         Swift.print(asJSON ? json(rows, total: total) : text(rows, total: total, width: Terminal.outputWidth))
     }

@@ -24,7 +24,7 @@ package enum Terminal {
 }
 
 extension String {
-    /// No longer than `width` characters: what is cut ends in an ellipsis.
+    /// Returns at most `width` characters. A cut text ends in an ellipsis.
     func cut(to width: Int) -> String {
         count <= width ? self : String(prefix(max(0, width - 1))) + "…"
     }

@@ -1,11 +1,11 @@
 /// Rows under a heading, each column as wide as its widest cell.
 package enum TextTable {
     private static let gap = 2
-    /// Characters that a column keeps however few the terminal has.
+    /// The fewest characters of a column that is cut.
     private static let minimumWidth = 6
 
-    /// - Parameter width: characters of a line, where more do not fit: the widest columns are cut. The first stays whole, for
-    ///   it is what a row is called by.
+    /// - Parameter width: the characters of a line. If a table needs more, the widest columns are cut. The first column
+    ///   stays whole, because it names the row.
     package static func lines(_ heading: [String], _ rows: [[String]], width: Int? = nil) -> [String] {
         let cells = [heading] + rows
         var widths = heading.indices.map { column in cells.map { $0[column].count }.max() ?? 0 }
@@ -13,7 +13,7 @@ package enum TextTable {
         return cells.map { row in
             row.indices.map { column in
                 let text = row[column].cut(to: widths[column])
-                // The last is not padded: no line ends in blanks.
+                // The last column is not padded, so that no line ends in blanks.
                 let padding = column == row.count - 1 ? 0 : widths[column] - text.count
                 return text + String(repeating: " ", count: padding)
             }.joined(separator: String(repeating: " ", count: gap))
