@@ -1,12 +1,12 @@
 import CRDKafka
 
-/// Finds out how far a batch reaches that librdkafka cannot read, by a consumer of its own that is in no group.
+/// Finds how far a batch reaches that librdkafka cannot read, by a consumer of its own that is in no group.
 ///
-/// librdkafka names the first offset of such a batch, not its last, and begins again with the same batch wherever within
-/// it one asks it to read. So the end is searched for: twice as far each time, and then by halves.
+/// librdkafka names the first offset of such a batch, not the last. It begins with the same batch again at every offset
+/// within it. So the probe searches for the batch's end with doubling steps, and then by halves.
 public struct BatchProbe: Sendable {
     public enum Finding: Sendable, Equatable {
-        /// There is something to read there, or nothing at all.
+        /// The partition has a readable record there, or no record at all.
         case readable
         /// These offsets cannot be read. `words` are librdkafka's; nil if it says nothing.
         case unreadable(ClosedRange<Int64>, words: String?)
@@ -17,25 +17,25 @@ public struct BatchProbe: Sendable {
         case readable
         /// The first offset of the batch, as librdkafka names it.
         case fails(base: Int64, words: String)
-        /// The broker answers, and librdkafka makes nothing of it and says nothing: records that are damaged.
+        /// The broker answers, but librdkafka gives neither a record nor an error, because the records are damaged.
         case silent
     }
 
     /// Further tries at the first offset before it counts as unreadable.
     private static let repetitions = 2
-    /// Answered fetches that bring nothing, and the time that they are given.
+    /// The answered fetches without a record, and the seconds, after which a look counts as silent.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
     /// The limit of one look at a broker that does not answer.
     private static let lookSeconds = 20.0
-    /// Batches that follow one another are taken together, as many as are found in this time.
+    /// The time in which the probe looks for further batches behind the first, to report all of them together.
     private static let searchSeconds = 10.0
     private static let watermarkMilliseconds: Int32 = 10_000
 
     private let properties: KafkaProperties
     private let log: @Sendable (KafkaLogLine) -> Void
 
-    /// - Parameter properties: a consumer's, of which those that concern a group count for nothing.
+    /// - Parameter properties: a consumer's properties. A group's properties among them have no effect.
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"
@@ -68,7 +68,7 @@ public struct BatchProbe: Sendable {
         return end > start ? .unreadable(start...(end - 1), words: words) : .readable
     }
 
-    /// The offset behind the batch.
+    /// Returns the offset behind the batch.
     private func end(
         of first: Look, from start: Int64, below high: Int64, _ consumer: KafkaConsumer, _ partition: TopicPartition
     ) throws(KafkaError) -> Int64 {
@@ -123,7 +123,7 @@ public struct BatchProbe: Sendable {
 }
 
 extension KafkaError {
-    /// librdkafka cannot unpack or read the batch whose first offset is the error's place.
+    /// Whether librdkafka cannot unpack or read a batch. The error's place has the batch's first offset.
     public var isUnreadableBatch: Bool {
         guard let place, place.topicPartition.partition >= 0, place.offset >= 0 else { return false }
         return [Code.badMessage, Code.badCompression, Code.notImplemented].contains(code)

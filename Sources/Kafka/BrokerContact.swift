@@ -2,27 +2,27 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// Knows when a client's brokers last answered, and which are in trouble. librdkafka tells of a connection that ends,
-/// and of none that works again.
+/// Tracks which brokers of a client are in trouble, and counts answered fetches. librdkafka logs a connection that
+/// ends, but no connection that works again: so answers end the trouble.
 final class BrokerContact: Sendable {
     private static let fetchRequest: Int16 = 1
-    /// SaslHandshake, ApiVersions, SaslAuthenticate: an answer to them is no proof that a client is let in.
+    /// SaslHandshake, ApiVersions and SaslAuthenticate: their answers do not prove that the broker lets the client in.
     private static let greetings: Set<Int16> = [17, 18, 36]
-    /// librdkafka repeats what is wrong with a broker every 30 s while it tries. One of which it says nothing any more
-    /// is known by another name by now (its advertised one), or is gone from the cluster.
+    /// librdkafka logs a broker's trouble again every 30 s while it tries to connect. A broker without such a line for
+    /// longer has another name by now (its advertised name), or has left the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
     private let fetchCount = Atomic<Int>(0)
-    /// The time of the last word about each broker that did not answer since.
+    /// The uptime of the last trouble of each broker that has not answered since, in nanoseconds.
     private let troubled = Mutex<[String: UInt64]>([:])
-    /// An ordinary answer takes no lock by this.
+    /// Whether `troubled` has entries, so that an ordinary answer takes no lock.
     private let isInTrouble = Atomic(false)
     private let listens = Atomic(false)
 
-    /// librdkafka has called the interceptor of a client that it makes.
+    /// Whether librdkafka has called the interceptor of the client that it makes.
     var isListening: Bool { listens.load(ordering: .relaxed) }
 
-    /// Requests to fetch that were answered.
+    /// The number of answered fetches.
     var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
 
     /// Notes a line. May be called on any thread.
@@ -49,7 +49,7 @@ final class BrokerContact: Sendable {
         }
     }
 
-    /// Has librdkafka call for each answer, on its brokers' threads, before the answer is read.
+    /// Makes librdkafka report each answer, on its brokers' threads, before it reads the answer.
     static func listen(in configuration: OpaquePointer, _ context: Unmanaged<ClientContext>) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "contact",

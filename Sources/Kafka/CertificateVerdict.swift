@@ -1,11 +1,12 @@
 import CRDKafka
 
-/// OpenSSL's reason not to accept a broker's certificate, in words: librdkafka's own say no more than that it could not
-/// be verified.
+/// OpenSSL's reason to refuse a broker's certificate, in words. librdkafka's own words say only that the certificate
+/// could not be verified.
 enum CertificateVerdict {
-    /// Changes no verdict. Where verification is turned off nothing is called.
+    /// Adds the reason to librdkafka's error and changes no verdict. Without verification librdkafka does not call
+    /// back.
     static func report(in configuration: OpaquePointer) {
-        // Fails only in a librdkafka that was built without TLS.
+        // This call fails only in a librdkafka that was built without TLS.
         rd_kafka_conf_set_ssl_cert_verify_cb(configuration) { _, _, _, verdict, _, _, _, text, size, _ in
             guard let verdict, verdict.pointee != 0 else { return 1 }
             if let text, size > 0 {

@@ -2,9 +2,9 @@ import CRDKafka
 
 /// The object that librdkafka's callbacks reach through the client's opaque pointer.
 ///
-/// Not Sendable, and shared with librdkafka's threads: those read `log`, `contact` and `resets` only, which are immutable
-/// and Sendable. The rest is the consumer's, which uses it on its one thread, and so do the callbacks it is for: librdkafka
-/// makes them from within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
+/// The class is not Sendable, although librdkafka's threads share it: they read only `log`, `contact` and `resets`,
+/// which are immutable and Sendable. The consumer's one thread uses the other members, also in the callbacks that
+/// librdkafka makes from within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
 final class ClientContext {
     let log: @Sendable (KafkaLogLine) -> Void
     let contact: BrokerContact
@@ -12,7 +12,7 @@ final class ClientContext {
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
-    /// The partitions of the assignment that the application paused. librdkafka would keep it paused over a
+    /// The partitions of the assignment that the application paused. librdkafka would keep them paused over a
     /// reassignment.
     private var paused: Set<TopicPartition> = []
 
@@ -28,7 +28,8 @@ final class ClientContext {
         }
     }
 
-    /// Sound while the client lives: `ClientHandle` holds a reference until `rd_kafka_destroy` has returned.
+    /// Returns the context of a callback. This is sound while the client lives: `ClientHandle` holds a reference until
+    /// `rd_kafka_destroy` has returned.
     static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientContext? {
         opaque.map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -37,13 +38,13 @@ final class ClientContext {
     func noteResumed(_ partitions: [TopicPartition]) { paused.subtract(partitions) }
 
     /// Resumes partitions (nil: all) before they leave the assignment, so that they are not paused if they come back.
-    /// To resume them when they come back would make librdkafka drop what it is fetching.
+    /// Resuming them when they come back would make librdkafka drop the records that it is fetching.
     func resumeLeaving(_ leaving: [TopicPartition]?, client: OpaquePointer) {
         let resumed = leaving.map { paused.intersection($0) } ?? paused
         guard !resumed.isEmpty else { return }
         paused.subtract(resumed)
         let list = PartitionList(resumed)
-        // Fails only for a partition librdkafka no longer knows, and so cannot hold paused either.
+        // This call fails only for a partition that librdkafka no longer knows, and so does not keep paused.
         rd_kafka_resume_partitions(client, list.pointer)
     }
 }

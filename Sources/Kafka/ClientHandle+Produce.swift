@@ -3,13 +3,13 @@ import CRDKafka
 extension ClientHandle {
     /// Asks the broker for the topic's partitions, and does not wait for them.
     ///
-    /// `rd_kafka_producev` leaves that to a timer of one second, `rd_kafka_topic_new` asks at once. The facts learnt so
-    /// far stay with the client: the handle is of no more use.
+    /// `rd_kafka_producev` leaves this request to a timer of one second, `rd_kafka_topic_new` sends it at once. The
+    /// client keeps the answer, so that the topic's handle is destroyed at once.
     func learn(_ topic: String) {
         if let handle = rd_kafka_topic_new(pointer, topic, nil) { rd_kafka_topic_destroy(handle) }
     }
 
-    /// Copies the record into librdkafka's queue. Per record it allocates nothing of Swift's but the ticket.
+    /// Copies the record into librdkafka's queue. Besides the ticket Swift allocates nothing for a record.
     func produce(_ record: ProducerRecord, ticket: DeliveryTicket) throws(KafkaError) {
         let headers = Self.makeHeaders(record.headers)
         let opaque = ticket.issue()
@@ -21,7 +21,7 @@ extension ClientHandle {
             }
         }
         guard let failure else { return }
-        // Only a record that was accepted takes its headers and its opaque over.
+        // librdkafka takes the headers and the opaque over only if it accepts the record.
         if let headers { rd_kafka_headers_destroy(headers) }
         DeliveryTicket.redeem(opaque)
         throw KafkaError(consuming: failure)
@@ -35,7 +35,7 @@ extension ClientHandle {
         headers: OpaquePointer?,
         opaque: UnsafeMutableRawPointer
     ) -> OpaquePointer? {
-        // The fields below are all there are, on the stack.
+        // The stack holds the fields below, at most eight.
         withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 8) { fields in
             var count = 0
             func add(_ type: rd_kafka_vtype_t, _ set: (inout rd_kafka_vu_t) -> Void) {
@@ -83,8 +83,8 @@ extension ClientHandle {
     }
 }
 
-/// Passes nil for Kafka's null, else a pointer that is not null, even to no bytes: librdkafka takes a null pointer for
-/// null.
+/// Passes nil for Kafka's null, otherwise a pointer that is not null, even for no bytes: librdkafka takes a null
+/// pointer for null.
 private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
     guard let bytes else { return body(nil) }
     guard !bytes.isEmpty else {

@@ -7,7 +7,7 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// The last client of this process that was to be made could not be made.
+    /// Whether the last try of this process to make a client failed.
     private static let lastWasRefused = Atomic(false)
 
     /// `configure` sets the callbacks and events of this kind of client, after the caller's properties.
@@ -17,12 +17,14 @@ final class ClientHandle: @unchecked Sendable {
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
-        // A refused client leaks something, as said below: once, and not at each further try.
+        // A refused client leaks its configuration, as said below. This trial keeps each further try from leaking
+        // again.
         if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
         // Otherwise log lines would wait in a queue which nobody serves.
         rd_kafka_conf_set(configuration, "log.queue", "false", nil, 0)
-        // Balanced in `destroy`, after librdkafka's last thread has ended, or below when there will be none.
+        // `destroy` releases this reference after librdkafka's last thread has ended. Without a client it is released
+        // below.
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
         rd_kafka_conf_set_log_cb(configuration) { client, level, facility, message in
@@ -39,9 +41,9 @@ final class ClientHandle: @unchecked Sendable {
         let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let created else {
             let code = rd_kafka_last_error()
-            // Once it has called the interceptors, `rd_kafka_new` frees them when it fails, although they are still in the
-            // caller's configuration, which would free them again (rdkafka.c of 2.0.2, `fail:`). Then the configuration,
-            // of some kilobytes, is left behind.
+            // If `rd_kafka_new` fails after it called the interceptors, it frees them and leaves them in the caller's
+            // configuration, which would free them again (rdkafka.c of 2.0.2, `fail:`). Then the configuration, of some
+            // kilobytes, is left behind.
             if !context.contact.isListening { rd_kafka_conf_destroy(configuration) }
             retained.release()
             Self.lastWasRefused.store(true, ordering: .relaxed)
@@ -59,15 +61,15 @@ final class ClientHandle: @unchecked Sendable {
         context.release()
     }
 
-    /// The error that made this client unusable, if one did.
+    /// The error that made this client unusable; nil if there is none.
     var fatalError: KafkaError? {
         let (code, message) = withErrorText { text, size in rd_kafka_fatal_error(pointer, text, size) }
         if code == RD_KAFKA_RESP_ERR_NO_ERROR { return nil }
         return KafkaError(code, message: message, isFatal: true)
     }
 
-    /// `_FATAL` says no more than "ask for the fatal error"; and once there is one, every error says so, such as that of
-    /// the records it purged.
+    /// Returns the error for a code. `_FATAL` only says "ask for the fatal error", so that the fatal error takes its
+    /// place. Once there is a fatal error, every other error is marked as fatal, such as the error of a purged record.
     func error(_ code: rd_kafka_resp_err_t, message: String?, place: KafkaError.Place? = nil) -> KafkaError {
         guard let fatalError else { return KafkaError(code, message: message, place: place) }
         if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }

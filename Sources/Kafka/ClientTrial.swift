@@ -1,18 +1,18 @@
 import CRDKafka
 
-/// Whether librdkafka makes a client of some properties. A trial's client knows no brokers, and ends at once.
+/// Tries whether librdkafka makes a client of some properties. A trial's client knows no brokers, and ends at once.
 enum ClientTrial {
-    /// Blocks for some milliseconds, in which certificates and keys are read.
+    /// Throws librdkafka's objection. Blocks for some milliseconds, in which librdkafka reads certificates and keys.
     static func run(_ kind: rd_kafka_type_t, _ properties: KafkaProperties) throws(KafkaError) {
         var alone = properties
         for name in ["bootstrap.servers", "metadata.broker.list"] { alone[name] = nil }
         let configuration = try alone.makeConfiguration()
-        // Otherwise it would write to standard error.
+        // Without this the trial's client would write to standard error.
         rd_kafka_conf_set_log_cb(configuration, nil)
         let (client, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let client else {
             let code = rd_kafka_last_error()
-            // Sound because this configuration has no interceptors: see `ClientHandle`.
+            // This is sound because this configuration has no interceptors: see `ClientHandle`.
             rd_kafka_conf_destroy(configuration)
             throw KafkaError(code, message: message)
         }
@@ -23,9 +23,10 @@ enum ClientTrial {
 extension KafkaProperties {
     public enum Client: Sendable { case consumer, producer }
 
-    /// Returns librdkafka's objection to a client of these properties, which a person must correct; nil if it makes
-    /// one. `faults` looks at each property alone; this finds what shows only when they are taken together, such as a
-    /// file of certificates that cannot be read. Blocks for some milliseconds. Never holds a secret.
+    /// Returns librdkafka's objection to a client of these properties, which a person must correct; nil if there is
+    /// none. `faults` checks each property alone. This function also finds faults that show only when properties are
+    /// taken together, such as a file of certificates that cannot be read. Blocks for some milliseconds. The text never
+    /// holds a secret.
     public func refusal(of client: Client) -> String? {
         do throws(KafkaError) {
             try ClientTrial.run(client == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, self)

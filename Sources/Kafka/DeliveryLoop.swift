@@ -75,7 +75,7 @@ final class DeliveryLoop: @unchecked Sendable {
     }
 }
 
-/// The opaque of a record in flight: it names the waiting task.
+/// The opaque of a record in flight. It carries the closure for the record's delivery report.
 final class DeliveryTicket: Sendable {
     let topic: String
     let onDelivery: @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -88,7 +88,8 @@ final class DeliveryTicket: Sendable {
     /// Keeps the ticket alive until it is redeemed: by the record's one delivery report, or by the failed `produce`.
     func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-    /// Sound once for each `issue`: librdkafka reports each accepted record exactly once, and no refused one.
+    /// Returns the ticket. This is sound once for each `issue`: librdkafka reports each accepted record exactly once,
+    /// and no refused record.
     @discardableResult
     static func redeem(_ opaque: UnsafeMutableRawPointer) -> DeliveryTicket {
         Unmanaged<DeliveryTicket>.fromOpaque(opaque).takeRetainedValue()

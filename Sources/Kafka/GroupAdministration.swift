@@ -2,7 +2,7 @@ import CRDKafka
 
 /// Removes consumer groups from a real cluster. librdkafka's in-process broker does not know this request.
 public enum GroupAdministration {
-    /// Blocks; throws the first group's error. A group that has members is refused.
+    /// Deletes groups. Blocks. Throws the first group's error. The broker refuses to delete a group that has members.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {

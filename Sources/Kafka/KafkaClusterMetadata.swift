@@ -38,8 +38,8 @@ extension KafkaClusterMetadata {
 }
 
 extension ClientHandle {
-    /// Returns the metadata of the whole cluster, or of one topic, for which it throws if the cluster answers an error
-    /// for it.
+    /// Returns the metadata of the whole cluster, or of one topic. Throws if the cluster answers an error for this
+    /// topic.
     func metadata(topic: String?, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         var handle: OpaquePointer?
         if let topic {

@@ -9,14 +9,14 @@ extension KafkaConsumer {
         try KafkaError.check(rd_kafka_commit(client, list.pointer, 1))
     }
 
-    /// Commits and waits for the answer, for a bounded time: `_TIMED_OUT` where none came, and then the commit may
-    /// still happen. One call for many partitions may commit some of them although it throws. Calls no handler.
+    /// Commits and waits for the answer. Throws `_TIMED_OUT` if none came in time; then the commit may still happen.
+    /// One call for many partitions may commit some of them although it throws. No handler is called.
     public func commit(_ marks: [TopicPartition: CommitMark], timeoutMilliseconds: Int32) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer
         let list = PartitionList(marks)
         guard let queue = rd_kafka_queue_new(client) else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
-        // Later answers are dropped with the queue, and the callback is made by the poll below or never.
+        // Destroying the queue drops later answers, so that only the poll below makes the callback.
         defer { rd_kafka_queue_destroy(queue) }
         let outcome = Outcome()
         try withExtendedLifetime(outcome) { () throws(KafkaError) in
@@ -42,13 +42,13 @@ extension KafkaConsumer {
         if let error = outcome.error { throw error }
     }
 
-    /// Only this thread uses it.
+    /// The result of a commit. Only the calling thread uses it.
     private final class Outcome {
         var isKnown = false
         var error: KafkaError?
     }
 
-    /// The marks of those partitions that have a committed offset. Blocks.
+    /// Returns the marks of the partitions that have a committed offset. Blocks.
     public func committedMarks(
         _ partitions: [TopicPartition], timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [TopicPartition: CommitMark] {

@@ -18,7 +18,7 @@ extension KafkaConsumer {
         return PartitionList.offsets(offsets)
     }
 
-    /// The committed offsets of those partitions that have one. Blocks.
+    /// Returns the committed offsets of the partitions that have one. Blocks.
     public func committed(
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
@@ -26,7 +26,7 @@ extension KafkaConsumer {
         try committedMarks(partitions, timeoutMilliseconds: timeoutMilliseconds).mapValues(\.offset)
     }
 
-    /// The first offset in the log and the one the next record will get, asked of the broker. Blocks.
+    /// Asks the broker for the first offset in the log, and for the offset that the next record will get. Blocks.
     public func watermarks(
         _ partition: TopicPartition,
         timeoutMilliseconds: Int32
@@ -36,10 +36,12 @@ extension KafkaConsumer {
         return marks
     }
 
-    /// The same of several; those that no broker tells of are left out. Blocks, and no longer than that.
+    /// Returns the watermarks of several partitions, without partitions of which no broker tells. Blocks for no longer
+    /// than the time-out.
     ///
-    /// `rd_kafka_query_watermark_offsets` may take longer: seen with 2.0.2, it waits for a broker that went away while it
-    /// asked. `rd_kafka_offsets_for_times` does not; librdkafka's maintainer names it for this (its issue 3737).
+    /// `rd_kafka_query_watermark_offsets` may block for longer: 2.0.2 was seen to wait for a broker that went away
+    /// during the call. `rd_kafka_offsets_for_times` does not; librdkafka's maintainer names it for this use (its issue
+    /// 3737).
     public func watermarks(
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
@@ -54,7 +56,9 @@ extension KafkaConsumer {
         return marks
     }
 
-    /// - Parameter time: Unix milliseconds, or the log's beginning or end: Kafka's ListOffsets asks for those like for times.
+    /// Returns the offsets of the partitions that have no error.
+    /// - Parameter time: Unix milliseconds, or the code of the log's beginning or end, for which Kafka's ListOffsets
+    ///   asks as for a time.
     private func listOffsets(
         _ partitions: [TopicPartition], at time: Int64, until deadline: DispatchTime
     ) throws(KafkaError) -> [TopicPartition: Int64] {
@@ -65,8 +69,8 @@ extension KafkaConsumer {
         return list.soundOffsets
     }
 
-    /// The watermarks of the last fetch of this partition, without the network; nil before the first. `low` is -1 while
-    /// unknown: librdkafka learns it only with `statistics.interval.ms` set.
+    /// Returns the watermarks of the last fetch of this partition, without the network; nil before the first fetch.
+    /// `low` is -1 while it is unknown: librdkafka learns it only with `statistics.interval.ms` set.
     public func cachedWatermarks(_ partition: TopicPartition) -> (low: Int64, high: Int64)? {
         var low: Int64 = -1
         var high: Int64 = -1
@@ -77,7 +81,7 @@ extension KafkaConsumer {
         return (max(low, -1), high)
     }
 
-    /// The first offset whose record is as young as the time (Unix milliseconds) or younger. A partition without such
+    /// Returns the first offset whose record has this time (Unix milliseconds) or a later one. A partition without such
     /// a record is left out. Blocks.
     public func offsetsForTime(
         _ partitions: [TopicPartition],

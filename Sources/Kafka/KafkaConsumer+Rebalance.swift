@@ -1,8 +1,8 @@
 import CRDKafka
 
 extension KafkaConsumer {
-    /// Called on the polling thread from within `poll` and `close`. The group waits meanwhile, up to
-    /// `max.poll.interval.ms`.
+    /// The handlers of a rebalance, called on the polling thread from within `poll` and `close`. The group waits for
+    /// them, up to `max.poll.interval.ms`.
     public struct Rebalance {
         /// Returns the offsets to start from instead of the committed ones, for any subset of the partitions.
         public var assigned: ([TopicPartition]) -> [TopicPartition: Int64]
@@ -25,7 +25,7 @@ extension KafkaConsumer {
             KafkaConsumer.rebalance(client, code, partitions, context)
         }
         rd_kafka_conf_set_offset_commit_cb(configuration) { _, code, offsets, opaque in
-            // Copied before the call: the handler may replace itself.
+            // The handler is copied before the call, because it may replace itself.
             guard let onCommit = ClientContext.of(opaque)?.onCommit else { return }
             onCommit(Result { () throws(KafkaError) in try KafkaConsumer.commitResult(code, offsets) })
         }

@@ -10,8 +10,8 @@ import Foundation
 public final class KafkaConsumer {
     public enum Polled: Sendable {
         case record(ConsumerRecord)
-        /// The end of a partition, for now, and the offset that is read next: behind the last record, and behind what is no
-        /// record, such as a transaction's marker. Only with `enable.partition.eof=true`.
+        /// The present end of a partition. The offset `next` is behind the last record, and behind entries that are no
+        /// records, such as a transaction's marker. Only with `enable.partition.eof=true`.
         case partitionEnd(TopicPartition, next: Int64)
         /// An error of the consumer or of a partition; `isFatal` tells whether it can go on.
         case trouble(KafkaError)
@@ -39,8 +39,8 @@ public final class KafkaConsumer {
         openHandle = handle
     }
 
-    /// Without `close` this is what a crash would be to the group: no handler is called and the partitions stay taken
-    /// until the session times out.
+    /// Without `close` this looks like a crash to the group: no handler is called, and the partitions stay taken until
+    /// the session times out.
     deinit { abandon() }
 
     func handle() throws(KafkaError) -> ClientHandle {
@@ -69,16 +69,16 @@ public final class KafkaConsumer {
         try KafkaError.check(rd_kafka_assign(client, list.pointer))
     }
 
-    /// The next record or event; nil when there was none within the time, or the consumer is closed. The handlers of
-    /// `subscribe` and `onCommit` are called from within. Must be called every `max.poll.interval.ms`, also while all
-    /// partitions are paused.
+    /// Returns the next record or event; nil if none came within the time, or if the consumer is closed. It calls the
+    /// handlers of `subscribe` and `onCommit`. Call it every `max.poll.interval.ms`, also while all partitions are
+    /// paused.
     public func poll(timeoutMilliseconds: Int32) -> Polled? {
         guard let handle = openHandle, let message = rd_kafka_consumer_poll(handle.pointer, timeoutMilliseconds) else {
             return nil
         }
         defer { rd_kafka_message_destroy(message) }
         let code = message.pointee.err
-        // Present for every record and partition end; an error of the consumer as a whole has none.
+        // Every record and partition end has a topic. An error of the consumer as a whole has none.
         let topic = message.pointee.rkt.flatMap { rd_kafka_topic_name($0) }.map { topicNames.name($0) }
         switch (code, topic) {
         case (RD_KAFKA_RESP_ERR_NO_ERROR, let topic?):
@@ -97,21 +97,23 @@ public final class KafkaConsumer {
         }
     }
 
-    /// Stops fetching; prefetched records are dropped and read again after `resume`. Throws for a partition that is not
-    /// assigned. A partition assigned anew is never paused. It is safe to pause it once it gave a record, or its end:
-    /// librdkafka numbers its orders before it queues them, and where a pause gets into the queue before the order to
-    /// start fetching, that order counts as outdated and the partition never fetches (seen with 2.0.2).
+    /// Stops fetching. librdkafka drops prefetched records, and reads them again after `resume`. Throws for a partition
+    /// that is not assigned. A newly assigned partition is never paused.
+    ///
+    /// Pause a partition only after it gave a record, or its end. librdkafka numbers its orders before it queues them.
+    /// If a pause is queued before the order to start fetching, this order counts as outdated and the partition never
+    /// fetches (seen with 2.0.2).
     public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList(partitions)
-        // Recorded also when it throws: of several partitions some may be paused.
+        // The pause is noted even if the call throws, because some of the partitions may be paused then.
         context.notePaused(partitions)
         try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer))
         try list.check()
     }
 
-    /// Goes on from there; prefetched records are dropped. For a partition that fetches: see `pause`. Blocks until
-    /// librdkafka has turned, for at most that long.
+    /// Reads on from an offset; prefetched records are dropped. The partition must be fetching already: see `pause`.
+    /// Blocks until librdkafka has done so, for at most the time-out.
     public func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int32) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList([partition: offset])
@@ -127,7 +129,7 @@ public final class KafkaConsumer {
         try list.check()
     }
 
-    /// The last answers of brokers.
+    /// The state of the client's brokers.
     var contact: BrokerContact { context.contact }
 
     /// The id the coordinator gave this member; nil before it joined.
@@ -150,7 +152,7 @@ public final class KafkaConsumer {
     }
 
     /// Calls the revoke handler, leaves the group and destroys the client. Blocks for as long as the handler does, and
-    /// for the network. Not from within a handler. Afterwards every call throws, and `poll` returns nil.
+    /// for the network. Do not call it from within a handler. Afterwards every call throws, and `poll` returns nil.
     public func close() {
         guard let handle = openHandle else { return }
         let code = rd_kafka_consumer_close(handle.pointer)
@@ -161,9 +163,9 @@ public final class KafkaConsumer {
     /// Destroys the client as a crash would: calls no handler, does not leave the group, commits nothing.
     public func abandon() { release()?.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
 
-    /// Leaves the group and destroys the client like `close()`, but calls no handler and waits no longer than that: while
-    /// the coordinator is away librdkafka waits for its answers for as long as a session, or longer. What takes longer
-    /// goes on in the background; a process may exit meanwhile.
+    /// Leaves the group and destroys the client like `close()`, but calls no handler and waits for at most `seconds`.
+    /// While the coordinator is away, librdkafka waits for its answers for as long as a session, or longer. Then the
+    /// closing goes on in the background; a process may exit meanwhile.
     public func close(withinSeconds seconds: Double) {
         guard let handle = release() else { return }
         let closed = DispatchSemaphore(value: 0)

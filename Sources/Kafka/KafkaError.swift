@@ -7,16 +7,16 @@ public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
     /// librdkafka's name of the code, such as `ILLEGAL_GENERATION` or `_QUEUE_FULL`.
     public let name: String
     public let message: String
-    /// The client cannot go on: it must be closed and made anew.
+    /// Whether the client cannot go on: its owner must close it and make a new one.
     public let isFatal: Bool
-    /// The same call may succeed later without anyone changing anything. For a delivery this does not mean that the
-    /// record is not in the log: a timed-out one may be.
+    /// Whether the same call may succeed later without anyone changing anything. A delivery's retriable error does not
+    /// mean that the record is not in the log: a timed-out record may be there.
     public let isRetriable: Bool
     /// The place in the log of a partition's error.
     public internal(set) var place: Place? = nil
 
     public struct Place: Sendable, Hashable {
-        /// Partition -1: of the topic as a whole.
+        /// The partition, or -1 for an error of the topic as a whole.
         public let topicPartition: TopicPartition
         /// The first offset of a batch that cannot be read. Negative where there is none.
         public let offset: Int64

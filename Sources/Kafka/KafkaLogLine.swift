@@ -4,8 +4,8 @@ import CRDKafka
 public struct KafkaLogLine: Sendable, Hashable {
     /// Syslog's severity: 0 to 2 fatal, 3 error, 4 warning, 5 notice, 6 info, 7 debug.
     public let level: Int32
-    /// librdkafka's short word for where the line comes from (`FAIL`, `CONFWARN`); `ERROR` for an event, `ANSWER` when a broker
-    /// answers again after an error.
+    /// librdkafka's short word for the line's origin (`FAIL`, `CONFWARN`); `ERROR` for an event, `ANSWER` when brokers
+    /// answer again after trouble.
     public let facility: String
     public let message: String
     /// The error's code, if the line is of an event.

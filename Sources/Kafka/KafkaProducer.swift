@@ -4,16 +4,16 @@ import Foundation
 
 /// Sends records, from any thread.
 ///
-/// Sendable without `@unchecked`: it consists of immutable Sendable parts.
+/// `Sendable` needs no `@unchecked`: all members are immutable and Sendable.
 public final class KafkaProducer: Sendable {
     private let connection: ProducerConnection
 
     /// - Parameters:
-    ///   - topics: to which it will send. Of others it learns the partitions after their first record, which waits for up
-    ///     to a second.
-    ///   - log: is called on librdkafka's threads and on the producer's, and must not block.
-    ///   - progress: is called on the producer's thread for each turn of it, twice a second also while nothing happens and
-    ///     the brokers are away, and must not block.
+    ///   - topics: the topics of its records. The first record of another topic waits for up to a second, while the
+    ///     producer learns the topic's partitions.
+    ///   - log: called on librdkafka's threads and on the producer's thread. It must not block.
+    ///   - progress: called on the producer's thread after each turn, at least twice a second, even while nothing
+    ///     happens or the brokers are away. It must not block.
     public init(
         properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void,
         progress: @escaping @Sendable () -> Void = {}
@@ -21,7 +21,8 @@ public final class KafkaProducer: Sendable {
         connection = try ProducerConnection(properties: properties, topics: topics, log: log, progress: progress)
     }
 
-    /// Without `close`, another thread closes: this one may be of the cooperative pool, or the producer's own.
+    /// Without `close` another thread closes, because this thread may be of the cooperative pool, or the producer's
+    /// own.
     deinit {
         guard !connection.isClosed else { return }
         Thread.detachNewThread { [connection] in connection.close(flushMilliseconds: 0) }
@@ -65,14 +66,14 @@ public final class KafkaProducer: Sendable {
 
     private typealias DeliveryResult = Result<Delivery, KafkaError>
 
-    /// Sends what waits for `linger.ms` at once and waits until every report has been delivered. Blocks. False when the
-    /// time was not enough, or the producer is closed.
+    /// Sends records that wait for `linger.ms` at once, and waits until every report has been delivered. Returns false
+    /// if the time was not enough, or if the producer is closed. Blocks.
     public func flush(timeoutMilliseconds: Int32) -> Bool {
         let code = try? connection.shared.use { handle in rd_kafka_flush(handle.pointer, timeoutMilliseconds) }
         return code == RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
-    /// Records enqueued and not reported yet.
+    /// The number of records that are enqueued and not reported yet.
     public var outstandingCount: Int {
         (try? connection.shared.use { handle in Int(rd_kafka_outq_len(handle.pointer)) }) ?? 0
     }
@@ -92,13 +93,13 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// The reason why an idempotent producer cannot go on, if so.
+    /// The error after which an idempotent producer cannot go on; nil if there is none.
     public var fatalError: KafkaError? {
         (try? connection.shared.use { handle in handle.fatalError }) ?? nil
     }
 
-    /// Flushes for the given time, then gives up what is left: those records are reported with `_PURGE_QUEUE` (surely not
-    /// sent) or `_PURGE_INFLIGHT` (may be in the log). Blocks until every report has been delivered and librdkafka's
-    /// threads have ended: keep it off the cooperative pool. A second call waits for the first.
+    /// Flushes for the given time, then gives the remaining records up. They are reported with `_PURGE_QUEUE` (surely
+    /// not sent) or `_PURGE_INFLIGHT` (may be in the log). Blocks until every report has been delivered and
+    /// librdkafka's threads have ended: keep it off the cooperative pool. A second call waits for the first.
     public func close(flushMilliseconds: Int32 = 2_000) { connection.close(flushMilliseconds: flushMilliseconds) }
 }

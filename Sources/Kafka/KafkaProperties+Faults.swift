@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// A property librdkafka refuses. Safe to log: it never holds the value.
+/// A property that librdkafka refuses. It is safe to log, because it never holds the value.
 public struct KafkaPropertyFault: Sendable, Hashable, CustomStringConvertible {
     public let name: String
     public let message: String
@@ -14,9 +14,9 @@ public struct KafkaPropertyFault: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension KafkaProperties {
-    /// Has librdkafka check every name and value; all the faults, in the order of the properties. What only shows when
-    /// properties are taken together (`session.timeout.ms` above `max.poll.interval.ms`, an unreadable key file) is
-    /// reported by the client's `init`.
+    /// Returns the faults that librdkafka finds in names and values, in the order of the properties. The client's
+    /// `init` reports faults that show only when properties are taken together (`session.timeout.ms` above
+    /// `max.poll.interval.ms`, an unreadable key file).
     public func faults() -> [KafkaPropertyFault] {
         let configuration = rd_kafka_conf_new()
         defer { rd_kafka_conf_destroy(configuration) }
@@ -24,7 +24,7 @@ extension KafkaProperties {
         return []
     }
 
-    /// A configuration the caller owns: `rd_kafka_new` takes it over when it succeeds, and only then.
+    /// Returns a configuration that the caller owns: `rd_kafka_new` takes it over when it succeeds, and only then.
     func makeConfiguration() throws(KafkaError) -> OpaquePointer {
         guard let configuration = rd_kafka_conf_new() else { throw KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE) }
         let faults = apply(to: configuration)
@@ -36,8 +36,8 @@ extension KafkaProperties {
         return configuration
     }
 
-    /// `rd_kafka_conf_set` passes what it does not know on to the default topic configuration. Its own message is not
-    /// used, since it quotes the value.
+    /// Sets the properties, and returns the refused ones. `rd_kafka_conf_set` passes unknown names on to the default
+    /// topic configuration. Its own message is not used, because the message quotes the value.
     private func apply(to configuration: OpaquePointer) -> [KafkaPropertyFault] {
         pairs.compactMap { name, value in
             guard !name.utf8.contains(0), !value.utf8.contains(0) else {

@@ -24,7 +24,7 @@ public struct KafkaProperties: Sendable {
     }
 }
 
-/// Names only, wherever the properties get printed: some values are passwords.
+/// Prints names only, because some values are passwords.
 extension KafkaProperties: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "KafkaProperties(\(pairs.map(\.name).joined(separator: ", ")))" }
     public var debugDescription: String { description }

@@ -28,10 +28,10 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         var text = Substring(line.message)
         let silence = line.facility == "FAIL" ? Self.silence(text) : nil
         guard line.level <= 3 || silence != nil else { return nil }
-        // "[thrd:main]: " of a log line, "_SSL (-181): " of an event.
+        // A log line begins with "[thrd:main]: ", an event with "_SSL (-181): ".
         if text.hasPrefix("[thrd:"), let end = text.range(of: "]: ") { text = text[end.upperBound...] }
         if line.code != nil, let end = text.range(of: "): ") { text = text[end.upperBound...] }
-        // librdkafka's own time and count: they make a new text of the same words.
+        // librdkafka adds a time and a count, which would make a new text of the same words.
         if text.hasSuffix(")"), let start = text.range(of: " (after ", options: .backwards) {
             text = text[..<start.lowerBound]
         }
@@ -47,15 +47,15 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Returns the possible reason of a broker that closed a connection without a word, which librdkafka takes for a
-    /// piece of news. Nil for another line.
+    /// Returns the likely reason why a broker closed a connection without a word. librdkafka logs such an end as mere
+    /// news. Nil for another line.
     private static func silence(_ text: Substring) -> String? {
         guard text.contains(": Disconnected") else { return nil }
         // A listener that expects TLS does not understand the greeting.
         if text.contains("in state APIVERSION_QUERY") {
             return "the broker closes the connection at the first request: does this port want TLS (security.protocol)?"
         }
-        // One that expects a log-in understands the greeting, and no question before the log-in.
+        // A listener that expects a log-in understands the greeting, but no question before the log-in.
         guard let end = text.range(of: "ms in state UP"), let start = text.range(of: "(after ", options: .backwards),
             start.upperBound < end.lowerBound, let milliseconds = Int(text[start.upperBound..<end.lowerBound]),
             milliseconds <= firstQuestionMilliseconds, !text.lowercased().contains("sasl_")
@@ -77,7 +77,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             KafkaError.Code.badMessage:
             return .transport
         case .some: return nil
-        // A log line of the same, which carries no code.
+        // A log line of the same trouble carries no code.
         case nil:
             if words.hasPrefix("SASL ") || words.contains("SASL authentication") { return .authentication }
             if words.hasPrefix("SSL ") { return .tls }
@@ -85,8 +85,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `sasl_ssl://host:9093/bootstrap: words`, `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093:
-    /// words`, or only words.
+    /// Splits a text into the broker's name and the words. A text is `sasl_ssl://host:9093/bootstrap: words`,
+    /// `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093: words`, or only words.
     private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
         let text = text.hasPrefix("GroupCoordinator: ") ? text.dropFirst("GroupCoordinator: ".count) : text
         guard let end = text.range(of: ": ") else { return (nil, text) }
@@ -97,13 +97,13 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         return (name, text[end.upperBound...])
     }
 
-    /// The host in librdkafka's name for a broker.
+    /// Returns the host and port in librdkafka's name for a broker.
     static func host(in name: String) -> String {
         let rest = name.firstRange(of: "://").map { name[$0.upperBound...] } ?? name[...]
         return String(rest.prefix { $0 != "/" })
     }
 
-    /// "Certificate (subject=/CN=a, issuer=/CN=b) verification callback failed: why"
+    /// Returns the words of "Certificate (subject=/CN=a, issuer=/CN=b) verification callback failed: why".
     private static func certificate(_ words: Substring) -> String {
         guard let end = words.range(of: " verification callback failed: ") else { return String(words) }
         let names = words[..<end.lowerBound].drop { $0 != "(" }
@@ -111,11 +111,12 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let alert = "SSL alert number "
-    /// TLS alerts about a certificate that the one who tells was shown, or was not
+    /// The TLS alerts of a side that refuses the certificate it was shown, or that was shown none
     /// (https://www.iana.org/assignments/tls-parameters).
     private static let certificateAlerts: Set<Int> = [41, 42, 43, 44, 45, 46, 48, 116]
 
-    /// "Receive failed: error:0A000416:SSL routines::sslv3 alert certificate unknown: SSL alert number 46"
+    /// Returns the words for a refused certificate, nil for other trouble. A text is "Receive failed:
+    /// error:0A000416:SSL routines::sslv3 alert certificate unknown: SSL alert number 46".
     private static func refusal(_ words: Substring) -> String? {
         guard let place = words.range(of: alert), let number = Int(words[place.upperBound...].prefix { $0.isNumber }),
             certificateAlerts.contains(number)
@@ -126,7 +127,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + (name.map { "\($0) (TLS alert \(number))" } ?? "TLS alert \(number)")
     }
 
-    /// The words without the advice that librdkafka adds for every certificate, whatever is wrong with it.
+    /// Returns the words without the advice that librdkafka adds for every certificate, whatever is wrong with it.
     private static func brief(_ words: Substring) -> String {
         if let refusal = refusal(words) { return refusal }
         guard let advice = words.range(of: ": broker certificate could not be verified") else { return String(words) }

@@ -4,13 +4,13 @@ import Foundation
 struct ListeningSocket {
     let descriptor: Int32
 
-    /// All sockets that listen on one of these ports.
+    /// Returns all sockets that listen on one of these ports.
     static func all(on ports: Set<UInt16>) -> [ListeningSocket] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return names.compactMap(Int32.init).filter { port(of: $0).map(ports.contains) ?? false }.map(Self.init)
     }
 
-    /// Ends the listening in whichever process holds the socket. The descriptor stays open as something else, which
+    /// Ends the listening in every process that holds the socket. The descriptor stays open as something else, which
     /// never becomes readable, for an owner that polls it and closes it.
     ///
     /// A program that is being started holds a copy of each descriptor until it runs. So closing the socket here frees
@@ -24,7 +24,7 @@ struct ListeningSocket {
         close(socket)
     }
 
-    /// nil: it does not listen.
+    /// Returns the port of a listening socket; nil for another descriptor.
     private static func port(of descriptor: Int32) -> UInt16? {
         var listens: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)

@@ -3,12 +3,13 @@ import Synchronization
 
 /// librdkafka's in-process broker, for the demo and for tests. Other processes can connect to it.
 ///
-/// What it does not do as a broker does (2.0.2): it keeps 5 MB a partition and drops older records silently; a group's
-/// first join takes 3 s; a member that joins again waits `session.timeout.ms` less 1 s (set 3200 or more: below 3000 it
-/// never joins); it finds no offset for a time; the first record of a client may take 1 s; it looks at no
-/// sequence of an idempotent producer: what it was told to refuse may pass for acknowledged, but with `max.in.flight` 1.
+/// Unlike a broker, it (2.0.2) keeps 5 MB a partition and drops older records silently. A group's first join takes 3 s.
+/// A member that joins again waits for `session.timeout.ms` less 1 s (set 3200 or more: below 3000 it never joins). The
+/// cluster finds no offset for a time. The first record of a client may take 1 s. The cluster ignores the sequence of
+/// an idempotent producer: a record that it was told to refuse may count as acknowledged, unless `max.in.flight` is 1.
 public final class MockCluster: Sendable {
-    /// Sendable is sound: used under `open`'s lock, and librdkafka hands each call to the cluster's own thread.
+    /// `Sendable` is sound: `open`'s lock guards the cluster, and librdkafka hands each call to the cluster's own
+    /// thread.
     private struct Cluster: @unchecked Sendable {
         let handle: ClientHandle
         let pointer: OpaquePointer
@@ -40,12 +41,12 @@ public final class MockCluster: Sendable {
         try call { rd_kafka_mock_topic_create($0, name, partitions, 1) }
     }
 
-    /// Each response of the broker comes this late. Broker -1: of all.
+    /// Makes each response of a broker come this late. Broker -1 means all brokers.
     public func setRoundTripTime(broker: Int32, milliseconds: Int32) {
         command { rd_kafka_mock_broker_set_rtt($0, broker, milliseconds) }
     }
 
-    /// Disconnects the clients and refuses new ones. Leaders and coordinators stay what they are. Id -1: all.
+    /// Disconnects the clients and refuses new ones. Leaders and coordinators stay the same. Id -1 means all brokers.
     public func setBrokerDown(_ id: Int32) {
         let down = id == -1 ? ports : ports.filter { $0.key == id }
         // librdkafka closes the socket and binds its port again at once; it aborts where the port is not free by then.
@@ -55,9 +56,9 @@ public final class MockCluster: Sendable {
 
     public func setBrokerUp(_ id: Int32) { command { rd_kafka_mock_broker_set_up($0, id) } }
 
-    /// The next requests of the kind are answered with these codes, one each: 0 produce, 1 fetch, 3 metadata, 8 offset
-    /// commit, 9 offset fetch, 11 join, 12 heartbeat (https://kafka.apache.org/protocol#protocol_api_keys). Code 0 lets
-    /// a request pass, -195 disconnects the client.
+    /// Makes the cluster answer the next requests of a kind with these codes, one each: 0 produce, 1 fetch, 3 metadata,
+    /// 8 offset commit, 9 offset fetch, 11 join, 12 heartbeat (https://kafka.apache.org/protocol#protocol_api_keys).
+    /// Code 0 lets a request pass, -195 disconnects the client.
     public func pushRequestErrors(apiKey: Int16, _ codes: [Int32]) {
         let codes = codes.map { rd_kafka_resp_err_t($0) }
         command { cluster in
@@ -85,7 +86,7 @@ public final class MockCluster: Sendable {
         command { rd_kafka_mock_coordinator_set($0, "group", group, broker) }
     }
 
-    /// Broker -1: the partition has no leader.
+    /// Sets the leader of a partition. Broker -1 means no leader.
     public func setPartitionLeader(topic: String, partition: Int32, broker: Int32) {
         command { rd_kafka_mock_partition_set_leader($0, topic, partition, broker) }
     }
@@ -101,7 +102,7 @@ public final class MockCluster: Sendable {
         cluster.handle.destroy()
     }
 
-    /// By broker. librdkafka lists the brokers by their ids.
+    /// The port of each broker, by the broker's id. librdkafka lists the brokers in the order of their ids.
     private var ports: [Int32: UInt16] {
         let ports = bootstrapServers.split(separator: ",").map { $0.split(separator: ":").last.flatMap { UInt16($0) } }
         return Dictionary(uniqueKeysWithValues: zip(1..., ports)).compactMapValues { $0 }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Notes where librdkafka found that the next record had been deleted, and went on at the earliest one. It tells of
-/// that in its log only. A client's; any thread.
+/// Notes the offsets at which librdkafka found the next record deleted, and went on at the earliest record. librdkafka
+/// tells of this in its log only. Any thread may use the notes.
 final class OffsetResets: Sendable {
     private let places = Mutex<[TopicPartition: [Int64]]>([:])
 
@@ -24,8 +24,8 @@ extension KafkaLogLine {
     /// The missing offset that made librdkafka read on elsewhere. Nil if the line is about something else.
     public var offsetReset: KafkaError.Place? {
         guard facility == "OFFSET", level <= 4 else { return nil }
-        // "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …"; what follows the number varies with
-        // librdkafka's version.
+        // "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …"; the words behind the number vary
+        // with librdkafka's version.
         let words = message.split(separator: " ")
         let phrase: [Substring] = ["offset", "reset", "(at", "offset"]
         guard let start = words.indices.first(where: { words[$0...].starts(with: phrase) }), start >= 2,
@@ -39,8 +39,9 @@ extension KafkaLogLine {
 }
 
 extension KafkaConsumer {
-    /// The offsets below that one at which librdkafka found the partition's next records deleted, and went on at the
-    /// earliest. They are told once. Records fetched before come before records fetched after.
+    /// Returns the offsets below `offset` at which librdkafka found the partition's next record deleted, and went on at
+    /// the earliest. Each is returned once. `poll` gives records fetched before a reset ahead of records fetched after
+    /// it.
     public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
         context.resets.take(of: partition, below: offset)
     }

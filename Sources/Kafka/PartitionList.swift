@@ -35,7 +35,7 @@ struct PartitionList: ~Copyable {
         for element in Self.elements(pointer) { try KafkaError.check(element.err) }
     }
 
-    /// Elements without a real offset (negative: none, or a symbolic one) are left out.
+    /// The offsets of the elements, without elements that have no real offset (negative: none, or a symbolic one).
     var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
 
     /// Like `offsets`, without the elements that have an error.
@@ -47,7 +47,7 @@ struct PartitionList: ~Copyable {
         return offsets
     }
 
-    /// Like `offsets`.
+    /// The marks of the same elements as in `offsets`.
     var marks: [TopicPartition: CommitMark] {
         var marks: [TopicPartition: CommitMark] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 {

@@ -2,7 +2,7 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// The client and the thread of a producer, and how they end.
+/// The client and the thread of a producer, which end together.
 final class ProducerConnection: Sendable {
     /// The time that purged records may take to be reported. It happens in memory: reaching this means a bug in
     /// librdkafka.

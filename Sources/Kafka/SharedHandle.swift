@@ -11,7 +11,7 @@ final class SharedHandle: Sendable {
     init(_ handle: ClientHandle) { self.handle = handle }
 
     func use<Value>(_ body: (ClientHandle) throws(KafkaError) -> Value) throws(KafkaError) -> Value {
-        // Entered under the lock: `retire` cannot come between the look and the entry.
+        // The lock keeps `retire` from coming between the check and the entry.
         let isEntered = isOpen.withLock { isOpen in
             if isOpen { uses.enter() }
             return isOpen
@@ -21,7 +21,7 @@ final class SharedHandle: Sendable {
         return try body(handle)
     }
 
-    /// The handle, for the first caller only, who shall destroy it.
+    /// Returns the handle to the first caller, who has to destroy it, and nil to others. Waits for all uses to end.
     func retire() -> ClientHandle? {
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = false }

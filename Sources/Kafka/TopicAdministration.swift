@@ -1,11 +1,12 @@
 import CRDKafka
 import Foundation
 
-/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests; `MockCluster`
-/// makes its topics itself.
+/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests;
+/// `MockCluster` makes its topics itself.
 public enum TopicAdministration {
-    /// Replication by the cluster's default. Blocks; throws the first topic's error. A topic that exists is an error.
-    /// - Parameter settings: of each topic, by Kafka's names; else the broker's defaults.
+    /// Makes topics with the cluster's default replication. Blocks. Throws the first topic's error. A topic that exists
+    /// is an error.
+    /// - Parameter settings: the settings of each topic, by Kafka's names. The broker's defaults apply to the others.
     public static func create(
         _ topics: [String: Int32], settings: [String: String] = [:], properties: KafkaProperties,
         timeoutMilliseconds: Int32
@@ -26,8 +27,8 @@ public enum TopicAdministration {
         }
     }
 
-    /// Blocks until each partition's leader answers for it: brokers hear of a new topic some time after it is made. Throws
-    /// what a leader last said.
+    /// Blocks until each partition's leader answers for it, because brokers hear of a new topic some time after it is
+    /// made. Throws a leader's last error after the time-out.
     public static func awaitLeaders(
         of topics: [String: Int32], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
@@ -51,7 +52,7 @@ public enum TopicAdministration {
 
     private static let leaderMilliseconds: Int32 = 1000
 
-    /// Blocks; throws the first topic's error.
+    /// Deletes topics. Blocks. Throws the first topic's error.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
@@ -64,7 +65,7 @@ public enum TopicAdministration {
         }
     }
 
-    /// One setting of each topic. Blocks; throws the first topic's error.
+    /// Returns one setting of each topic. Blocks. Throws the first topic's error.
     public static func configuration(
         _ name: String, of topics: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [String: String] {

@@ -2,7 +2,7 @@ import Foundation
 
 /// Topic names as Swift strings, so that a record does not cost an allocation for a name seen before.
 struct TopicNames {
-    /// A worker reads few topics; past this many, names are made anew.
+    /// The most names that are kept. A worker reads few topics; further names are made anew.
     private static let limit = 64
     private var names: [String] = []
 

@@ -2,14 +2,14 @@ import CRDKafka
 import Foundation
 import Synchronization
 
-/// Asks a broker what it knows of one topic, by a client of its own that is in no group. It is a consumer's, whose question makes
-/// no topic where brokers make those that they are asked for.
+/// Asks a broker about one topic, by a client of its own that is in no group. The client is a consumer, whose question
+/// makes no topic even if brokers make topics on demand.
 public final class TopicProbe: Sendable {
     private let properties: KafkaProperties
     private let log: @Sendable (KafkaLogLine) -> Void
     private let client = Mutex<SharedHandle?>(nil)
 
-    /// - Parameter properties: a consumer's, of which those that concern a group count for nothing.
+    /// - Parameter properties: a consumer's properties. A group's properties among them have no effect.
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["group.id"] = nil
@@ -19,25 +19,26 @@ public final class TopicProbe: Sendable {
         self.log = log
     }
 
-    /// Without `close`, another thread closes: this one may be of the cooperative pool.
+    /// Without `close` another thread closes, because this thread may be of the cooperative pool.
     deinit {
         guard let client = client.withLock({ $0.take() }) else { return }
         Thread.detachNewThread { client.retire()?.destroy() }
     }
 
-    /// Blocks while librdkafka's threads end. A later question makes a client anew.
+    /// Blocks while librdkafka's threads end. A later question makes a new client.
     public func close() { client.withLock { $0.take() }?.retire()?.destroy() }
 
-    /// Blocks. Throws what the broker answers of the topic, or why none answered.
+    /// Returns the topic's metadata. Blocks. Throws the broker's error for the topic, or the reason why no broker
+    /// answered.
     public func metadata(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try shared().use { handle throws(KafkaError) in
-            // Else what librdkafka tells of brokers that went would pile up.
+            // This drops librdkafka's events about lost brokers, which would pile up.
             rd_kafka_poll(handle.pointer, 0)
             return try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
         }
     }
 
-    /// The client is made at the first question, and again at the next where it could not be made.
+    /// Returns the client. The first question makes it, and the next question tries again if it could not be made.
     private func shared() throws(KafkaError) -> SharedHandle {
         let known = client.withLock { $0 }
         if let known { return known }

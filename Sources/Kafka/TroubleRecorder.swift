@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Keeps the most telling of what a client said of its brokers, for a command that finds Kafka out of reach. Give its
-/// `note` to a client as its log.
+/// Keeps the most telling trouble in a client's log, for a command that finds Kafka out of reach. Give its `note` to a
+/// client as its log.
 public final class TroubleRecorder: Sendable {
     private let latest = Mutex<KafkaTrouble?>(nil)
 
@@ -10,7 +10,7 @@ public final class TroubleRecorder: Sendable {
     @Sendable public func note(_ line: KafkaLogLine) {
         guard let trouble = KafkaTrouble(line) else { return }
         latest.withLock { latest in
-            // A refused password or certificate tells more than the connection that breaks because of it; and the first
+            // A refused password or certificate tells more than the connection that breaks because of it. The first
             // words about a certificate say why.
             if let known = latest, known.kind > trouble.kind || known.kind == .tls && trouble.kind == .tls { return }
             latest = trouble
