@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's question: columns of `lease_due_refund_requests` and `update_unowned_refund_requests`.
+/// The columns of `lease_due_refund_requests` and `update_unowned_refund_requests` that hold Apple's question.
 enum RequestedColumn: String, CaseIterable {
     case notificationID, transactionID, originalTransactionID, bundleID, productID, environment, kind, periodID
     case reason, signedAt
@@ -15,7 +15,7 @@ enum KnownColumn: String, CaseIterable {
 }
 
 extension OwnedRefundRequest {
-    /// The rows of `update_unowned_refund_requests`: requests that have an owner now.
+    /// Reads the rows of `update_unowned_refund_requests`: requests that have an owner now.
     static func all(_ rows: PostgresRows) throws(PostgresError) -> [OwnedRefundRequest] {
         let (requests, player) = (try rows.named(RequestedColumn.self), try rows.column("player_id"))
         return requests.enumerated().compactMap { row, requested in
@@ -26,7 +26,7 @@ extension OwnedRefundRequest {
 }
 
 extension LeasedRefundRequest {
-    /// - Parameter owed: events that are not acknowledged.
+    /// - Parameter owed: the events that the broker has not acknowledged.
     init?(_ requested: PostgresRow<RequestedColumn>, _ known: PostgresRow<KnownColumn>, owed: Set<NameBasedUUID>) {
         guard let request = RefundRequest(requested), let lease = known.timestampMicroseconds(.lease) else {
             return nil

@@ -49,7 +49,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         }
     }
 
-    /// The grants whose events are not acknowledged.
+    /// Returns the granted events of these rows that the broker has not acknowledged.
     private func owed(
         _ rows: [PostgresRow<KnownColumn>], in session: PostgresSession
     ) throws -> Set<NameBasedUUID> {
@@ -85,7 +85,7 @@ public struct PostgresRefundRequests: OpenRefundRequests {
         try await putOff(request, seconds: 0, countsAsTry: false)
     }
 
-    /// Enters reports; if one is refused for its data, each gets a transaction of its own.
+    /// Enters reports. If PostgreSQL refuses the data of one report, each report gets a transaction of its own.
     public func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]> {
         try await BatchWriting.run(reports, refused: .refused) { reports in
             let history = try await pool.run { try Self.write(reports, in: $0) }

@@ -2,17 +2,20 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Requests for refunds, on their way into the database.
+/// Enters refund requests and their events into the database.
 enum RefundRequestWrite {
-    /// Stands for a record's topic: requests also come from Apple's notification history.
+    /// The word that stands in the outbox for a record's topic. Requests also come from Apple's notification history,
+    /// which has no topic.
     static let sourceTopic = "app-store-notifications"
 
     private static let entering = LedgerSQL.statement(PackageResources.insert_refund_requests_sql)
     private static let publishing = LedgerSQL.statement(PackageResources.insert_refund_request_events_sql)
 
-    /// Enters requests in the SQL transaction of their notification; the claims of their originals are locked. Enters
-    /// into the outbox, and returns, the events that they yield: one for each whose transaction is in the ledger. The
-    /// others are looked at again.
+    /// Enters requests in the SQL transaction of their notification. The caller has locked the claims of their
+    /// originals.
+    ///
+    /// Enters into the outbox, and returns, one event for each request whose transaction is in the ledger.
+    /// `UnownedRefundRequests` looks at the other requests again.
     static func enter(
         _ requests: [RefundRequest], at now: Timestamp, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
@@ -25,7 +28,7 @@ enum RefundRequestWrite {
             guard let id = rows.text(row, notification), let owner = rows.text(row, player) else { continue }
             players[Identifier(id)] = Identifier(owner)
         }
-        // Each once, should Apple have told it twice.
+        // Apple may tell a request twice: each request yields one event.
         let owned = requests.compactMap { request in
             players.removeValue(forKey: request.id).map { OwnedRefundRequest(request: request, player: $0) }
         }

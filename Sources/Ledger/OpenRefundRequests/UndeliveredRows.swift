@@ -2,7 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The purchases that Apple is told did not reach their player, if the ledger has no other row of them.
+/// The rows of purchases that did not reach their player. receiptd tells Apple so if the ledger has no other row of the
+/// purchase.
 struct UndeliveredRows: Sendable {
     struct Row: Sendable {
         let purchase: UndeliveredPurchase
@@ -19,7 +20,7 @@ struct UndeliveredRows: Sendable {
     private let waited: [(transaction: StoreTransactionID, player: PlayerID)]
 
     /// Collects a batch's refused purchases.
-    /// - Parameter settlements: by decision.
+    /// - Parameter settlements: one for each decision, in their order.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement]) {
         var rows: [Row] = []
         var waited: [(StoreTransactionID, PlayerID)] = []
@@ -61,7 +62,7 @@ struct UndeliveredRows: Sendable {
                 Self.deleting, [.identifiers(sorted.lazy.map(\.transaction)), .identifiers(sorted.lazy.map(\.player))])
         }
         guard !rows.isEmpty else { return }
-        // One row cannot be inserted twice by one statement: the first counts.
+        // One statement cannot write a row twice: the first of a transaction counts.
         let sorted = Dictionary(rows.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
             .values.sorted { $0.purchase.transactionID < $1.purchase.transactionID }
         try session.execute(

@@ -4,16 +4,16 @@ import Postgres
 
 /// Refund requests that came before their transactions were in the ledger.
 enum UnownedRefundRequests {
-    /// The seconds between two looks at one. Seconds.
+    /// The seconds between two looks at a request.
     static let lookSeconds = 60.0
-    /// Looked at in one SQL transaction.
+    /// The most requests that one SQL transaction looks at.
     private static let most: Int64 = 100
 
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_refund_requests_sql)
     private static let updating = LedgerSQL.statement(PackageResources.update_unowned_refund_requests_sql)
 
-    /// Gives those that are due their owners, with the event of each in the outbox.
-    /// - Parameter waitSeconds: for what the game says of one.
+    /// Finds the owners of due requests, and puts the event of each owned request into the outbox.
+    /// - Parameter waitSeconds: the seconds that a request waits for the game's report.
     static func look(at now: Timestamp, waitSeconds: Double, in session: PostgresSession) throws {
         let due = try session.execute(finding, [.int8(most)])
         guard due.count > 0 else { return }
@@ -25,7 +25,7 @@ enum UnownedRefundRequests {
                 [due.text(row, original), due.text(row, period)].compactMap { $0.map { StoreTransactionID($0) } }
             })
         try session.transaction { session in
-            // A grant or an erasure is finished before, or begins after: the claims are locked as for a new request.
+            // The claims are locked as for a new request, so that a grant or an erasure is over or begins afterwards.
             _ = try LockClaims.run(originals.sorted(), in: session)
             let rows = try session.execute(
                 updating,

@@ -1,6 +1,7 @@
--- Purchases that their players did not get, sorted by transaction; another player's row stays, but for one of a player who
--- need not be the buyer. What is granted needs none, and what another player owns is not theirs. $1–$9 a column each; $10 hashes
--- of tokens that must not be known as another player's
+-- Inserts purchases that their players did not get, sorted by transaction. A purchase is left out if it is granted, if
+-- another player has the claim, or if its token is known as another player's.
+-- Another player's row stays, unless its reason leaves open whether that player is the buyer and the new reason does not.
+-- $1–$9 a column each; $10 hashes of tokens, null where the token does not matter
 INSERT INTO undelivered AS known (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason)
 SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason
@@ -10,7 +11,7 @@ FROM unnest(
     AS missed (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, environment, kind, expires_at, reason,
         token)
--- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
+-- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
 WHERE (SELECT true FROM grants WHERE grants.transaction_id = missed.transaction_id LIMIT 1) IS NULL
     AND (
         SELECT true FROM claims

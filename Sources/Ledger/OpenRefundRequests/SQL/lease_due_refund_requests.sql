@@ -1,8 +1,9 @@
--- Leases what is due, oldest first, with what is known of its transaction. One of which the game has said nothing, and
--- which was not tried yet, is put off instead until it has waited; one that is still nobody's comes once Apple takes no answer
--- any more. $1 how many; $2 seconds for the game; $3 seconds before
--- Apple's end that are kept for tries; $4, $5 the shortest and the longest lease, in seconds
--- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
+-- Leases due requests, oldest first, with the ledger's facts about their transactions.
+-- A request that has no report of the game's and was not tried yet is put off until it has waited for the report.
+-- A request without a player is leased once Apple takes no answer any more.
+-- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
+-- $1 how many at most; $2 seconds that a request waits for the game; $3 seconds before Apple's deadline that are kept for
+-- tries; $4, $5 the shortest and the longest lease, in seconds
 WITH due AS (
     SELECT notification_id, due_at AS was_due_at, until,
         tries = 0 AND now() < until AND (
@@ -36,11 +37,11 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
     LIMIT 1) IS NOT NULL AS is_refunded,
     coalesce(
         (SELECT true FROM holds WHERE holds.transaction_id = leased.transaction_id LIMIT 1),
-        -- Its period is held under another id.
+        -- The request's period is held under another transaction id.
         (SELECT true FROM claims JOIN holds ON holds.transaction_id = claims.granted_transaction_id
         WHERE claims.original_transaction_id = leased.period_id LIMIT 1),
         (SELECT true FROM refusals WHERE refusals.transaction_id = leased.transaction_id LIMIT 1),
-        -- What the player, or another, got by another transaction was delivered: a seat's period, or a copy.
+        -- An announced purchase with one of the two reasons was delivered by another transaction: a seat's period, or a copy.
         (SELECT true FROM announced_purchases AS announced
         WHERE announced.transaction_id = leased.transaction_id AND announced.player_id IS NOT NULL
             AND (announced.reason IS NULL OR announced.reason NOT IN ('already_granted', 'owned_by_other_player'))
@@ -48,7 +49,7 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
         (SELECT true FROM undelivered AS missed
         WHERE missed.transaction_id = leased.transaction_id AND missed.bundle_id = leased.bundle_id
             AND missed.environment = leased.environment
-            -- Unless a seat, or a copy, of the same period was delivered.
+            -- A period was delivered if a seat or a copy of the same period is granted.
             AND (missed.expires_at IS NULL OR (
                 SELECT true FROM (
                     SELECT expires_at FROM grants WHERE grants.transaction_id = missed.original_transaction_id
@@ -65,7 +66,7 @@ SELECT notification_id, leased.transaction_id, leased.original_transaction_id, l
     report.is_consented
 FROM leased
 LEFT JOIN LATERAL (
-    -- A part that is taken back ends nothing: the player asks for the rest.
+    -- A partial revocation does not end the request: the player asks Apple for the rest.
     SELECT transaction_id, revoked_at IS NOT NULL AND coalesce(revoked_units, quantity) >= quantity AS is_revoked
     FROM grants
     WHERE grants.transaction_id = ANY (ARRAY[leased.transaction_id, (

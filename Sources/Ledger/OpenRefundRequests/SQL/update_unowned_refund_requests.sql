@@ -1,7 +1,8 @@
--- Whose they are by now. The game is asked as if they had just come; those that are nobody's are looked at again. $1 the
--- notifications, the claims of whose originals are locked; $2 seconds until the next look; $3 seconds for the game; $4 seconds
--- before Apple's end that are kept for tries
--- A subquery with LIMIT 1 where EXISTS might become a hash of the whole table.
+-- Gives requests the owners that their transactions have by now. A request with an owner waits for the game's report as
+-- if Apple had just asked. A worker looks at a request without an owner again.
+-- The planner might make EXISTS a hash of the whole table, so each look-up is a subquery with LIMIT 1.
+-- $1 notifications, with the claims of their originals locked; $2 seconds until the next look; $3 seconds that a request
+-- waits for the game; $4 seconds before Apple's deadline that are kept for tries
 WITH unowned AS (
     SELECT *
     FROM refund_requests
