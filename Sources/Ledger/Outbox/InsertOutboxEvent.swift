@@ -8,8 +8,8 @@ package enum InsertOutboxEvent {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outbox_event_sql)
 
     /// - Parameters:
-    ///   - topic: the submission's, or a word that no topic has.
-    ///   - partition: the submission's.
+    ///   - topic: the topic of the submission's record, or a word that no topic has.
+    ///   - partition: the partition of the submission's record.
     package static func run(
         _ event: OutcomeEvent, topic: String, partition: Int32, traceparent: String?, in session: PostgresSession
     ) throws {

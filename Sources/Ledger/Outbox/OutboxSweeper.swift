@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// An event in the outbox that nobody acknowledged.
+/// An event in the outbox that the broker has not acknowledged.
 public struct OrphanEvent: Sendable, Equatable {
     public let eventID: NameBasedUUID
     /// The outcomes topic's record key.

@@ -1,4 +1,4 @@
--- Leases events that somebody else than a worker decided, oldest first. $1 how many; $2 the lease in seconds
+-- Leases events that an operator decided, oldest first. $1 how many at most; $2 the lease in seconds
 WITH taken AS (
     SELECT event_id
     FROM outbox

@@ -1,6 +1,6 @@
--- Leases events whose worker has not published them, oldest first. $1 their least age and $3 the lease, both in seconds;
--- $4 where to begin: before it everything was taken. What is of the future, or leased for longer than anyone leases, was
--- written while the clock was ahead.
+-- Leases events that their worker has not published, oldest first. An event of the future, or with a lease that is longer
+-- than any, was written while PostgreSQL's clock was ahead.
+-- $1 least age in seconds; $2 how many at most; $3 the lease in seconds; $4 the time at which the search begins
 WITH taken AS (
     SELECT event_id
     FROM outbox

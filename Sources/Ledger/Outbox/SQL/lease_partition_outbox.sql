@@ -1,4 +1,5 @@
--- Leases a partition's events for its new owner, of any age and whoever leased them. $4 the lease in seconds
+-- Leases a partition's events for its new owner, of any age and under any lease.
+-- $1 topic; $2 partition; $3 how many at most; $4 the lease in seconds
 WITH taken AS (
     SELECT event_id
     FROM outbox
