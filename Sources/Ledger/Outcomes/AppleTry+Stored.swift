@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`: a row of these is kept beside every
-/// decision, so that names would be most of it.
+/// Tries as stored, each `[milliseconds since 1970, endpoint, environment, result, status, milliseconds]`. Every
+/// decision keeps its tries, and names would be most of their bytes.
 extension [AppleTry] {
     var storedText: String {
         var json = JSONWriter(capacity: 96 * count)
@@ -11,7 +11,7 @@ extension [AppleTry] {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Makes an empty list if the text is not of this form.
+    /// Reads stored tries; an empty list if the text has another form.
     init(stored text: String?) {
         let rows = text.flatMap { try? JSONParser.parse([UInt8]($0.utf8)).value.array } ?? []
         self = rows.suffix(AppleTry.maximumKept).compactMap(AppleTry.init(stored:))

@@ -3,10 +3,11 @@ import Fulfillment
 import NamesAndTimes
 
 extension PendingDecision {
-    /// Scalars of a product id that a client claims: nothing else bounds it.
+    /// The most scalars of a product id that are stored. The client chooses the id, and nothing else bounds its length.
     private static let maximumClaim = 128
 
-    /// The submission and the way to its decision, as JSON with short names. Never the receipt, nor the token.
+    /// The submission and the way to its decision, as JSON with short names; nil without a trace. The JSON never holds
+    /// the receipt or the token.
     var storedTrace: [UInt8]? {
         guard let trace else { return nil }
         var json = JSONWriter(capacity: 192 + 80 * trace.tries.count)
@@ -18,7 +19,7 @@ extension PendingDecision {
         json.name("catalog")
         json.number(catalogVersion)
         if let product = submission.productID?.text {
-            // Never more scalars than bytes.
+            // A text never has more scalars than bytes.
             let isBrief = product.utf8.count <= Self.maximumClaim
             let claim = product.unicodeScalars.prefix(Self.maximumClaim)
             json.member("product", isBrief ? product : String(String.UnicodeScalarView(claim)))
@@ -41,7 +42,7 @@ extension PendingDecision {
 }
 
 extension Submission.Proof {
-    /// The field that it came in.
+    /// The name of the submission's field that holds the proof.
     var name: String {
         switch self {
         case .receipt: "receipt_data"

@@ -1,21 +1,24 @@
 import Postgres
 
-/// Moves what lies in the default partition of the outcomes, a slice in each SQL transaction. Nobody waits for it, and what is not
-/// moved is moved next time. PostgreSQL reads the whole default partition to make a day, so that none is made while much
-/// lies there.
+/// Moves rows out of the outcomes' default partition, a slice in each SQL transaction. Nobody waits for the move, and a
+/// later turn moves the rest.
+///
+/// PostgreSQL reads the whole default partition whenever it makes a day's partition. So no partition is made while the
+/// default one is large.
 enum DefaultOutcomes {
     /// Rows that one statement moves at most.
     static let movedAtATime = 2_000
-    /// Rows that are looked for at a time: what is gone stays in the index for as long as a backup reads.
+    /// Rows that one search finds at most. A search also reads deleted rows, which stay in the index while a backup
+    /// reads.
     static let foundAtATime = 50_000
-    /// Rows that one look of a worker's moves at most.
+    /// Rows that one turn of a worker moves at most.
     static let movedInALook = 200_000
 
     private static let finding = LedgerSQL.statement(PackageResources.find_default_outcomes_sql)
     private static let moving = LedgerSQL.statement(PackageResources.move_default_outcomes_sql)
 
-    /// Returns the number of moved rows. Throws a `PostgresError`; slices before it stay moved.
-    /// - Parameter limit: of rows, more or less.
+    /// Moves rows, and returns their number. Throws a `PostgresError`; slices that were moved before stay moved.
+    /// - Parameter limit: the most rows.
     static func move(in pool: PostgresPool, limit: Int = movedInALook) async throws -> Int {
         var moved = 0
         while moved < limit {
@@ -23,7 +26,7 @@ enum DefaultOutcomes {
             let places = try await pool.run { try find(most, in: $0) }
             let before = moved
             for slice in slices(of: places) { moved += try await pool.run { try move(slice, in: $0) } }
-            // If no row moved, somebody else did it.
+            // If no row moved, another process moved these.
             if places.count < foundAtATime || moved == before { break }
         }
         return moved

@@ -5,12 +5,14 @@ enum FindOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.find_outcomes_sql)
 
     struct Answers: Sendable {
-        /// The stored answers, by the index of their key; nothing for records never decided. Empty where the player was erased: the
-        /// event was published before, and the same id is not published with a pseudonym.
+        /// The events of the stored answers, by the index of their key; no entry for a record that was never decided.
+        ///
+        /// An entry is empty if the player was erased. The event was published before under the player's id, and the
+        /// same event id is not published with a pseudonym.
         var events: [Int: [OutcomeEvent]] = [:]
-        /// Records that were decided, and whose grants are not there: somebody deleted them, and the answer with them.
+        /// The decided records that have no answer left, because somebody deleted their grants.
         var withoutGrants: Set<Int> = []
-        /// The history of the database that has them; nil without outcomes.
+        /// The history of the database that has the outcomes; nil without outcomes.
         var history: DatabaseHistory?
     }
 

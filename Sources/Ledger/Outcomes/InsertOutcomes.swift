@@ -8,7 +8,7 @@ struct OutcomeKey: Hashable, Comparable {
     let partition: Int32
     let offset: Int64
     let topic: Identifier
-    /// First half of the SHA-256 of the record's value.
+    /// The first half of the SHA-256 of the record's value.
     let content: [UInt8]
 
     init(_ position: RecordPosition) {
@@ -19,7 +19,8 @@ struct OutcomeKey: Hashable, Comparable {
         content = Array(position.content.bytes.prefix(16))
     }
 
-    /// The rest is alike but where a topic was made anew, and costs more to hash.
+    /// Hashes the partition and the offset only. Other fields differ only after a topic was made anew, and cost more to
+    /// hash.
     func hash(into hasher: inout Hasher) {
         hasher.combine(partition)
         hasher.combine(offset)
@@ -37,11 +38,11 @@ struct OutcomeKey: Hashable, Comparable {
 struct OutcomeRow {
     let key: OutcomeKey
     let decision: PendingDecision
-    /// The transactions in publishing order.
+    /// The granted transactions in publishing order.
     let granted: [StoreTransactionID]
     let answer: [UInt8]?
 
-    /// The day of its partition.
+    /// The day that chooses the row's partition.
     var day: OutcomeDay { OutcomeDay(of: key.day, decidedOn: decision.decidedAt.daysSinceEpoch) }
 }
 
@@ -64,7 +65,7 @@ struct ProgressRow {
     let offset: Int64
 }
 
-/// Everything of a batch that conflicts with nobody but a replica that has lost its partition.
+/// The rows of a batch that can conflict only with those of a replica that has lost its partition.
 struct InsertOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outcomes_sql)
 
@@ -78,7 +79,7 @@ struct InsertOutcomes {
     var progress: [ProgressRow] = []
     var acknowledged: [NameBasedUUID] = []
 
-    /// Returns the number of records without an outcome so far, and the database's history.
+    /// Inserts the rows. Returns the number of records that had no outcome before, and the database's history.
     func run(
         writer: Int32, in session: PostgresSession
     ) throws -> (count: Int, history: DatabaseHistory?) {

@@ -5,17 +5,18 @@ import NamesAndTimes
 package struct OutcomeDay: Hashable, Comparable {
     package let sinceEpoch: Int32
 
-    /// The partition for all days without one of their own, as 1 January of the year 1.
+    /// The partition for all days that have none of their own. Its day is 1 January of the year 1.
     package static let apart = OutcomeDay(sinceEpoch: -719_162)
-    /// Days before and after today that have a partition of their own, as far as the outcomes are kept so long. A backup
-    /// that reads for days must not keep tomorrow from having one, and a topic's old records need theirs.
+    /// The days before and after today that have a partition of their own, as far as outcomes are kept that long.
+    /// Partitions are made early, because a backup that reads for days prevents a new one. Old records of a topic need
+    /// the days behind.
     static let daysBehind: Int32 = 30
     static let daysAhead: Int32 = 7
 
     /// Chooses the partition of a record's outcome.
     /// - Parameters:
-    ///   - day: the record's.
-    ///   - today: when it is decided. Other days, the absurd ones too, have no partition.
+    ///   - day: the day of the record's timestamp.
+    ///   - today: the day of the decision. Days that are far from it have no partition.
     init(of day: Int32, decidedOn today: Int32) {
         let isNear = (today - Self.daysBehind...today + Self.daysAhead).contains(day)
         sinceEpoch = isNear ? day : Self.apart.sinceEpoch
@@ -29,7 +30,7 @@ package struct OutcomeDay: Hashable, Comparable {
         sinceEpoch = time.daysSinceEpoch
     }
 
-    /// Returns nil if the table is no day's.
+    /// Reads the day out of a partition's name; nil for any other table.
     init?(table: String) {
         let digits = table.dropFirst("outcomes_".count)
         let date = "\(digits.prefix(4))-\(digits.dropFirst(4).prefix(2))-\(digits.suffix(2))"

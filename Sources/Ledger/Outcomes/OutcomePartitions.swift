@@ -5,7 +5,7 @@ import Postgres
 /// The outcomes' partitions, one for each UTC day. Writers never wait for them: records of a day whose partition is
 /// missing go to the default partition, and no step here blocks a writer for longer than the functions' `lock_timeout`.
 package enum OutcomePartitions {
-    /// A transaction this old is no batch: what it holds is not waited for. Seconds.
+    /// The age in seconds from which a transaction is no batch. No change waits for the locks of an older one.
     static let oldTransaction = 1.0
 
     private static let listing = LedgerSQL.statement(PackageResources.list_outcome_days_sql)
@@ -15,9 +15,9 @@ package enum OutcomePartitions {
     /// The result for one day.
     enum Step: Equatable {
         case done
-        /// Nothing to do, or another replica is at it.
+        /// There is nothing to do, or another replica does it.
         case nothing
-        /// The day stays in the default partition: there are rows of it already, or too many of others to look through.
+        /// The day stays in the default partition, which has rows of the day already or is too large to look through.
         case staysInDefault
         case blocked([LockHolder])
     }
@@ -32,8 +32,8 @@ package enum OutcomePartitions {
         return (Timestamp(milliseconds: now / 1000), Set(days))
     }
 
-    /// Days that should have a partition at any of these times.
-    /// - Parameter kept: days after which outcomes are dropped, at least 1.
+    /// Returns the days that should have a partition at any of these times.
+    /// - Parameter kept: the days after which outcomes are dropped, at least 1.
     static func wanted(at times: [Timestamp], kept: Int32) -> Set<OutcomeDay> {
         Set(
             times.lazy.map(\.daysSinceEpoch).flatMap { today in
@@ -62,7 +62,7 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Makes missing partitions for `migrate`, as far as nobody is in the way, before any row goes in.
+    /// Makes missing partitions for `migrate`, before any row goes in. It stops at the first one that a lock prevents.
     static func makeMissing(in session: PostgresSession) throws {
         let (now, days) = try list(in: session)
         for day in wanted(at: [now], kept: OutcomeDay.daysBehind).subtracting(days).sorted() {
@@ -70,8 +70,8 @@ package enum OutcomePartitions {
         }
     }
 
-    /// Leaves out a change that would wait: writers and look-ups queue behind a session that waits for an exclusive
-    /// lock.
+    /// Makes a change unless it would wait for a lock: writers and look-ups queue behind a session that waits for an
+    /// exclusive lock.
     private static func changing(
         _ tables: [String], in session: PostgresSession, _ body: (PostgresSession) throws -> Step
     ) throws -> Step {

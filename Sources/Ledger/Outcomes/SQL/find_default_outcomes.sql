@@ -1,5 +1,5 @@
--- Places of rows in the default partition, the first decided first. What was decided a moment ago is left there: another replica
--- may be deciding the same record. $1 how many
+-- Finds the places of rows in the default partition, the first decided first. Rows of the last ten minutes stay, because
+-- another replica may be deciding the same record. $1 how many at most
 SELECT ctid::text AS place
 FROM outcomes_default
 WHERE decided_at < now() - interval '10 minutes'

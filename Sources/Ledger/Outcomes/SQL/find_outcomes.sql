@@ -1,6 +1,6 @@
--- The answers to records that were decided before: a row for each granted event in order, or one with only the answer.
--- $1–$5 the outcomes' key; day comes along so that only its partition is searched, then what lies apart.
--- The history is read once, where there is a row at all.
+-- Finds the answers to records that were decided before: a row for each granted event in order, or one row with only the
+-- answer. The day is in the key, so that only its partition is searched, and then outcomes_apart.
+-- The history is read once, and only if there is a row. $1–$5 the keys, a column each
 SELECT wanted.number, outcome.answer, known.event, known.period_id, (SELECT database_history()) AS history
 FROM unnest($1::date[], $2::int4[], $3::int8[], $4::text[], $5::bytea[])
     WITH ORDINALITY AS wanted (day, partition, position, topic, content, number)

@@ -1,4 +1,5 @@
--- The days that have a partition of outcomes, by the partitions' names, and this server's clock in microseconds of Unix time.
+-- Lists the outcomes' day partitions by name, with this server's clock in microseconds of Unix time. Without a partition the
+-- clock is in the only row.
 SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8 AS now, child.relname::text AS name
 FROM (VALUES (1)) AS always (one)
 LEFT JOIN (pg_inherits JOIN pg_class AS child ON child.oid = inhrelid)
