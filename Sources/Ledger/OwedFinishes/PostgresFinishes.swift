@@ -8,7 +8,7 @@ public struct PostgresFinishes: OwedFinishes {
     /// its worker comes later each time.
     public static let shortestLeaseSeconds = 60.0
     static let longestLeaseSeconds = 6 * 3600.0
-    /// Rows that one look puts off at most, whose events are not acknowledged.
+    /// Due rows that one look reads at most. It puts off those whose events are not acknowledged.
     static let lookedAtATime: Int64 = 200
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_finishes_sql)

@@ -1,9 +1,10 @@
--- Leases what is due, oldest first. What is looked at and whose event the outbox still has is put off: for half of the time
--- that it has waited, within bounds. $1 how many; $2, $3 the shortest and the longest lease, in seconds; $4 how many are
--- looked at; $5 days that Apple is told
+-- Leases due finishes, oldest first. A row whose event is still in the outbox is put off: for about half of the time that
+-- the row has waited, within bounds.
+-- $1 how many at most; $2, $3 the shortest and the longest lease, in seconds; $4 how many rows are looked at; $5 days for
+-- which workers try to tell Apple
 WITH due AS (
     SELECT transaction_id, due_at,
-        -- EXISTS might become a hash of the whole table.
+        -- The planner might make EXISTS a hash of the whole table.
         (SELECT true FROM outbox WHERE outbox.event_id = finishes.event_id LIMIT 1) IS NOT NULL AS is_owed
     FROM finishes
     WHERE due_at <= now()
@@ -21,7 +22,7 @@ WITH due AS (
     UPDATE finishes
     SET due_at = now() + make_interval(secs => least($3, $2 * 2 ^ least(takes, 20)) * (1 + random() / 2)),
         tries = tries + 1, takes = takes + 1
-    -- As a join it could be by the whole table.
+    -- The planner might make a join read the whole table.
     WHERE transaction_id = ANY (ARRAY(SELECT transaction_id FROM ready))
     RETURNING *
 )
