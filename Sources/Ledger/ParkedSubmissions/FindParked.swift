@@ -6,11 +6,11 @@ enum FindParked {
 
     struct Waiting {
         var ids: Set<NameBasedUUID> = []
-        /// The history of the database in which they wait; nil if none does.
+        /// The history of the database in which the submissions wait; nil if none waits.
         var history: DatabaseHistory?
     }
 
-    /// Returns those of `ids` that wait.
+    /// Returns the ids of parked submissions among `ids`.
     static func run(_ ids: [NameBasedUUID], in session: PostgresSession) throws -> Waiting {
         guard !ids.isEmpty else { return Waiting() }
         let rows = try session.execute(statement, [.uuids(ids)])

@@ -1,32 +1,33 @@
 import Fulfillment
 import Postgres
 
-/// Many submissions that go to wait, in one statement; and those that may not.
+/// Parks many submissions in one statement, except for those that may not wait.
 enum InsertParked {
     /// Seconds between two tries of a player's submissions that found no place in memory.
     static let shareSpacing = 0.25
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_parked_sql)
 
-    /// Rows of one player with proofs that are not proven, however many of them wait with the same proof.
+    /// The most rows of one player with unproven proofs, however many of them share a proof.
     static let rowsOfPlayer = 100
-    /// A player's further rows are spread by how many there are, up to so many.
+    /// The most further rows of a player that are counted. The count spreads the tries of the player's next rows.
     static let countedRows = 200
 
-    /// Inserts them with the purchases that their players wait for.
-    /// - Parameter room: bytes that may still be parked of what is not proven.
+    /// Parks rows, and inserts the purchases that their players wait for.
+    /// - Parameter room: the bytes of submissions with unproven proofs that may still be parked.
     static func run(
         _ rows: [ParkingSubmission], room: Int64, with undelivered: UndeliveredRows, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {
         if undelivered.isEmpty { return try run(rows, room: room, in: session) }
         return try session.transaction { session in
-            // The order is a batch's, which deletes parked rows at its end.
+            // The tables come in the order of a batch, which deletes parked rows at its end.
             try undelivered.write(in: session)
             return try run(rows, room: room, in: session)
         }
     }
 
-    /// The rows that are not parked, since too much that is not proven waits, of their players or in all.
+    /// Parks rows. Returns the ids of rows that are not parked, because too many unproven proofs wait, of their player
+    /// or in all.
     static func run(
         _ rows: [ParkingSubmission], room: Int64, in session: PostgresSession
     ) throws -> Durable<Set<NameBasedUUID>> {

@@ -2,16 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A submission that the database refuses, made storable: whatever is in it, this row is accepted.
+/// Parks a submission whose data the database refuses. The row's texts and times are such that every database takes
+/// them.
 enum InsertRefused {
-    /// The part of the record's own words that is shown. The whole of it is in the submission's bytes.
+    /// The form in which the row shows parts of the record's texts. The submission's bytes have the whole of them.
     private enum Form {
-        /// The identifier can be read, but for control characters.
+        /// Identifiers are as they came, except for control characters.
         case readable
-        /// Bytes that every encoding has and times that every database takes.
+        /// Texts have only bytes that every encoding has, and times are such that every database takes them.
         case plain
 
-        /// Unicode scalars of a shown name. An escaped one is up to ten bytes, and a key of an index at most 2,700.
+        /// The most Unicode scalars of a shown name. An escaped scalar has up to ten bytes, and a key of an index at
+        /// most 2,700.
         var maximumScalars: Int {
             switch self {
             case .readable: 256
@@ -25,7 +27,9 @@ enum InsertRefused {
 
     private static let statement = LedgerSQL.statement(PackageResources.insert_refused_parked_sql)
 
-    /// Outside of a transaction: the first form may be refused too. Returns the history of the database that has the row.
+    /// Parks the submission for an operator. Returns the history of the database that has the row.
+    ///
+    /// Call it outside of a transaction, because PostgreSQL may refuse the first form too.
     static func run(
         _ submission: Submission, _ position: RecordPosition, proof: Digest256, traceparent: String?,
         for error: PostgresError, in session: PostgresSession
@@ -54,10 +58,10 @@ enum InsertRefused {
         }
     }
 
-    /// Names that others chose, as people read them.
+    /// Returns a name that somebody else chose, as people read it.
     static func shown(_ text: String) -> String { shown(text, .readable) }
 
-    /// Control characters as `\u{…}`: NUL is what PostgreSQL's text cannot hold.
+    /// Writes control characters as `\u{…}`, because PostgreSQL's text cannot hold NUL.
     private static func shown(_ text: String, _ form: Form) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars.prefix(form.maximumScalars) {

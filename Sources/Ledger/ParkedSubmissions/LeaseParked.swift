@@ -20,7 +20,7 @@ package enum LeaseParked {
     ) throws -> [LeasedSubmission] {
         try mending.mendNowAndThen(in: session)
         guard try floor.mayBeDue(in: session) else { return [] }
-        // Committed before anyone looks into them: a take that kills counts.
+        // The lease is committed before a worker reads the submission, so that a lease that ends the process counts.
         let rows = try session.execute(due, [.int8(Int64(limit)), .float8(leaseSeconds)])
         return try leased(rows, in: session).leased
     }
@@ -44,8 +44,8 @@ package enum LeaseParked {
         return try leased(rows, in: session).leased.first.map { .isolated($0) } ?? .none
     }
 
-    /// Returns leased ones; unreadable ones are set aside.
-    /// - Parameter rows: of any `lease_…_parked` statement.
+    /// Returns the leased submissions, and sets unreadable rows aside.
+    /// - Parameter rows: the rows of any `lease_…_parked` statement.
     package static func leased(_ rows: PostgresRows, in session: PostgresSession) throws(PostgresError) -> Leased {
         var found = Leased()
         for row in try rows.named(ParkedColumn.self) {

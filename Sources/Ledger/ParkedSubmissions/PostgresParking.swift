@@ -39,8 +39,8 @@ public final class PostgresParking: ParkedSubmissions {
 
     /// Starts at once, and connects when there is work.
     /// - Parameters:
-    ///   - longestDelay: the longest delay of the settings, in seconds. A submission that is due later than that is due
-    /// now.
+    ///   - longestDelay: the longest delay of the settings, in seconds. A submission that is due more than an hour
+    /// later than that, and more than 25 hours from now, becomes due at once: PostgreSQL's clock was ahead.
     ///   - mostUnprovenBytes: the most bytes of unproven proofs that the whole fleet parks.
     public convenience init(
         pool: PostgresPool, leaseSeconds: Double = PostgresParking.leaseSeconds, longestDelay: Double = 0,
@@ -65,7 +65,7 @@ public final class PostgresParking: ParkedSubmissions {
             Task { await self.write(minimum: 1) },
             Task { await self.queue.watch() },
         ]
-        // Only for what the first one does not come for: its session may hang.
+        // The second writer takes only entries that the first leaves waiting, because its session may hang.
         if hasSecondWriter { tasks.append(Task { await self.write(minimum: .max) }) }
         loops.withLock { $0 = tasks }
     }
@@ -170,7 +170,7 @@ extension PostgresParking {
         }
     }
 
-    /// Returns when all are parked, or the queue is closed. Tries for as long as that takes.
+    /// Parks the entries. It retries until all are parked or the queue is closed.
     private func park(_ entries: Entries) async {
         var backoff = Backoff()
         while true {
@@ -211,7 +211,7 @@ extension PostgresParking {
         }
     }
 
-    /// Bytes that may still be parked of what is not proven, where any of these is.
+    /// Returns the bytes of unproven submissions that may still be parked; no limit if all of these are proven.
     private func room(for given: [ParkingSubmission], in session: PostgresSession) throws -> Int64 {
         guard given.contains(where: { !$0.isProven }) else { return .max }
         let now = WallClock.monotonicSeconds
@@ -229,7 +229,7 @@ extension PostgresParking {
         unproven.withLock { $0.parked(Int64(bytes)) }
     }
 
-    /// Returns nil if it could not be parked.
+    /// Parks a submission for an operator, because PostgreSQL refuses its data. Returns nil if that failed.
     private func parkRefused(_ refused: ParkingSubmission, for error: PostgresError) async -> Durable<Void>? {
         do {
             let history = try await pool.run {

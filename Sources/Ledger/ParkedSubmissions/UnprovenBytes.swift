@@ -1,13 +1,13 @@
 /// The bytes of parked unproven proofs in the whole fleet, as far as one replica knows.
 ///
-/// The database is asked now and then and not each time: more often, the less room is left. So each replica may add a small
-/// part of the room that the others do not know of yet, and whatever went wrong with a count is mended by the next one.
+/// A replica asks the database now and then, and more often the less room is left. So each replica may add a small part
+/// of the room before the others know of it. The next count mends every error of the last one.
 struct UnprovenBytes: Sendable {
-    /// A count is as old at most, in seconds: then what was answered meanwhile has made room.
+    /// The age in seconds at which a count is renewed, because answered submissions have made room meanwhile.
     static let longestSeconds = 5.0
-    /// And not taken again sooner, in seconds.
+    /// The shortest time between two counts, in seconds.
     static let shortestSeconds = 0.5
-    /// The share of the remaining room that one replica may add to a count.
+    /// The divisor of the remaining room: the replica counts again once it has added more than this part of the room.
     static let shareOfRoom: Int64 = 16
 
     let limit: Int64
@@ -19,10 +19,10 @@ struct UnprovenBytes: Sendable {
         self.limit = limit
     }
 
-    /// Bytes that may still be parked.
+    /// The bytes that may still be parked.
     var room: Int64 { max(0, limit - counted - added) }
 
-    /// - Parameter now: in seconds, of a clock that only grows.
+    /// - Parameter now: the time in seconds, by a clock that only grows.
     func mustCount(now: Double) -> Bool {
         let age = now - countedAt
         if age >= Self.longestSeconds { return true }
@@ -33,6 +33,6 @@ struct UnprovenBytes: Sendable {
         (counted, added, countedAt) = (bytes, 0, now)
     }
 
-    /// This replica has parked so many more.
+    /// Notes that this replica has parked so many more bytes.
     mutating func parked(_ bytes: Int64) { added += bytes }
 }

@@ -1,2 +1,2 @@
--- Which of $1 wait.
+-- Finds the rows that wait. $1 rows
 SELECT id, (SELECT database_history()) AS history FROM parked WHERE id = ANY ($1::uuid[]);

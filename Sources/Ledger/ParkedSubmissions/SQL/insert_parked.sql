@@ -1,11 +1,12 @@
--- Parks many at a time; one that waits already stays as it is. What lies behind a parked offset may have been decided.
--- What is parked as crashed has killed its workers already: it is a suspect that has its last try before it.
--- Returns those that are not parked: not proven, and of a player who has enough such proofs parked, or beyond what may be
--- parked of such in all.
--- $1–$20 a column each, and $25 whether it is proven; $21 how many of a player's proofs may wait that are not proven, and how
--- many others wait by their own delay only; $22 further ones that are counted; $23 seconds between two of a player who has
--- more, or too many in memory: in order, and never many at once; $24 tries at Apple; $26 rows of a player that are not proven;
--- $27 bytes that may still be parked of what is not proven; $28 the games' orders
+-- Parks many submissions. A submission that waits already keeps its row. Each row raises its partition's mark as a decision
+-- does, so that the record is looked up if it comes again.
+-- A submission that is parked as crashed has killed its workers already: its row is a suspect with one try left.
+-- Returns the submissions that are not parked. They are not proven, and their player has the most such proofs or rows
+-- parked, or there is no room for more bytes of unproven submissions.
+-- $1–$20 a column each; $21 how many unproven proofs of a player may wait, and how many rows of a player wait by their own
+-- delay only; $22 how many further rows are counted; $23 seconds between two tries of a player who has more rows, or too
+-- many submissions in memory; $24 tries at Apple; $25 whether the proof is proven; $26 how many unproven rows of a player
+-- may wait; $27 bytes of unproven submissions that may still be parked; $28 the games' orders
 WITH given AS (
     SELECT *, row_number() OVER (PARTITION BY player_id, reason = 'player_share' ORDER BY number) AS place,
         min(number) OVER (PARTITION BY player_id, is_proven, proof) AS first_number,
@@ -72,7 +73,7 @@ WITH given AS (
     ON CONFLICT DO NOTHING
     RETURNING id
 ), progressed AS (
-    -- Rounded up and written rarely, as a batch's.
+    -- The mark is rounded up and written rarely, as a batch's.
     INSERT INTO partition_progress AS known (topic, partition, writer, decided_offset)
     SELECT topic, partition, -1, (decided / 4096 + 1) * 4096
     FROM (

@@ -1,6 +1,7 @@
--- Leases what is due, oldest first, and what waits with the same app and proof. What was taken three times without an end
--- is left for lease_suspect_parked. $1 how many of each; $2 seconds
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases due rows, oldest first, and rows that wait with the same app and proof. It leaves suspects, which were leased three
+-- times without a release, to lease_suspect_parked.
+-- A lease that ends later than any lease can was given while PostgreSQL's clock was ahead: it is over.
+-- $1 how many at most of each kind; $2 seconds of the lease
 WITH due AS (
     SELECT id, bundle_id, proof
     FROM parked
@@ -32,7 +33,7 @@ SELECT leased.id, source_topic, source_partition, source_offset, source_timestam
         SELECT FROM offsets_decided_again AS lost
         WHERE lost.topic = leased.source_topic AND lost.partition = leased.source_partition
             AND lost.below_offset > leased.source_offset
-            -- LostDecisions.clockMargin
+            -- The hour is LostDecisions.clockMargin.
             AND lost.fell_back_at + interval '1 hour' >= leased.source_timestamp) AS is_decided_again
 FROM leased
 JOIN parked_submissions USING (id)

@@ -1,7 +1,8 @@
--- Leases one that was taken three times without an end, to be tried in isolation; or sets it aside where its workers
--- died of it often enough meanwhile: until its last try, and behind that for an operator. What it holds is not returned then.
--- $1 seconds; $2 deaths; $3 seconds until its last try
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases a suspect, which was leased three times without a release, to be tried in isolation. It sets the suspect aside
+-- instead if workers died of it often enough: first until its last try, and then for an operator. Its submission is not
+-- returned then.
+-- A lease that ends later than any lease can was given while PostgreSQL's clock was ahead: it is over.
+-- $1 seconds of the lease; $2 deaths; $3 seconds until the last try
 WITH suspect AS (
     SELECT id, deaths_alone + is_alone::integer AS deaths, NOT is_alone OR deaths_alone + 1 < $2 AS is_tried
     FROM parked
@@ -29,7 +30,7 @@ SELECT changed.id, source_topic, source_partition, source_offset, source_timesta
         SELECT FROM offsets_decided_again AS lost
         WHERE lost.topic = changed.source_topic AND lost.partition = changed.source_partition
             AND lost.below_offset > changed.source_offset
-            -- LostDecisions.clockMargin
+            -- The hour is LostDecisions.clockMargin.
             AND lost.fell_back_at + interval '1 hour' >= changed.source_timestamp) AS is_decided_again
 FROM changed
 JOIN parked_submissions USING (id);

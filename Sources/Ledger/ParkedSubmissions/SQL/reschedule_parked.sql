@@ -1,3 +1,4 @@
+-- Releases a row without a verdict, to be tried again later.
 -- $1 row; $2 its lease; $3 reason; $4 detail; $5 failures; $6 doubts; $7 first failure; $8 parkings; $9 seconds to wait;
 -- $10 tries at Apple
 UPDATE parked

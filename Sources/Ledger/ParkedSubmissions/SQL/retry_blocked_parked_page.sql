@@ -1,5 +1,7 @@
--- Of the rows behind $1 by id, $2 at most, those of an app whose credentials work again. $3 the app; $4 seconds over which its
--- tries are spread; $5 reasons that they end. Returns the last row looked at, null behind the end, and how many were woken.
+-- Makes rows of one page due, because their app's credentials work again. Returns the last row of the page, null behind the
+-- end, and how many rows became due.
+-- $1 the row behind which the page begins, by id; $2 rows of the page at most; $3 the app; $4 seconds over which the tries
+-- are spread; $5 the reasons for which such rows wait
 WITH page AS (
     SELECT id FROM (SELECT id FROM parked WHERE id > $1 ORDER BY id LIMIT $2) AS looked ORDER BY id DESC LIMIT 1
 ), woken AS (

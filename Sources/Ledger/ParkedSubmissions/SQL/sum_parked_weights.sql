@@ -1,2 +1,2 @@
--- What is parked of proofs that are not proven, in bytes.
+-- Sums the bytes of parked submissions whose proof is not proven.
 SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM parked_weights;

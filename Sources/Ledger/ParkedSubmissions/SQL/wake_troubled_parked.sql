@@ -1,5 +1,6 @@
--- Of $2 rows behind $1 by id, those that wait for the end of Apple's trouble are due now, $3 at most. $4 apps; none: all.
--- Returns the row behind which to go on, null behind the end.
+-- Makes rows of one page due that wait for the end of Apple's trouble. Returns the row behind which to go on, null behind
+-- the end. $1 the row behind which the page begins, by id; $2 rows of the page at most; $3 how many become due at most;
+-- $4 apps, an empty array for all
 WITH looked AS MATERIALIZED (
     SELECT id, bundle_id, reason, due_at FROM parked WHERE id > $1 ORDER BY id LIMIT $2
 ), chosen AS MATERIALIZED (
