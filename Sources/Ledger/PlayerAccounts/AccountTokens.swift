@@ -13,10 +13,13 @@ enum AccountTokens {
 
     typealias Facts = [AccountTokenKey: AccountTokenFacts]
 
-    /// Finds the tokens that the decisions mention. Where something may be learnt, the token's row is locked, behind
-    /// the claims: of two replicas that meet a token for the first time the second sees what the first has learnt. A
-    /// token that cannot change any more (one that a player sent before, by accounts that are known, or a constant) is
-    /// not locked.
+    /// Finds the facts about the tokens that the decisions mention.
+    ///
+    /// It locks the rows of tokens of which something may be learnt, after the claims. If two replicas meet a token for
+    /// the first time, the second reads the facts that the first has learnt.
+    ///
+    /// A token that cannot change any more is not locked: a constant, or a token that the player sent before and by
+    /// known accounts.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }
@@ -37,7 +40,7 @@ enum AccountTokens {
         return facts
     }
 
-    /// Writes what a settlement has learnt. Returns the apps of tokens that have just come to be constants, one for each.
+    /// Writes the facts that a settlement has learnt. Returns the app of each token that has just become a constant.
     static func write(before: Facts, after: Facts, in session: PostgresSession) throws -> [BundleID] {
         let changed = after.filter { before[$0.key] != $0.value }.keys.sorted()
         guard !changed.isEmpty else { return [] }

@@ -14,7 +14,8 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
         self.pool = pool
     }
 
-    /// Throws a `PostgresError`. If one account is refused for its data, each gets a transaction of its own.
+    /// Enters accounts. Throws a `PostgresError`. If PostgreSQL refuses the data of one account, each account gets a
+    /// transaction of its own.
     public func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]> {
         try await BatchWriting.run(accounts, refused: .refused) { accounts in
             let history = try await pool.run { try Self.write(accounts, in: $0) }
@@ -23,7 +24,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
     }
 
     private static func write(_ accounts: [ReceivedAccount], in session: PostgresSession) throws -> DatabaseHistory? {
-        // Records of one key are in one partition, and come in their order.
+        // All records of a key are in one partition and come in their order, so that the last one is the newest.
         let newest = Dictionary(accounts.map { ($0.account.token, $0) }) { _, later in later }
             .values.sorted { $0.account.token < $1.account.token }
         return try session.transaction { session in
@@ -37,7 +38,7 @@ public struct PostgresPlayerAccounts: PlayerAccounts {
                     .textArray(newest.map { $0.account.player?.text }), .int4Array(newest.map(\.partition)),
                     .int8Array(newest.map(\.offset)), .timestamps(newest.map(\.timestamp)),
                 ])
-            // Forgotten tokens are read too: the catalog may name another owner of one that is nobody's now.
+            // Purchases of forgotten tokens are locked too: the catalog may name another owner of such a token.
             let told = try session.execute(locking, tokens)
             let transaction = try told.column("transaction_id")
             if told.count > 0 {

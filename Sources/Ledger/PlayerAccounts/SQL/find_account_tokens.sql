@@ -1,5 +1,5 @@
--- $1 apps; $2 hashes of account tokens; $3 how many senders at most; $4 how many accounts at most: what is known of each, and
--- whose player-accounts says that it is.
+-- Finds the learnt facts about account tokens, and the player whom player-accounts names for each token.
+-- $1 apps; $2 hashes of tokens; $3 how many senders of each at most; $4 how many accounts of each at most
 SELECT wanted.number, known.player_id, known.senders, known.accounts, known.account_players,
     told.player_id AS told_player_id
 FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS wanted (bundle_id, token, number)

@@ -1,5 +1,5 @@
--- Enters tokens that are new and locks the others until COMMIT, in the order of $1 and $2 (apps, hashes; sorted, each once).
--- What is known of them is read by a later statement: this one sees what was there before it waited.
+-- Enters new tokens and locks known ones until COMMIT, in the order of the arrays. A later statement reads the facts about
+-- the tokens: this one sees the rows as they were before it waited. $1 apps, $2 hashes; sorted, each token once
 INSERT INTO account_tokens AS known (bundle_id, token)
 SELECT * FROM unnest($1::text[], $2::bytea[])
 ON CONFLICT (bundle_id, token) DO UPDATE SET bundle_id = excluded.bundle_id;

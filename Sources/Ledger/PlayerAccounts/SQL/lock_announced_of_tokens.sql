@@ -1,4 +1,5 @@
--- Waits for whoever is about to say that nobody claims one. $1 apps, $2 hashes of tokens
+-- Locks the announced purchases of tokens. It waits for a worker that is about to find such a purchase unclaimed.
+-- $1 apps, $2 hashes of tokens
 SELECT transaction_id
 FROM announced_purchases
 WHERE (bundle_id, token) IN (SELECT * FROM unnest($1::text[], $2::bytea[]))

@@ -1,5 +1,6 @@
--- What nobody claimed is to be looked at again, but for what killed its workers. $1 transactions, locked by an earlier statement: the one that waits for the
--- locks sees what was waiting when it began, and not what was decided of it meanwhile.
+-- Makes unclaimed purchases due again, except for purchases that killed their workers. An earlier statement has locked them:
+-- a statement that waits for locks chooses rows as they were when it began, and misses one that became unclaimed since.
+-- $1 transactions, locked
 UPDATE announced_purchases
 SET state = 'waiting', reason = NULL, due_at = now(), awaits_submission = false, leased_until = NULL, takes = 0,
     is_alone = false, deaths_alone = 0

@@ -1,5 +1,6 @@
--- A token turned out to be a constant: what was held for it is decided again. $1 apps; $2 players who sent it
--- SKIP LOCKED: what somebody decides now is not waited for, with tokens locked.
+-- Makes disputed holds due, because their token turned out to be a constant.
+-- SKIP LOCKED: the caller has tokens locked, and must not wait for a hold that another worker decides now.
+-- $1 apps; $2 players who sent the token
 WITH disputed AS (
     SELECT holds.transaction_id, holds.player_id
     FROM unnest($1::text[], $2::text[]) AS sender (bundle_id, player_id)
