@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Receipts all of whose purchases are in the ledger, in one round trip: by what Apple said of them before, and by what they
-/// tell themselves.
+/// Finds receipts whose purchases are all in the ledger, in one round trip. It knows a receipt by Apple's earlier
+/// answer to its proof, or by the purchases that receiptd read from a proven proof.
 enum FindKnownReceipts {
     private static let statement = LedgerSQL.statement(PackageResources.find_known_receipts_sql)
 
-    /// - Returns: What is known of each, by its place; nothing for those that are not known. What Apple said has
-    ///   precedence, for it tells more.
+    /// - Returns: the evidence of each known receipt, by the query's index; no entry for an unknown receipt. Apple's
+    ///   answer has precedence, because it tells more.
     static func run(_ queries: [RecallQuery], in session: PostgresSession) throws -> [Int: GenuineReceipt] {
         guard !queries.isEmpty else { return [:] }
         var numbers: [Int64] = []

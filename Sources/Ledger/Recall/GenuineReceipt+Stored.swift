@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Apple's answer as JSON, short names: it is kept with every remembered proof.
+/// Apple's answer as JSON. Its names are short, because an answer is kept with every remembered proof.
 extension GenuineReceipt {
     package var storedBytes: [UInt8] {
         var json = JSONWriter(capacity: 128 + 192 * purchases.count)

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Many callers' queries in one round trip; two more where some of the records may be redelivered.
+/// Answers many callers' queries in one round trip, or in three if some of the records may be redelivered.
 struct RecallBatch: Sendable {
     let queries: [RecallQuery]
 

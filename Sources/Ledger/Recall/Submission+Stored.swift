@@ -39,7 +39,7 @@ extension JSONWriter {
 }
 
 extension Submission.Proof {
-    /// Bytes.
+    /// The length in bytes.
     var length: Int {
         switch self {
         case .receipt(let text), .signedTransaction(let text): text.utf8.count

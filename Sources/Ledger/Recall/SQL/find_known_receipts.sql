@@ -1,8 +1,8 @@
--- Of receipts that may have been proven before: one row for each that was.
--- $1 proofs: with what Apple said of them, where all of it is still in the ledger.
--- $2 numbers of receipts that were read here, $3 transactions of each, $4 the only player who counts, or null: without evidence,
--- the receipts whose transactions are all granted, or held and not refused.
--- LIMIT and no EXISTS: of that the planner makes a hash of the whole table, small as it was when the plan was made.
+-- Finds receipts whose purchases are all in the ledger: one row for each.
+-- A remembered proof comes with Apple's answer, if all of the answer's transactions are granted or held.
+-- A receipt that was read here comes without evidence, if all of its transactions are granted, or held and not refused.
+-- The planner might make EXISTS a hash of the whole table, which was small when the plan was made: hence LIMIT 1.
+-- $1 proofs; $2 numbers of receipts that were read here, $3 transactions of each, $4 the only player who counts, or null
 SELECT wanted.number, known.evidence
 FROM (SELECT unnest($1::bytea[]) AS proof, generate_subscripts($1::bytea[], 1) AS number) AS wanted
 CROSS JOIN LATERAL (SELECT evidence, transaction_ids FROM proofs WHERE proof = wanted.proof LIMIT 1) AS known
