@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A batch of Apple's notifications in one SQL transaction, in the order that decisions keep too: claims are inserted or
-/// locked, what is known under them is read by later statements, it is settled, and then written.
+/// Writes a batch of Apple's notifications in one SQL transaction, in the order of a batch of decisions. It inserts or
+/// locks the claims, reads the rows under them by later statements, settles, and writes.
 struct NoticeBatchWrite: Sendable {
     private static let findingTaken = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
@@ -12,7 +12,7 @@ struct NoticeBatchWrite: Sendable {
 
     /// The facts in force after COMMIT.
     struct Written: Sendable {
-        /// One for each of `received`.
+        /// The effects, one for each of `received`.
         let effects: [NoticeEffect]
         /// The events about subscriptions and requests. The outbox has them.
         let events: [OutcomeEvent]
@@ -34,7 +34,8 @@ struct NoticeBatchWrite: Sendable {
         }
     }
 
-    /// The claims of what Apple names, and those that grants and holds are under: a claim of nobody where there is none.
+    /// Locks the claims of the originals that Apple names, and the claims of their grants and holds. It inserts a claim
+    /// without an owner where there is none.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         var bundles: [StoreTransactionID: BundleID] = [:]
         for one in received {
@@ -50,8 +51,8 @@ struct NoticeBatchWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Returns the places of those that were not taken before, each once. Under the claims' locks: who takes the same
-    /// one at the same time waits for us.
+    /// Returns the indexes of notifications that were not taken before, each once. A replica that takes the same
+    /// notification at the same time waits for the claims' locks.
     private func fresh(in session: PostgresSession) throws -> [Int] {
         let rows = try session.execute(Self.findingTaken, [.identifiers(Set(received.map(\.notice.id)).sorted())])
         let notice = try rows.column("notification_id")
@@ -65,7 +66,8 @@ struct NoticeBatchWrite: Sendable {
         return effects
     }
 
-    /// Purchases before what they change: a period that is granted belongs to its subscription.
+    /// Enters purchases before the facts about them, because a granted period belongs to its subscription. Returns the
+    /// events.
     private func enterOthers(_ fresh: [Int], in session: PostgresSession) throws -> [OutcomeEvent] {
         let notices = fresh.map { received[$0].notice }
         let purchases = notices.compactMap(\.purchase)

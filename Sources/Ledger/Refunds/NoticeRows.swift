@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Rows that say that notifications were taken, so that none counts twice.
+/// The rows of taken notifications, so that no notification counts twice.
 struct NoticeRows {
     private static let statement = LedgerSQL.statement(PackageResources.insert_notifications_sql)
 
-    /// Sorted by id.
+    /// The rows, sorted by the notification's id.
     private let rows: [(received: ReceivedNotice, effect: NoticeEffect)]
 
     init(_ taken: [(received: ReceivedNotice, effect: NoticeEffect)]) {

@@ -104,7 +104,7 @@ public struct PostgresHistoryPlaces: HistoryPlaces {
 }
 
 extension PostgresRows {
-    /// Returns nil if no window was left in part.
+    /// Returns the next page of a window that was taken in part; nil if there is none.
     fileprivate func historyPage(_ row: Int) throws -> HistoryPage? {
         let (from, to) = (try column("page_from"), try column("page_to"))
         guard let from = timestamp(row, from), let to = timestamp(row, to),

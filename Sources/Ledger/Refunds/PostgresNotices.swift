@@ -12,7 +12,8 @@ public struct PostgresNotices: NoticeLedger {
         self.fallBacks = fallBacks
     }
 
-    /// Throws a `PostgresError`. If one notice is refused for its data, each gets a transaction of its own.
+    /// Applies notices. Throws a `PostgresError`. If PostgreSQL refuses the data of one notice, each notice gets a
+    /// transaction of its own.
     public func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices> {
         let refused = AppliedNotices(effects: [.refused])
         let applied = try await BatchWriting.run(notices, refused: refused) { notices in

@@ -11,7 +11,7 @@ struct RefundRows {
     private typealias Refund = (key: RefundKey, state: RefundState, purchase: StorePurchase)
 
     private let refunds: [Refund]
-    /// The notices of notifications, with their effect.
+    /// The notices that came as notifications, with their effects.
     private let notices: [(id: Identifier, notice: RefundNotice, effect: String)]
     private let grants: [GrantedPurchase]
     private let events: [(event: OutcomeEvent, source: TakenRefund)]
@@ -31,7 +31,7 @@ struct RefundRows {
                 refunds[one.notice.key] = (one.notice.key, state, purchase)
             }
             guard let period = one.notice.period else { continue }
-            // Other ids of the period say the same. Their originals are in their rows, or in their own notices.
+            // Other ids of the period have the same state. Their originals are in their rows or in their own notices.
             for (key, state) in after.states where state.period == period && state != before.states[key] {
                 refunds[key] = (key, state, refunds[key]?.purchase ?? purchase)
             }
@@ -92,7 +92,7 @@ struct RefundRows {
 }
 
 extension RefundNotice.Change {
-    /// Apple's.
+    /// Apple's name for the notification's type.
     fileprivate var type: String {
         switch self {
         case .revoked(.revoke, _): "REVOKE"

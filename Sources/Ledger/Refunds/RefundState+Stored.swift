@@ -30,12 +30,12 @@ extension RefundState {
         self.init(words: words, period: rows.text(row, columns.period).map { StoreTransactionID($0) })
     }
 
-    /// Null where the whole is taken back, or nothing.
+    /// The stored share; nil if the whole or nothing is taken back.
     var storedMilliPercent: Int32? {
         revocation.flatMap { $0.milliPercent == GrantRevocations.whole ? nil : $0.milliPercent }
     }
 
-    /// Null where the other columns tell the only word.
+    /// The stored words; nil if the other columns tell the only word.
     var storedWords: String? {
         guard let signedAt, words != [RefundWord(inForce: revocation, since: signedAt)] else { return nil }
         return words.stored
@@ -43,14 +43,15 @@ extension RefundState {
 }
 
 extension RefundWord {
-    /// The word that leaves this in force.
+    /// Makes the word that leaves this revocation in force.
     fileprivate init(inForce revocation: GrantRevocations.Revocation?, since time: Timestamp) {
         self.init(time: time, total: revocation, isReversal: revocation == nil)
     }
 }
 
 extension [RefundWord] {
-    /// Empty where it cannot be read. A version before this one wrote pairs: a smaller part before, and its date.
+    /// Reads stored words; none if the text has another form. An earlier version wrote pairs of a smaller part and its
+    /// date.
     fileprivate init(stored text: String) {
         let all = (try? JSONParser.parse([UInt8](text.utf8)).value.array) ?? []
         self = all.compactMap { json in

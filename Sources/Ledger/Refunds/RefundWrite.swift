@@ -7,7 +7,7 @@ struct TakenRefund: Sendable {
     let notice: RefundNotice
     /// The time of the decision.
     let at: Timestamp
-    /// The topic of the record that brought it.
+    /// The topic of the record that told of the refund.
     let topic: String
     let partition: Int32
     let traceparent: String?
@@ -27,18 +27,18 @@ struct TakenRefund: Sendable {
     }
 }
 
-/// Refunds in the SQL transaction of whoever tells of them: a notification, or another answer of Apple's that shows one.
+/// Writes refunds in the SQL transaction of a notification, or of another answer of Apple's that shows a refund.
 struct RefundWrite: Sendable {
     private static let findingStates = LedgerSQL.statement(PackageResources.find_refund_states_sql)
 
-    /// The refunds in the order of settling. None was taken before.
+    /// The refunds in the order of settling. No notification of them was taken before.
     let refunds: [TakenRefund]
     /// The locked claims of their originals.
     let claims: [StoreTransactionID: LedgerView.Claim]
-    /// Has the payload of what is reinstated.
+    /// The catalog, which has the payloads of reinstated products.
     let catalog: Catalog
 
-    /// One for each of `refunds`. The outbox has the events.
+    /// Settles and writes the refunds. Returns one effect for each of `refunds`. The outbox has the events.
     func run(in session: PostgresSession) throws -> [RefundEffect] {
         guard !refunds.isEmpty else { return [] }
         var view = try look(in: session)

@@ -1,13 +1,14 @@
 import Fulfillment
 import Postgres
 
-/// The floor of new revisions of grants and subscriptions: a lost state of the database may have published higher ones
-/// than the tables have.
+/// The floor of new revisions of grants and subscriptions. A lost state of the database may have published higher
+/// revisions than its tables have now.
 enum RevisionFloor {
     private static let statement = LedgerSQL.statement(PackageResources.find_revision_floor_sql)
 
-    /// Enters it where a purchase may be revoked as soon as it is granted. A round trip then, else none.
-    /// - Parameter isShown: Apple shows one of the purchases as taken back.
+    /// Enters the floor into `view` if a purchase may be revoked as soon as it is granted. Only then it takes a round
+    /// trip.
+    /// - Parameter isShown: true if Apple shows one of the purchases as taken back.
     static func find(for view: inout LedgerView, ifShown isShown: Bool, in session: PostgresSession) throws {
         guard isShown || !view.refunds.isEmpty || !view.refunds.reversed.isEmpty else { return }
         let rows = try session.execute(statement)

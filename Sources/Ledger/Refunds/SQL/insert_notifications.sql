@@ -1,4 +1,5 @@
--- $1–$9 a column each, sorted by notification. One without a transaction has no claim to lock: another replica may have it.
+-- Inserts taken notifications. A notification without a transaction has no claim to lock, so another replica may have
+-- inserted it. $1–$9 a column each, sorted by notification
 INSERT INTO notifications (
     notification_id, type, subtype, bundle_id, environment, transaction_id, source, effect, signed_at)
 SELECT *

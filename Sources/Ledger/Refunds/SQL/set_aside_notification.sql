@@ -1,5 +1,5 @@
--- A notification of a history that killed the process is a dead letter now, and not taken again; the last 100 are remembered.
--- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of its UUID
+-- Makes a notification that killed the process a dead letter, which no worker takes again. The last 100 are remembered.
+-- $1 bundle; $2 environment; $3 the lease; $4 the SHA-256 of the notification's UUID
 UPDATE notification_history
 SET suspect = NULL, culprit = NULL, culprit_deaths = 0,
     set_aside = (set_aside || $4::bytea)[greatest(1, cardinality(set_aside) - 98):]
