@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The batch's replays of others' purchases, in one statement; none where there are none.
+/// Counts a batch's replays of other players' purchases in one statement. Nothing is sent if there are none.
 enum CountReplays {
     private static let statement = LedgerSQL.statement(PackageResources.upsert_replays_sql)
 
@@ -19,8 +19,8 @@ enum CountReplays {
         }
     }
 
-    /// Returns the players whom this brings to `Replays.suspicious` or past it. Before the outcomes' insert, which waits
-    /// for nobody: the rows are locked in their order.
+    /// Returns the players whom this batch brings to `Replays.suspicious` or past it. Run it before the insert of
+    /// outcomes, which waits for nobody: this statement locks its rows in their order.
     static func run(
         _ decisions: [PendingDecision], _ settlements: [Settlement], in session: PostgresSession
     ) throws -> [ReplayingPlayer] {

@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The facts behind signals, for a whole batch in one statement, which enters sightings of devices too. It waits for no other batch:
-/// sightings have no key.
+/// The query for the facts behind risk signals: one statement for a whole batch, which also enters sightings of
+/// devices. The statement waits for no other batch, because sightings have no key.
 struct FindRisk {
     private static let statement = LedgerSQL.statement(PackageResources.insert_sightings_and_find_risk_sql)
 
@@ -29,8 +29,8 @@ struct FindRisk {
             let wanted = judged.lazy.filter { !$0.verdict.isRejection }.map {
                 Wanted(device: device, day: decision.playerDay(of: $0.purchase), seenOn: seenOn)
             }
-            // Each once within a receipt, whose hundreds of purchases may be of one day. Of several
-            // receipts few are alike.
+            // A receipt may hold hundreds of purchases of one day, so that each distinct row is taken once. Different
+            // receipts seldom have a row in common.
             if judged.count == 1 { given += wanted } else { given += Set(wanted) }
         }
         self.given = given

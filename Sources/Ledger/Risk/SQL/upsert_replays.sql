@@ -1,4 +1,4 @@
--- Counts submissions that replay what other players own, and tells who has come to $6 of them or past by this.
+-- Counts submissions that replay other players' purchases. Returns the players whom this count brings to $6 or past it.
 -- $1 players; $2 apps; $3 days; $4 how many; $5 the latest; all sorted by player, app and day
 WITH given AS (
     SELECT *
