@@ -3,7 +3,7 @@ import Postgres
 /// The incidents of all workers that an operator must see, even after those workers have ended. Every function throws a
 /// `PostgresError`.
 public struct IncidentStore: Sendable {
-    /// Days for which what happened last is kept.
+    /// The days for which an incident is kept after it happened last.
     static let days: Int32 = 90
 
     private static let adding = LedgerSQL.statement(PackageResources.upsert_incidents_sql)
@@ -36,7 +36,7 @@ public struct IncidentStore: Sendable {
         self.pool = pool
     }
 
-    /// Adds incidents that happened just now. Each kind and subject is given once.
+    /// Adds incidents that happened just now. Give each kind and subject once.
     public func add(_ incidents: [Incident]) async throws {
         guard !incidents.isEmpty else { return }
         let sorted = incidents.sorted { ($0.kind, $0.subject) < ($1.kind, $1.subject) }
@@ -51,7 +51,7 @@ public struct IncidentStore: Sendable {
         }
     }
 
-    /// The counts by kind.
+    /// Returns the counts by kind.
     public func counts() async throws -> [Count] {
         try await pool.run { session in
             let rows = try session.execute(Self.counting)

@@ -4,7 +4,7 @@ import Postgres
 /// Recent rejections that receiptd decided without Apple and the ledger, by submission and player, for `inspect` and
 /// the console. Every function throws a `PostgresError`.
 public struct LocalRefusalStore: Sendable {
-    /// Days for which they are kept, besides today.
+    /// The days for which rejections are kept, besides today.
     static let days: Int32 = 3
 
     private static let adding = LedgerSQL.statement(PackageResources.insert_local_refusals_sql)

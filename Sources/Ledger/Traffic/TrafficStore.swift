@@ -6,7 +6,7 @@ public struct TrafficStore: Sendable {
     static let minuteDays: Int32 = 2
     /// Days for which counts by hour are kept.
     static let hourDays: Int32 = 90
-    /// Rows of one tell at most; further names are not counted.
+    /// The most rows of one report; further names are not counted.
     static let maximumNames = 400
 
     private static let adding = LedgerSQL.statement(PackageResources.upsert_traffic_sql)

@@ -1,4 +1,4 @@
--- Adds what a worker counted since it last told. Workers tell right after a minute's end: it belongs to the minute before.
+-- Adds a worker's counts since its last report. Workers report right after a minute's end: the counts belong to that minute.
 -- in: $1 kinds text[], $2 names text[], $3 counts int8[]
 WITH told AS MATERIALIZED (
     SELECT told.kind, told.name, told.count, now() - interval '30 seconds' AS at
