@@ -1,11 +1,11 @@
 import Postgres
 
-/// Some blocks of a table, as tuple ids.
+/// A range of a table's blocks, as tuple ids.
 package struct BlockRange: Sendable {
     private static let measuring = LedgerSQL.statement(PackageResources.find_table_blocks_sql)
 
     package let first: PostgresParameter
-    /// The first tuple id after them.
+    /// The first tuple id after the range.
     package let end: PostgresParameter
 
     private init(_ blocks: Range<Int64>) {
@@ -13,7 +13,7 @@ package struct BlockRange: Sendable {
         end = .text("(\(blocks.upperBound),0)")
     }
 
-    /// Returns the number of blocks that a table has now; none if it is gone.
+    /// Returns the number of blocks that a table has now; 0 if it is gone.
     package static func count(of table: String, in session: PostgresSession) throws -> Int64 {
         let rows = try session.execute(measuring, [.text(table)])
         return rows.int8(0, try rows.column("blocks")) ?? 0

@@ -5,7 +5,8 @@ public struct UnsuitableDatabase: Error, Sendable, Equatable, CustomStringConver
     public let description: String
 }
 
-/// Names of players, topics and products are Unicode: a database with another encoding refuses some of them.
+/// Checks the database's encoding. Names of players, topics and products are Unicode, and another encoding than UTF-8
+/// refuses some of them.
 public enum DatabaseEncoding {
     private static let statement = PostgresStatement(
         "SELECT current_database()::text AS name, getdatabaseencoding()::text AS encoding")
@@ -21,7 +22,7 @@ public enum DatabaseEncoding {
             """
     }
 
-    /// Throws `UnsuitableDatabase`.
+    /// Throws `UnsuitableDatabase` if the database has another encoding than UTF-8.
     public static func require(in session: PostgresSession) throws {
         if let fault = try fault(in: session) { throw UnsuitableDatabase(description: fault) }
     }

@@ -1,5 +1,5 @@
 extension LedgerRehearsal {
-    /// Every statement that a worker's run may execute, by what it is for. A test looks for any that is missing.
+    /// Every statement that a worker may execute, by its purpose. A test fails if a statement is missing.
     static let worker: [Work] = [
         Work(
             "claim purchases",

@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Writes rows as a worker does: a trigger, a rule or a constraint of somebody else's may refuse each row, which no
-/// plan shows. So a worker's rows are written, under ids that are nobody's, by the code that writes a worker's.
+/// Writes rows by the worker's own code, under ids that are nobody's. A trigger, a rule or a constraint of somebody
+/// else's may refuse a row, and no plan shows that.
 extension LedgerRehearsal {
     private static let topic = "receiptd check"
-    /// Twenty digits: none of Apple's has as many.
+    /// An id of twenty digits. Apple's ids have fewer.
     private static let granted: StoreTransactionID = "99999999999999999901"
     private static let held: StoreTransactionID = "99999999999999999902"
     private static let bundle: BundleID = "receiptd.check"

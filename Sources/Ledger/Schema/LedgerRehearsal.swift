@@ -25,7 +25,7 @@ public enum LedgerRehearsal {
         }
     }
 
-    /// The first fault of each statement. Throws a `PostgresError` where the database cannot be asked.
+    /// Returns the first fault of each statement. Throws a `PostgresError` if the database is out of reach.
     public static func run(in session: PostgresSession) throws -> [Fault] {
         var faults: [Fault] = []
         do {
@@ -82,20 +82,20 @@ public enum LedgerRehearsal {
         } catch {
             guard error.kind != .connection else { throw error }
             try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
-            // Prepared statements do not follow transactions.
+            // A rollback leaves prepared statements as they are.
             try session.run(script: "SAVEPOINT rehearsal")
             do { try session.run(script: "DEALLOCATE rehearsal; RELEASE SAVEPOINT rehearsal") } catch {
                 guard error.kind != .connection else { throw error }
                 try session.run(script: "ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal")
             }
-            // A refused null says nothing about the database.
+            // All parameters are null: a statement that refuses null says nothing about the database.
             return error.kind == .data ? nil : error
         }
     }
 
-    /// The highest `$n`.
+    /// Returns the number of parameters: the highest `$n`.
     static func parameters(in sql: String) -> Int {
-        // A comment in the SQL names no more parameters than there are.
+        // A comment in the SQL names no parameter that the statement lacks.
         sql.matches(of: /\$([0-9]+)/).compactMap { Int($0.output.1) }.max() ?? 0
     }
 }

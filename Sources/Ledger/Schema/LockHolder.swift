@@ -7,7 +7,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     public let processID: Int32?
     public let application: String
     public let role: String
-    /// A table that it locks; nil if it prevents the change because it reads.
+    /// A table that the holder locks; nil if the holder prevents the change because it reads.
     public let table: String?
     /// The seconds since its transaction began; nil if this role may not see that.
     public let seconds: Double?
@@ -24,13 +24,13 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
     private static let findingSnapshots = LedgerSQL.statement(PackageResources.find_snapshot_holders_sql)
 
     /// Returns up to five holders, those in the oldest transactions first.
-    /// - Parameter seconds: least age of their transactions.
+    /// - Parameter seconds: the least age of their transactions.
     static func find(_ tables: [String], olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder]
     {
         try read(try session.execute(finding, [.textArray(tables), .float8(seconds)]))
     }
 
-    /// Returns up to five holders of snapshots as old, those in the oldest transactions first.
+    /// Returns up to five sessions with a snapshot in a transaction of at least `seconds`, the oldest first.
     static func findSnapshots(olderThan seconds: Double, in session: PostgresSession) throws -> [LockHolder] {
         try read(try session.execute(findingSnapshots, [.float8(seconds)]))
     }
@@ -49,13 +49,13 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension [LockHolder] {
-    /// The session in words for a log line or an operator.
+    /// The holders in words, for a log line or an operator.
     public var inWords: String {
         isEmpty ? "somebody who has gone since" : map(\.description).joined(separator: "; ")
     }
 }
 
 extension PostgresError {
-    /// A lock was not had in the time there was, or was waited for in a circle.
+    /// Whether a lock was not had in time (55P03), or a deadlock ended the transaction (40P01).
     var isLockTrouble: Bool { sqlState == "55P03" || sqlState == "40P01" }
 }

@@ -1,19 +1,20 @@
 import Postgres
 
-/// Whether this role may make and drop the outcomes' partitions. The check tries it, and rolls it back.
+/// The right of this role to make and drop the outcomes' partitions. The check makes a partition in a transaction that
+/// is rolled back, and looks up the rights to drop one.
 public enum MaintenanceCheck: Sendable, Equatable {
     case able
-    /// Somebody holds the tables at the moment, so that it could not be tried.
+    /// Sessions hold the tables at the moment, so that the check could not make a partition.
     case busy([LockHolder])
-    /// PostgreSQL refuses something, in its own words. Records of days without a partition go to the default one
-    /// meanwhile.
+    /// PostgreSQL refuses something, or the role lacks the right to drop; the text says why. Records of days without a
+    /// partition go to the default one meanwhile.
     case refused(String)
 
     private struct RolledBack: Error {
         let finding: MaintenanceCheck
     }
 
-    /// A day that nobody makes: far behind everyone's retention.
+    /// A day for which no worker makes a partition: it is far behind everyone's retention.
     private static let day = OutcomeDay(sinceEpoch: 0)
     private static let mayDrop = PostgresStatement(
         """
@@ -21,7 +22,7 @@ public enum MaintenanceCheck: Sendable, Equatable {
             AS may_drop
         """)
 
-    /// Throws a `PostgresError`, except for a missing right.
+    /// Runs the check. Throws a `PostgresError`, except for a missing right.
     public static func run(in session: PostgresSession) throws -> MaintenanceCheck {
         let holders = try LockHolder.find(
             ["outcomes_default"], olderThan: OutcomePartitions.oldTransaction, in: session)

@@ -1,30 +1,31 @@
 import Foundation
 import Postgres
 
-/// Brings a database to this program's schema while workers decide: what takes long is done beside them, and what takes
-/// exclusive locks waits for none of them.
+/// Brings a database to this program's schema while workers decide. Long steps run beside the workers. Steps with
+/// exclusive locks wait for no worker.
 ///
-/// A session that waits for an exclusive lock holds up all later ones. So none is asked for while an old transaction is
-/// in the way, and each is given up after a moment and asked for again later.
+/// A session that waits for an exclusive lock holds up all later sessions. So the migration asks for no such lock while
+/// an old transaction is in the way. It gives up each wait after a moment, and asks again later.
 struct Migration {
-    /// News for the operator meanwhile.
+    /// News for the operator during the migration.
     enum News: Sendable, Equatable {
         case buildingIndex(String)
-        /// Nothing is held up. It goes on once they are gone.
+        /// The migration holds up nobody, and goes on once these sessions are gone.
         case waiting([LockHolder])
     }
 
-    /// A transaction this old is no batch of a worker's. Seconds.
+    /// The age in seconds from which a transaction is no batch of a worker's.
     static let oldTransaction = 1.0
-    /// Waited for a lock, while writers queue behind.
+    /// The longest wait for a lock, while writers queue behind it.
     static let lockTimeout = "200ms"
-    /// PostgreSQL ends an autovacuum that somebody waits for, but only after `deadlock_timeout`, a second by default.
+    /// The longer wait, of every fifth try. PostgreSQL ends an autovacuum that a session waits for, but only after
+    /// `deadlock_timeout`, a second by default.
     static let lockTimeoutAgainstAutovacuum = "1500ms"
-    /// One of so many tries waits for that long.
+    /// The number of tries of which one has the longer wait.
     static let triesPerLongOne = 5
-    /// The pause between two tries. Seconds.
+    /// The pause between two tries, in seconds.
     static let pauseSeconds = 1.0
-    /// Tables with more in them get their new indexes beside the writers, before the transaction.
+    /// The bytes above which a table gets its new indexes beside the writers, before the transaction.
     static let largeTable: Int64 = 8 << 20
 
     private static let findingIndexes = LedgerSQL.statement(PackageResources.find_index_states_sql)
@@ -33,7 +34,7 @@ struct Migration {
     let session: PostgresSession
     /// The files in the order of their versions, the newest last.
     let files: [SchemaMigrationFile]
-    /// The time to wait for sessions in the way. Seconds.
+    /// The seconds to wait for sessions in the way.
     let patience: Double
     let tell: (News) -> Void
 
@@ -50,7 +51,8 @@ struct Migration {
         definition = SchemaScript(Schema.script)
     }
 
-    /// Does nothing in a database that another replica has brought here meanwhile, or a later release further.
+    /// Migrates. The tables stay as they are if another replica has brought them to this version meanwhile, or a later
+    /// release to a later one.
     func run() throws {
         try buildIndexes()
         var tries = 0
@@ -61,10 +63,10 @@ struct Migration {
         }
     }
 
-    /// Does it once nobody is in the way, and again where somebody was all the same.
+    /// Runs `body` once no session is in the way, and again if a session was in the way all the same.
     ///
-    /// Throws a `PostgresError` with the SQLSTATE 55P03 that names who is in the way after `patience`.
-    /// - Parameter find: who is in the way in a transaction of that many seconds or more.
+    /// Throws a `PostgresError` with the SQLSTATE 55P03 after `patience`. It names the sessions in the way.
+    /// - Parameter find: returns the sessions in the way whose transactions are at least so many seconds old.
     private func waitingForOthers(
         _ find: (Double) throws -> [LockHolder], else failure: String, _ body: () throws -> Void
     ) throws {
@@ -89,7 +91,7 @@ struct Migration {
     /// Applies the migrations in one SQL transaction, so that a killed migration changes nothing.
     private func apply(isPatient: Bool) throws {
         try session.transaction { session in
-            // Another replica's migration is waited for: it is in nobody's way.
+            // The migration waits for another replica's migration, because this wait is in nobody's way.
             try session.run(script: "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min'")
             try AdvisoryLock.schema.take(in: session)
             let found = try Schema.version(in: session)
@@ -111,8 +113,8 @@ struct Migration {
         files.filter { $0.version > found ?? 0 }
     }
 
-    /// The statement that locks all tables at once before any is changed. Claims come first, because batches begin
-    /// there: those under way end, and new ones wait before they hold anything.
+    /// The statement that locks all tables at once before any is changed. Batches begin with claims, so claims come
+    /// first: batches under way end, and new ones wait before they hold a lock.
     private var locking: String {
         let names = (["claims"] + definition.tables.filter { $0 != "claims" }).joined(separator: ",")
         return """
@@ -130,7 +132,8 @@ struct Migration {
             """
     }
 
-    /// The scripts find them there. An interrupted build leaves an index that is not valid: it is dropped and built again.
+    /// Builds new indexes of large tables, which the scripts then find. An interrupted build leaves an invalid index,
+    /// which is dropped and built again.
     private func buildIndexes() throws {
         let indexes =
             try definition.indexes + missing(Schema.version(in: session)).flatMap { SchemaScript($0.script).indexes }
@@ -144,7 +147,7 @@ struct Migration {
             let isValid = rows.bool(row, valid)
             guard rows.bool(row, large) == true || isValid == false, isValid != true else { continue }
             tell(.buildingIndex(index.name))
-            // Each try begins with what the one before left of it.
+            // A failed try leaves an invalid index, which the next try drops first.
             var isThere = isValid == false
             let holders = { seconds in try LockHolder.findSnapshots(olderThan: seconds, in: session) }
             try waitingForOthers(holders, else: "the index \(index.name) could not be built") {
@@ -161,8 +164,8 @@ struct Migration {
         }
     }
 
-    /// Building takes as long as it takes, and holds up nobody. What it waits for meanwhile, each transaction that began before,
-    /// such as a backup, it waits for no longer than `patience`.
+    /// Runs `body` without a statement time-out, because an index takes long to build and holds up nobody. The build
+    /// waits for each transaction that began before, such as a backup, for no longer than `patience`.
     private func whileOthersWrite(_ body: () throws -> Void) throws {
         func setting(_ name: String) throws -> String {
             let rows = try session.execute(PostgresStatement("SELECT current_setting($1) AS value"), [.text(name)])

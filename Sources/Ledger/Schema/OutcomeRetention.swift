@@ -8,11 +8,11 @@ import Postgres
 public struct OutcomeRetention: Sendable {
     /// Rows that one statement deletes at most.
     static let prunedAtATime = 5_000
-    /// Rows that are looked for at a time.
+    /// Rows that one search finds at most.
     static let foundAtATime = 50_000
-    /// Days dropped in one look at most: a clock that is wrong for a moment must not forget a month.
+    /// The most days that one turn drops, so that a clock that is wrong for a moment does not cost a month.
     static let droppedAtATime = 2
-    /// The difference of the worker's clock and PostgreSQL's from which neither is believed. Seconds.
+    /// The difference in seconds between the worker's clock and PostgreSQL's beyond which neither is believed.
     static let clockTolerance = 86_400.0
     /// The seconds between two turns, whichever replica takes them.
     public static let turnSeconds = 45.0
@@ -59,7 +59,7 @@ public struct OutcomeRetention: Sendable {
 
     /// - Parameters:
     ///   - days: `OUTCOME_RETENTION_DAYS`, at least 1.
-    ///   - turnSeconds: the time between two turns of the fleet; 0: each call is a turn.
+    ///   - turnSeconds: the seconds between two turns of the fleet; 0 makes each call a turn.
     public init(pool: PostgresPool, days: Int, turnSeconds: Double = OutcomeRetention.turnSeconds) {
         self.pool = pool
         self.days = Int32(clamping: max(days, 1))
@@ -83,7 +83,7 @@ public struct OutcomeRetention: Sendable {
             report.clockDifference = difference
             return report
         }
-        // A day is old only by both clocks.
+        // A day is old only if both clocks say so.
         let today = min(now.daysSinceEpoch, theirs.daysSinceEpoch)
         let old = existing.filter { $0.sinceEpoch < today - days }.sorted()
         try await drop(old.prefix(Self.droppedAtATime), &report)

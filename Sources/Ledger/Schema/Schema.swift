@@ -1,8 +1,9 @@
 import Postgres
 
-/// The database's definition, `schema.sql` at the repository's root, and whether the database has it.
+/// The database's definition, `schema.sql` at the repository's root, with its migrations and its check.
 public enum Schema {
-    /// `migrations/`, in the order of their numbers. A file that a release has is never changed: the next change is another file.
+    /// The files of `migrations/`, in the order of their numbers. A released file is never changed: the next change
+    /// gets another file.
     static let migrations = [
         SchemaMigrationFile(11, PackageResources.migration_011_sql),
         SchemaMigrationFile(12, PackageResources.migration_012_sql),
@@ -14,14 +15,14 @@ public enum Schema {
     /// The seconds that `migrate` waits for sessions that hold the tables.
     public static let patience = 600.0
 
-    /// `schema.sql`.
+    /// The text of `schema.sql`.
     public static var script: String { LedgerSQL.text(PackageResources.schema_sql) }
 
     public enum State: Sendable, Equatable {
         case current
-        /// A later version's schema, which this one can work with.
+        /// The database has a later version's schema, which this version can work with.
         case newer(found: Int)
-        /// Exit code 69: `receiptd migrate` mends it.
+        /// Exit code 69, as for `tooOld`: `receiptd migrate` mends both.
         case missing
         case tooOld(found: Int, needed: Int)
     }

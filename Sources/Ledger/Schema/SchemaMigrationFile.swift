@@ -1,9 +1,9 @@
-/// A file of `migrations/`: what changes the tables of a database of an earlier version.
+/// A file of `migrations/`, which changes the tables of an earlier version's database.
 ///
-/// `schema.sql` is applied behind it and makes what is missing. So a migration adds columns, drops what `schema.sql` no longer
-/// has, and moves rows.
+/// `schema.sql` is applied after it and makes missing tables. So a migration adds columns, drops objects that
+/// `schema.sql` no longer has, and moves rows.
 struct SchemaMigrationFile: Sendable {
-    /// The number in its name.
+    /// The number in the file's name.
     let version: Int
     let script: String
 
