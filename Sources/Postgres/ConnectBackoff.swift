@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The time from which a server that refuses may be tried again: 0.1 s after the first failure, twice that after each
-/// more, 5 s at most, each less up to half at random.
+/// The time from which a refusing server may be tried again. The delay is 0.1 s after the first failure, and doubles
+/// with each further one, up to 5 s. Up to half of each delay is taken off at random.
 struct ConnectBackoff {
     private var failures = 0
     private var notBefore: ContinuousClock.Instant?
@@ -17,7 +17,7 @@ struct ConnectBackoff {
         notBefore = nil
     }
 
-    /// `jitter` is in 0..<1. Attempts of several sessions that ran at one time count once.
+    /// Notes a failed attempt. `jitter` is in 0..<1. Attempts of several sessions at one time count once.
     mutating func failed(at now: ContinuousClock.Instant, jitter: Double) {
         guard permits(at: now) else { return }
         failures = min(failures + 1, 16)
@@ -26,7 +26,7 @@ struct ConnectBackoff {
     }
 }
 
-/// The backoff a pool's sessions share: one success opens it for all.
+/// The backoff that a pool's sessions share. One success of any session ends it for all.
 final class ConnectGate: Sendable {
     private struct State {
         var backoff = ConnectBackoff()
@@ -35,7 +35,7 @@ final class ConnectGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// The reason why nobody may try now: the error of the last attempt; nil if one may.
+    /// The error of the last attempt, while no session may try; nil if a session may.
     var refusal: PostgresError? {
         state.withLock { state in
             if state.backoff.permits(at: .now) { return nil }

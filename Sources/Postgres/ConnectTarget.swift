@@ -1,7 +1,9 @@
 import Foundation
 
-/// One server to try: libpq's own parameters for one host, and then for one address. libpq gives each address of several
-/// its time only where it blocks; asynchronously the first one that is silent would keep the others from ever being tried.
+/// One server to try, as libpq's parameters: one host, and after its look-up one address.
+///
+/// libpq gives each of several addresses its time only where it blocks. With its asynchronous calls a silent first
+/// address would keep the others from being tried.
 struct ConnectTarget {
     let parameters: [String: String]
 
@@ -11,7 +13,7 @@ struct ConnectTarget {
         let addresses = list(parameters["hostaddr"])
         let ports = list(parameters["port"])
         let count = max(hosts.count, addresses.count, 1)
-        // libpq refuses lists that do not fit together.
+        // libpq refuses lists of different lengths.
         guard hosts.isEmpty || addresses.isEmpty || hosts.count == addresses.count,
             ports.count <= 1 || ports.count == count
         else { return [ConnectTarget(parameters: parameters)] }
@@ -29,16 +31,16 @@ struct ConnectTarget {
         return value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// One for each address of the host's name. libpq is never left to look one up, for it blocks meanwhile.
+    /// Returns a target for each address of the host's name, so that libpq does not block for a look-up of its own.
     func resolved(within limit: Duration, interrupt: Interrupt) throws(PostgresError) -> [ConnectTarget] {
         let host = parameters["host"] ?? ""
-        // A socket's directory, or an address.
+        // A socket's directory and an address need no look-up.
         guard parameters["hostaddr"] ?? "" == "", let first = host.first, first != "/", first != "@",
             !host.contains(","), case .failed = NameLookUp.lookUp(host, flags: AI_NUMERICHOST)
         else { return [self] }
         switch NameLookUp.run(host, until: .now + limit, interrupt: interrupt) {
         case .addresses(let found):
-            // A name without an address that can be shown: libpq may know more.
+            // No address of the name can be shown as a number: libpq may know more.
             return found.isEmpty
                 ? [self] : found.map { ConnectTarget(parameters: parameters.merging(["hostaddr": $0]) { $1 }) }
         case .failed(let words): throw failure("the host's name cannot be looked up: \(words)")

@@ -2,7 +2,8 @@ import CLibPQ
 import Foundation
 
 extension Connection {
-    /// Seconds for one name and for one address where the URI gives none or no limit.
+    /// Connects to the first server of the URI that accepts. Throws one error for all that failed.
+    /// - Parameter defaultSeconds: the time for one name and for one address, if the URI gives no time or no limit.
     static func open(
         _ parameters: [String: String], defaultSeconds: Int, interrupt: Interrupt, hung: HungSessions
     ) throws(PostgresError) -> Connection {
@@ -26,7 +27,8 @@ extension Connection {
         throw PostgresError(connecting: failures)
     }
 
-    /// Drives libpq's attempt to connect until it has succeeded; nil where it has, or why not.
+    /// Drives libpq's attempt to connect until it succeeds or fails, and returns nil. Returns an error if the attempt
+    /// is given up.
     static func drive(
         _ handle: OpaquePointer, within limit: Duration, interrupt: Interrupt
     ) -> PostgresError? {

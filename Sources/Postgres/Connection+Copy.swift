@@ -1,7 +1,8 @@
 import CLibPQ
 
 extension Connection {
-    /// Sends all of `next`'s chunks; a failure of `next` aborts the COPY and is thrown on.
+    /// Runs a COPY with all chunks of `next`, and returns the number of rows. A failure of `next` aborts the COPY and
+    /// is thrown on.
     func copyIn(_ sql: String, next: () throws -> [UInt8]?) throws -> Int {
         let start = try answer(to: PQsendQuery(handle, sql), within: answerLimit)
         guard PQresultStatus(start) == PGRES_COPY_IN else {
@@ -14,7 +15,7 @@ extension Connection {
         } catch let error as PostgresError where error.kind == .connection {
             throw error
         } catch {
-            // The server's answer to this is what it makes of the client's giving up.
+            // The server's answer only repeats that the client gave up.
             _ = try? finish("the client gave up")
             throw error
         }
@@ -31,18 +32,19 @@ extension Connection {
                     PQputCopyData(handle, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
                 }
             }
-            // Or libpq would hold all that the server is too slow for.
+            // Without a flush libpq would hold all chunks that the server is too slow for.
             try flush(until: deadline)
         }
     }
 
-    /// - Parameter reason: why the COPY is to fail; nil where it is complete.
+    /// Ends the COPY, and returns the number of rows.
+    /// - Parameter reason: the reason why the COPY fails; nil if it is complete.
     private func finish(_ reason: String?) throws(PostgresError) -> Int {
         try whileFull(until: .now + answerLimit) { PQputCopyEnd(handle, reason) }
         return try check(answer(to: 1, within: answerLimit)).affectedRows
     }
 
-    /// Again and again until libpq has taken it: it answers 0 where its buffer is full.
+    /// Calls `put` until libpq has taken the data. `put` returns 0 while libpq's buffer is full.
     private func whileFull(
         until deadline: ContinuousClock.Instant, _ put: () -> Int32
     ) throws(PostgresError) {

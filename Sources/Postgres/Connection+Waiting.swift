@@ -1,11 +1,11 @@
 import CLibPQ
 import Foundation
 
-/// libpq's asynchronous calls, each with a deadline on our side: a backend that is frozen, or a network that swallows
-/// everything, would hold a blocking one for ever. Where the answer is there already nothing is waited for; otherwise it
-/// is one `poll` a wait, as inside libpq.
+/// libpq's asynchronous calls, each with a deadline on our side. A frozen backend, or a network that swallows
+/// everything, would hold a blocking call for ever. A call waits only if the answer is not there yet, with one `poll` a
+/// wait, as libpq does itself.
 extension Connection {
-    /// The answer to what was just sent: its last result, as PQexec has it.
+    /// Returns the last result of the command that was just sent, as PQexec does.
     func answer(to wasSent: Int32, within limit: Duration) throws(PostgresError) -> OpaquePointer? {
         guard wasSent == 1 else { throw error(nil) }
         let deadline = ContinuousClock.now + limit
@@ -14,7 +14,7 @@ extension Connection {
         while true {
             do throws(PostgresError) {
                 guard try awaitResult(until: deadline) else {
-                    // Lost. The server's last words are the better reason.
+                    // The connection is lost. The server's last words are the better reason.
                     guard let last else { throw error(nil) }
                     return last
                 }
@@ -40,7 +40,7 @@ extension Connection {
             throw error(nil)
         }
         guard send(), PQpipelineSync(handle) == 1 else {
-            // Part of it may lie in libpq's buffer.
+            // Part of the statements may lie in libpq's buffer.
             spend()
             throw error(nil)
         }
@@ -51,8 +51,8 @@ extension Connection {
             try flush(until: deadline)
             while try awaitResult(until: deadline) {
                 guard let result = PQgetResult(handle) else {
-                    // One is between the answers to two statements. The loss of the connection is no exception: the
-                    // server's last words may be in libpq's buffer.
+                    // One nil separates the answers to two statements, and two mean that no answer is left. After a
+                    // loss the server's last words may follow the first nil, too.
                     nothings += 1
                     if nothings == 2 { break }
                     continue
@@ -71,7 +71,7 @@ extension Connection {
             for result in kept { PQclear(result) }
             throw error
         }
-        // Lost. The server's last words are the better reason.
+        // The connection is lost. The server's last words are the better reason.
         guard let last = kept.last, PQresultStatus(last) == PGRES_FATAL_ERROR else {
             for result in kept { PQclear(result) }
             throw error(nil)
@@ -84,29 +84,29 @@ extension Connection {
         while PQisBusy(handle) == 1 {
             guard PQstatus(handle) == CONNECTION_OK else { return false }
             try wait(for: POLLIN, until: deadline)
-            // The answer before the end is read all the same: it says why.
+            // An answer that came before the end is read all the same: it gives the reason.
             guard consume() else { return PQisBusy(handle) == 0 }
         }
         return true
     }
 
-    /// Sends what libpq still holds.
+    /// Sends the bytes that libpq still holds.
     func flush(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         while true {
             let state = PQflush(handle)
             if state == 0 { return }
             guard state == 1 else { throw error(nil) }
-            // The server may not read on before we have read what it says.
+            // The server may read on only after we have read its answers.
             try wait(for: POLLIN | POLLOUT, until: deadline)
             guard consume() else { throw error(nil) }
         }
     }
 
-    /// Takes what came, without waiting. Returns false if the connection is lost.
+    /// Takes the bytes that came, without waiting. Returns false if the connection is lost.
     private func consume() -> Bool {
         guard PQconsumeInput(handle) == 1 else { return false }
-        // TLS hands out records: one that did not fit into libpq's buffer is no longer in the socket, and `poll` would wait
-        // for more that never comes.
+        // TLS hands out whole records. The rest of a record that did not fit into libpq's buffer is no longer in the
+        // socket, and `poll` would wait for bytes that never come.
         let isWrapped = PQsslInUse(handle) == 1 || PQgssEncInUse(handle) == 1
         return !isWrapped || PQconsumeInput(handle) == 1
     }
@@ -118,7 +118,7 @@ extension Connection {
             case .ready: return
             case .interrupted: throw Self.interrupted
             case .late:
-                // The most sessions that may be left behind hang already: then this one is waited for.
+                // The most sessions that may be left behind hang already, so that this one is waited for.
                 guard mayBeLeft() else {
                     deadline = .now + Self.look
                     continue
@@ -130,7 +130,7 @@ extension Connection {
         }
     }
 
-    /// The time between two looks whether a session that hangs may be left behind.
+    /// The time between two attempts to leave a hanging session behind.
     private static let look = Duration.seconds(1)
 
     static let interrupted = PostgresError(
@@ -146,7 +146,7 @@ extension Connection {
         while true {
             let left = deadline - .now
             guard left > .zero else { return .late }
-            // Closed already: libpq says why.
+            // The socket is closed: libpq says why.
             guard socket >= 0 else { return .ready }
             let milliseconds =
                 min(left.components.seconds, 3_600) * 1000 + left.components.attoseconds / 1_000_000_000_000_000
@@ -160,7 +160,7 @@ extension Connection {
                 }
             }
             if descriptors.1.revents != 0 { return .interrupted }
-            // libpq finds out the socket's fault, whatever it is.
+            // Any fault of the socket counts as ready: libpq finds it out.
             if count > 0 || count < 0 && errno != EINTR { return .ready }
         }
     }

@@ -6,14 +6,15 @@ final class Connection {
     let handle: OpaquePointer
     let interrupt: Interrupt
     let hung: HungSessions
-    /// The time that a statement's answer is waited for.
+    /// The time to wait for a statement's answer.
     var answerLimit: Duration
-    /// COMMIT has no time-out on the server: it waits for the disk, and for a synchronous standby.
+    /// The time to wait for COMMIT, which has no time-out on the server. COMMIT waits for the disk, and for a
+    /// synchronous standby.
     var commitLimit: Duration
     private let server: ServerName
-    /// Another owner frees the connection.
+    /// True if another owner frees the connection.
     private var isReleased = false
-    /// Among those that are left behind: its answer is no longer waited for.
+    /// True if the connection has a place among the sessions that are left behind. Nobody waits for its answer then.
     private var hasPlace = false
     /// The texts that an error must not contain.
     private let secrets: [String]
@@ -23,10 +24,9 @@ final class Connection {
     }
     /// The statements that the server has prepared for us, by their own names.
     private var prepared: [String: Prepared] = [:]
-    /// The number of prepared statements that the server would no longer run; part of the names of those prepared
-    /// after.
+    /// The number of prepared statements that the server would no longer run. It is part of the names of later ones.
     private var outdated = 0
-    /// The time from which the server may have begun to make plans for them.
+    /// The time since which the server may have made plans for prepared statements.
     private var plansSince = ContinuousClock.now
 
     /// Connects to one server within `limit`.
@@ -51,11 +51,11 @@ final class Connection {
         self.handle = handle
         // By default libpq writes notices to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        // A refused connection has only a text: in this form its SQLSTATE is in it.
+        // The error of a refused connection is only a text. In the verbose form the text has the SQLSTATE.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         if let error = Self.drive(handle, within: limit, interrupt: interrupt) { throw error.at(server) }
         guard isAlive else { throw refusal() }
-        // Sending too must not block.
+        // A call that sends must not block either.
         PQsetnonblocking(handle, 1)
     }
 
@@ -65,13 +65,13 @@ final class Connection {
         PQfinish(handle)
     }
 
-    /// Whether it may be left behind, with a place for it.
+    /// Reserves a place for this connection among the sessions that are left behind. Returns false if there is none.
     func mayBeLeft() -> Bool {
         if !hasPlace { hasPlace = hung.reserve() }
         return hasPlace
     }
 
-    /// Hands the connection over: this is no longer used.
+    /// Hands the connection over. Do not use this object afterwards.
     func release() -> OpaquePointer {
         isReleased = true
         return handle
@@ -85,7 +85,7 @@ final class Connection {
         return PostgresError(sqlState: sqlState, message: refusal.message, kind: .connection).at(server)
     }
 
-    /// Something was left unfinished on it.
+    /// True if something was left unfinished on the connection.
     private var isSpent = false
 
     func spend() { isSpent = true }
@@ -93,8 +93,8 @@ final class Connection {
     var isAlive: Bool { !isSpent && !hasPlace && PQstatus(handle) == CONNECTION_OK }
     var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-    /// Whether the server ended the connection while nobody looked: it says so, or just closes, and the socket becomes
-    /// readable. Costs one `poll` when all is well.
+    /// Returns whether the server ended the connection while nobody looked. The server says so or just closes, and the
+    /// socket becomes readable. The look costs one `poll` when all is well.
     func endedWhileIdle() -> Bool {
         // A notice, a FATAL and the end may each take a read.
         for _ in 0..<8 {
@@ -102,18 +102,19 @@ final class Connection {
             var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, 0) > 0 else { return false }
             if PQconsumeInput(handle) == 0 { return true }
-            // Parses what came.
+            // PQisBusy parses the bytes that came.
             _ = PQisBusy(handle)
         }
         return !isAlive
     }
 
-    /// The simple protocol: several statements at a time, no parameters.
+    /// Runs a script by the simple protocol: several statements at a time, no parameters.
     func run(_ script: String) throws(PostgresError) -> PostgresRows {
         try check(answer(to: PQsendQuery(handle, script), within: answerLimit))
     }
 
-    /// The command's tag: a transaction that had failed is rolled back, without an error.
+    /// Commits, and returns the command's tag. The tag tells of a rollback, without an error, if a statement had
+    /// failed.
     func commit() throws(PostgresError) -> String {
         try check(answer(to: PQsendQuery(handle, "COMMIT"), within: commitLimit)).tag
     }
@@ -126,7 +127,7 @@ final class Connection {
         }
         let types = parameters.map(\.type)
         guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
-            // A name belongs to one list of types; the same SQL with others goes unprepared.
+            // A name belongs to one list of types. The same SQL with other types runs unprepared.
             return try executeUnprepared(statement.sql, types, parameters)
         }
         let isOld = prepared[statement.name] != nil
@@ -141,25 +142,25 @@ final class Connection {
         }
     }
 
-    /// Has the server forget its plans where they are as old. It looks at how large tables are when it plans, and they may have
-    /// grown much since.
-    /// - Parameter seconds: 0: never.
+    /// Has the server forget plans that are `seconds` old. The server plans by the size of tables, which may have grown
+    /// much since.
+    /// - Parameter seconds: the age of the plans; 0 renews none.
     func renewPlans(afterSeconds seconds: Int) throws(PostgresError) {
         guard seconds > 0, ContinuousClock.now - plansSince >= .seconds(seconds) else { return }
         plansSince = .now
         _ = try run("DISCARD PLANS")
     }
 
-    /// The server would not run it.
+    /// Forgets a prepared statement that the server would not run.
     private func forget(_ statement: PostgresStatement, after error: PostgresError) {
         prepared[statement.name] = nil
-        // The outdated one keeps its name until the connection ends.
+        // The outdated statement keeps its name until the connection ends.
         if error.sqlState == "0A000" { outdated += 1 }
     }
 
-    /// The columns that a statement returns, without running it.
+    /// Returns the columns of a statement's rows, without running the statement.
     func columnNames(of sql: String) throws(PostgresError) -> [String] {
-        // The unnamed statement goes with the next one.
+        // The next unnamed statement replaces this one.
         _ = try check(answer(to: PQsendPrepare(handle, "", sql, 0, nil), within: answerLimit))
         return try check(answer(to: PQsendDescribePrepared(handle, ""), within: answerLimit)).columnNames
     }
@@ -193,7 +194,7 @@ final class Connection {
         return try check(answer(to: wasSent, within: answerLimit))
     }
 
-    /// Whether the server has all of them prepared for parameters of these types.
+    /// Returns whether the server has all statements prepared for parameters of these types, and takes the parameters.
     func maySendAtOnce(_ calls: [PostgresCall]) -> Bool {
         calls.allSatisfy { call in
             call.parameters.allSatisfy(\.isSendable)
@@ -201,8 +202,10 @@ final class Connection {
         }
     }
 
-    /// The words that begin a transaction and its first statements, which are prepared and can be sent, in one round trip.
-    /// Returns each statement's rows. All of them together have the time of one answer: PostgreSQL sends theirs at the end.
+    /// Sends the words that begin a transaction, and its first statements, in one round trip. `maySendAtOnce` must hold
+    /// for these. Returns each statement's rows.
+    ///
+    /// All of them share the time limit of one answer, because PostgreSQL sends its answers at the end.
     func begin(_ words: String, with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         let results = try pipelined {
             PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1
@@ -222,13 +225,13 @@ final class Connection {
         }
     }
 
-    /// libpq's three arrays, pointing into the parameters' own buffers.
+    /// Calls `body` with libpq's three arrays, which point into the parameters' own buffers.
     private func withPointers<R>(
         _ parameters: [PostgresParameter], _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) -> R
     ) -> R {
         let lengths = parameters.map { Int32(truncatingIfNeeded: $0.bytes?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: parameters.count)
-        // NULL is the null pointer, and an empty buffer may have no address: it gets one that is never read.
+        // NULL is the null pointer. An empty buffer may have no address, so it gets one that is never read.
         return withUnsafePointer(to: 0 as CChar) { empty in
             func collect(_ pointers: [UnsafePointer<CChar>?]) -> R {
                 guard pointers.count < parameters.count else { return body(pointers, lengths, formats) }
@@ -241,14 +244,14 @@ final class Connection {
         }
     }
 
-    /// The result's rows, or its error. Takes the result over.
+    /// Returns the result's rows, or throws its error. Takes the result over.
     func check(_ result: OpaquePointer?) throws(PostgresError) -> PostgresRows {
         guard let result else { throw error(nil) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return PostgresRows(result)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
-            // Nobody ends it: with it the connection is no more use.
+            // Nobody ends the COPY, so that the connection is no more use.
             spend()
             throw PostgresError(sqlState: nil, message: "PostgreSQL began an unexpected COPY", kind: .other)
         default:
@@ -257,7 +260,7 @@ final class Connection {
         }
     }
 
-    /// Each result's rows, or the first error. Takes the results over.
+    /// Returns each result's rows, or throws the first error. Takes the results over.
     private func checkAll(_ results: [OpaquePointer]) throws(PostgresError) -> [PostgresRows] {
         var all: [PostgresRows] = []
         for (index, result) in results.enumerated() {
@@ -289,7 +292,7 @@ final class Connection {
 }
 
 extension PostgresError {
-    /// The same, with the server that it is about.
+    /// Returns the error with the name of its server.
     func at(_ server: ServerName) -> PostgresError {
         with(message: "\(message) (\(server.text))")
     }

@@ -7,32 +7,34 @@ public struct HungSession: Sendable {
     /// The number of the pool's sessions that are left behind now, this one included.
     public let count: Int
     public let maximum: Int
-    /// Whether the session was committing: nobody knows the outcome before it is looked up.
+    /// True if the session was committing. Nobody knows the outcome before somebody looks it up.
     public let wasCommitting: Bool
     /// The session's process id at the server, for `pg_terminate_backend`.
     public let processID: Int32
 
-    /// Whether the pool now leaves no further session behind, and waits for them however long that takes.
+    /// True if the pool now leaves no further session behind, and waits for each however long that takes.
     public var isLast: Bool { count == maximum }
 }
 
-/// A pool's connections whose answer never came. They stay open until PostgreSQL has ended what they began, or the
-/// connection is lost, so that it is known how many there are: a frozen backend, or a COMMIT that waits for an absent
-/// synchronous standby and has no time-out on the server, would otherwise take a new session with every try.
+/// A pool's connections whose answer never came. They stay open until PostgreSQL has ended their work or the connection
+/// is lost, so that the pool can count them.
+///
+/// Without a count each try would take a new session from a frozen backend, or from a COMMIT that waits for an absent
+/// synchronous standby. Such a COMMIT has no time-out on the server.
 final class HungSessions: Sendable {
     static let maximum = 8
-    /// Threads that ask PostgreSQL to cancel, of the whole process. libpq's call has no time-out of its own.
+    /// The most threads of the process that ask PostgreSQL to cancel. libpq's call has no time-out of its own.
     private static let maximumCancelling = 4
     private static let cancelling = Atomic(0)
 
-    /// `@unchecked Sendable` is sound: whoever holds the lock below is the only one to use it.
+    /// `@unchecked Sendable` is sound: only the holder of the lock below uses the handle.
     private struct Left: @unchecked Sendable {
         let handle: OpaquePointer
     }
 
     private struct State {
         var left: [Left] = []
-        /// Places for those that are about to be.
+        /// The places that are reserved for connections about to be left.
         var reserved = 0
     }
 
@@ -60,7 +62,7 @@ final class HungSessions: Sendable {
 
     func releasePlace() { state.withLock { $0.reserved -= 1 } }
 
-    /// Closes those that have ended.
+    /// Closes the connections that have ended.
     func look() {
         guard isAny.load(ordering: .relaxed) else { return }
         state.withLock { closeEnded(&$0) }
@@ -71,10 +73,10 @@ final class HungSessions: Sendable {
         isAny.store(!state.left.isEmpty, ordering: .relaxed)
     }
 
-    /// Takes a connection over, in the place reserved for it, that its thread has given up.
+    /// Takes over a connection that its thread has given up, in the place reserved for it.
     func leave(_ connection: Connection, wasCommitting: Bool) {
         let processID = PQbackendPID(connection.handle)
-        // Never a COMMIT: one that is cancelled while it waits for its standby is done, and not where it should be.
+        // A COMMIT is never cancelled: cancelled while it waits for its standby, it is done here and not there.
         if !wasCommitting { Self.cancel(connection.handle) }
         let handle = connection.release()
         let count = state.withLock { state in
@@ -86,7 +88,7 @@ final class HungSessions: Sendable {
         tell(HungSession(count: count, maximum: Self.maximum, wasCommitting: wasCommitting, processID: processID))
     }
 
-    /// The answer came, or never will. Closing the connection rolls back what was not committed.
+    /// Closes the connection if its answer came or never will. The close rolls back all that was not committed.
     private static func hasEnded(_ one: Left) -> Bool {
         var descriptor = pollfd(fd: PQsocket(one.handle), events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, 0) != 0 else { return false }
@@ -96,7 +98,7 @@ final class HungSessions: Sendable {
         return true
     }
 
-    /// Cancels in the background, as well as it goes.
+    /// Asks PostgreSQL to cancel, in the background. It does nothing if too many threads do so already.
     private static func cancel(_ handle: OpaquePointer) {
         guard cancelling.add(1, ordering: .relaxed).newValue <= maximumCancelling, let request = PQgetCancel(handle)
         else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The queue of work for a pool's threads, first come, first served. Unbounded: whoever adds bounds the work.
+/// The queue of work for a pool's threads, first come, first served. It is unbounded: its callers bound the work.
 ///
 /// `@unchecked Sendable` is sound: every stored property is read and written with `condition` locked.
 final class JobQueue: @unchecked Sendable {
@@ -29,7 +29,7 @@ final class JobQueue: @unchecked Sendable {
         if isClosed { job.fail(Self.closed) }
     }
 
-    /// Blocks the pool's thread until there is work; nil once the queue is closed.
+    /// Blocks the pool's thread until there is work. Returns nil once the queue is closed.
     func next() -> Job? {
         condition.withLock {
             while waiting.isEmpty && !isClosed { condition.wait() }
@@ -37,7 +37,7 @@ final class JobQueue: @unchecked Sendable {
         }
     }
 
-    /// Fails what waits; `ended` is called once every thread has ended.
+    /// Fails the waiting jobs. Calls `ended` once every thread has ended.
     func close(ended: @escaping @Sendable () -> Void) {
         let (unstarted, areEnded) = condition.withLock {
             isClosed = true

@@ -1,21 +1,21 @@
 import Foundation
 import Synchronization
 
-/// Looks a server's name up on a thread of its own. `getaddrinfo` knows no deadline: a name server that is silent holds it
-/// up for as long as `/etc/resolv.conf` allows, half a minute or more, and a program that is to stop with it.
+/// Looks a server's name up on a thread of its own, because `getaddrinfo` knows no deadline. A silent name server holds
+/// it up for as long as `/etc/resolv.conf` allows, half a minute or more. A program could not stop in that time.
 final class NameLookUp: Sendable {
     enum Outcome: Sendable {
-        /// Numeric, in the resolver's order.
+        /// The addresses as numbers, in the resolver's order.
         case addresses([String])
         /// The resolver's own words.
         case failed(String)
     }
 
-    /// The time that an outcome that nobody waited for is good.
+    /// The time for which an outcome stays good if no session waited for it.
     private static let freshness = Duration.seconds(10)
 
-    /// The look-ups by name, until somebody has the outcome: one thread waits for a silent name server, however many
-    /// sessions ask, and an outcome after a session's deadline is there for the next.
+    /// The look-ups by name, until a session has the outcome. One thread waits for a silent name server, however many
+    /// sessions ask. An outcome that comes after a session's deadline is there for the next session.
     private static let underWay = Mutex<[String: NameLookUp]>([:])
 
     private let ended = Interrupt()
@@ -23,7 +23,7 @@ final class NameLookUp: Sendable {
 
     private var isStale: Bool { ending.withLock { $0.map { ContinuousClock.now - $0.at > Self.freshness } ?? false } }
 
-    /// Blocks; nil at the deadline, and where `interrupt` is set.
+    /// Waits for an outcome, and blocks. Returns nil at the deadline, and once `interrupt` is set.
     static func run(_ host: String, until deadline: ContinuousClock.Instant, interrupt: Interrupt) -> Outcome? {
         let lookUp = underWay.withLock { all in
             if let known = all[host], !known.isStale { return known }
@@ -40,7 +40,7 @@ final class NameLookUp: Sendable {
     }
 
     private func start(_ host: String) {
-        // Without a descriptor to wait on it is looked up here.
+        // Without a descriptor no session could wait, so that this thread looks the name up.
         guard ended.descriptor >= 0 else { return end(Self.lookUp(host)) }
         let thread = Thread { [self] in end(Self.lookUp(host)) }
         thread.name = "postgres-name"

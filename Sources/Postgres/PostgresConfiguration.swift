@@ -2,39 +2,40 @@
 public struct PostgresConfiguration: Sendable {
     /// `postgresql://…`, or libpq's `key=value` form. Its values win over the settings below.
     let uri: String
-    /// The URI for the next connect, as after a rotated password. Nil, or what libpq cannot read: `uri` holds.
+    /// Returns the URI for the next connect, as after a rotated password. `uri` holds if it returns nil, or a text that
+    /// libpq cannot read.
     let latestURI: @Sendable () -> String?
     let applicationName: String
-    /// Prepare each statement once a connection. Off for PgBouncer in transaction pooling before 1.21.
+    /// True if a connection prepares each statement once. Off for PgBouncer in transaction pooling before 1.21.
     let preparedStatements: Bool
-    /// Further settings of the server's, for sessions with prepared statements.
+    /// Further settings of the server for sessions with prepared statements.
     let preparedSessionSettings: [String: String]
-    /// Seconds; 0 means no limit.
+    /// The statement time-out of the server in seconds; 0 means no limit.
     let statementTimeoutSeconds: Int
     /// Seconds to wait for a lock; 0 means no limit.
     let lockTimeoutSeconds: Int
     /// Seconds a transaction may do nothing before the server ends its session; 0 means no limit.
     let idleInTransactionTimeoutSeconds: Int
-    /// Seconds for each address of the URI.
+    /// Seconds for the connection to each address of the URI.
     let connectTimeoutSeconds: Int
     /// Seconds of silence before the first TCP keepalive; three more follow, 10 s apart.
     let keepalivesIdleSeconds: Int
     /// Milliseconds sent data may stay unacknowledged before the connection counts as lost.
     let tcpUserTimeoutMilliseconds: Int
 
-    /// Seconds that a statement's answer is waited for beyond its `statement_timeout`: the server ends what is slow, and
-    /// only what is frozen or cut off comes here.
+    /// Seconds to wait for a statement's answer beyond its `statement_timeout`. The server ends slow statements, so
+    /// that only a frozen or cut-off session reaches this limit.
     let answerMarginSeconds: Int
-    /// Seconds that COMMIT is waited for. No time-out of the server's ends one that waits for a synchronous standby.
+    /// Seconds to wait for COMMIT. No time-out of the server ends a COMMIT that waits for a synchronous standby.
     let commitSeconds: Int
-    /// Seconds for which a session keeps the plans of its prepared statements; 0: until the server makes them anew by itself, which
-    /// it does when a table is analyzed. A plan made for tables that were found empty may read whole ones.
+    /// Seconds for which a session keeps the plans of its prepared statements. With 0 it keeps them until the server
+    /// makes new ones, which happens when a table is analyzed. A plan made for empty tables may read whole ones later.
     let planSeconds: Int
-    /// Seconds that a statement without a `statement_timeout` is waited for.
+    /// Seconds to wait for a statement that has no `statement_timeout`.
     static let longestStatementSeconds = 3_600
 
-    /// The timeouts hold for the session, set when it connects; with `preparedStatements` off they are set in each
-    /// transaction instead (a pooler shares server sessions among clients), and a statement outside one has none.
+    /// The time-outs are set for the session when it connects. With `preparedStatements` off they are set in each
+    /// transaction, because a pooler shares server sessions among clients. A statement outside of one then has none.
     public init(
         uri: String, latestURI: @escaping @Sendable () -> String? = { nil }, applicationName: String,
         preparedStatements: Bool = true,
@@ -64,7 +65,7 @@ public struct PostgresConfiguration: Sendable {
         if uri.allSatisfy(\.isWhitespace) { return "is empty" }
         do {
             let options = try ConnectionString.parse(uri)
-            // libpq looks at the port only when it connects. A "/" or "@" left as it is in a password ends up here.
+            // libpq looks at the port only when it connects. An unescaped "/" or "@" in a password ends up there.
             let ports = (options["port"] ?? "").split(separator: ",")
             let valid = ports.allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
             return valid ? nil : "has a port that is not a number from 1 to 65535"
@@ -73,7 +74,7 @@ public struct PostgresConfiguration: Sendable {
         }
     }
 
-    /// libpq's parameters, by keyword.
+    /// Returns libpq's parameters, by keyword.
     func parameters() throws(PostgresError) -> [String: String] {
         let latest = latestURI().flatMap { Self.faults(in: $0) == nil ? $0 : nil }
         let given = try ConnectionString.parse(latest ?? uri)
@@ -85,7 +86,7 @@ public struct PostgresConfiguration: Sendable {
             "keepalives_interval": "10",
             "keepalives_count": "3",
             "tcp_user_timeout": String(tcpUserTimeoutMilliseconds),
-            // After a fail-over, the server that can be written to.
+            // After a fail-over libpq must find the server that takes writes.
             "target_session_attrs": "read-write",
         ]
         parameters.merge(given) { _, given in given }
@@ -94,11 +95,11 @@ public struct PostgresConfiguration: Sendable {
         return parameters
     }
 
-    /// The SQL that begins a session with prepared statements. Never as startup options: PgBouncer refuses those it
-    /// does not know.
-    /// - Parameter options: of the URI, which wins.
+    /// Returns the SQL that begins a session with prepared statements. Its settings are never startup options, because
+    /// PgBouncer refuses options that it does not know.
+    /// - Parameter options: the options of the URI, which win.
     func sessionStatements(unlessIn options: String) -> String {
-        // The level of statements outside of a transaction. Each transaction says its own level.
+        // This level is for statements outside of a transaction. Each transaction names its own level.
         let level = [("default_transaction_isolation", "read committed")]
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
@@ -106,14 +107,15 @@ public struct PostgresConfiguration: Sendable {
             .joined(separator: "; ") + "; \(Self.waitingForDisk(untilEndOfTransaction: false)); \(Self.readingTimeout)"
     }
 
-    /// The setting that puts every commit on the disk, whatever the server or the URI says: a server that loses a
-    /// commit when one of its processes crashes goes on as the same server, so that nobody would notice. A synchronous
-    /// standby is waited for only where the server says so.
+    /// Returns the SQL that puts every commit on the disk, whatever the server or the URI says.
+    ///
+    /// A server that loses a commit when one of its processes crashes goes on as the same server, and nobody would
+    /// notice. A commit waits for a synchronous standby only if the server says so.
     private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
 
-    /// Milliseconds: the URI may have another.
+    /// The query for the session's statement time-out in milliseconds, because the URI may set another one.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
     /// Returns the time that an answer is waited for if the server's `statement_timeout` is so many milliseconds.

@@ -1,11 +1,11 @@
 /// A failure of the server, of the connection to it, or of the data given to it.
 ///
-/// Neither `message` nor `description` holds a parameter's value, a row or a password: PostgreSQL's DETAIL,
-/// HINT and CONTEXT are never read, and what PostgreSQL quotes in the messages of class 22 is cut out.
+/// Neither `message` nor `description` holds a parameter's value, a row or a password. PostgreSQL's DETAIL, HINT and
+/// CONTEXT are never read, and quoted values are cut out of the messages of class 22.
 public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable, Equatable {
         /// Lost, refused, shutting down, or connected to a read-only server. The session is closed; its next use
-        /// connects again. Nothing of the transaction in progress was committed.
+        /// connects again. Nothing of a `transaction` was committed. A statement outside of one may have been.
         case connection
         /// The connection failed while COMMIT was under way: it may or may not have happened. Look before acting.
         case commitOutcomeUnknown
@@ -25,14 +25,15 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
     public let kind: Kind
     /// The constraint that refused the data, when there is one.
     public let constraint: String?
-    /// The server gave no answer in time. Its session was left behind, and may still hold locks.
+    /// True if the server gave no answer in time. Its session was left behind, and may still hold locks.
     public let isHung: Bool
     /// True if nothing was tried, because the last attempt to connect, a moment ago, met this error.
     public let isRepeated: Bool
 
     /// The kind follows from the SQLSTATE; without one it is `.connection`.
     public init(sqlState: String?, message: String, constraint: String? = nil) {
-        // A check that has no name is a partition's: the row was on its way to the default partition while its own was attached.
+        // A check without a name is a partition's: the row was on its way to the default partition while its own was
+        // attached.
         let isOfPartition = sqlState == "23514" && constraint == nil
         self.init(
             sqlState: sqlState, message: message,
@@ -65,9 +66,9 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
     public var isWrongSettings: Bool {
         guard let sqlState else { return false }
         switch sqlState {
-        // No such database; a right that is missing, that to connect too.
+        // The database does not exist, or a right is missing, such as the right to connect.
         case "3D000", "42501": return true
-        // A role or a server's setting of the URI's that does not exist.
+        // A role, or a server setting of the URI, does not exist.
         case "42704", "22023": return kind == .connection
         // 28P01 password, 28000 role or pg_hba.conf.
         default: return sqlState.hasPrefix("28")
@@ -80,7 +81,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension PostgresError.Kind {
-    /// https://www.postgresql.org/docs/15/errcodes-appendix.html
+    /// Makes the kind of a SQLSTATE, by https://www.postgresql.org/docs/15/errcodes-appendix.html
     init(sqlState: String) {
         switch sqlState {
         // Shut down, crashed, starting up, database dropped, session idle for too long (in a transaction).

@@ -1,6 +1,6 @@
 /// Arrays of one dimension, for `unnest` and `= ANY`: one parameter carries a column of a whole batch.
 extension PostgresParameter {
-    /// Takes arrays, not any sequence: what is generic over a module's border is not specialized, and this is hot.
+    /// Takes an array, because generic code is not specialized across modules and this is hot.
     public static func textArray(_ values: [String?]) -> PostgresParameter {
         array(PostgresType.textArray, of: PostgresType.text, values, elementBytes: 32) {
             $0.append(contentsOf: $1.utf8)
@@ -72,7 +72,8 @@ extension PostgresParameter {
         }
     }
 
-    /// Bytes an element, rounded up: growing a large buffer step by step costs more than all the rest.
+    /// Returns the mean bytes of an element, rounded up. A large buffer that grows step by step costs more than the
+    /// rest.
     private static func mean(_ values: [[UInt8]?]) -> Int {
         let sum = values.reduce(0) { $0 + ($1?.count ?? 0) }
         return sum / max(values.count, 1) + 1

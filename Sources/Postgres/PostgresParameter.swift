@@ -7,7 +7,7 @@ public struct PostgresParameter: Sendable {
 
     private static let largestSize = 1 << 30
 
-    /// PostgreSQL takes no value that is larger.
+    /// False if the value is larger than PostgreSQL takes.
     var isSendable: Bool { bytes.map { $0.count <= Self.largestSize } ?? true }
 
     init(_ type: UInt32, _ bytes: [UInt8]?) {

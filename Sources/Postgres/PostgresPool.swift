@@ -2,25 +2,27 @@ import Foundation
 
 /// A number of sessions, each on a thread of its own, so that blocking in libpq never blocks Swift's own threads.
 ///
-/// Sessions connect at first use and again after a failure. While the server cannot be reached, one attempt is made at
-/// growing intervals (0.1 s to 5 s) and every other job fails at once with `.connection`.
+/// Sessions connect at first use and again after a failure. While the server cannot be reached, sessions try again at
+/// growing intervals (0.1 s to 5 s). Between the tries every job that needs a new connection fails with `.connection`.
 public final class PostgresPool: Sendable {
-    /// Ended with the last pool that shares them.
+    /// The sessions, which end with the last pool that shares them.
     private final class Sessions: Sendable {
         let queue: JobQueue
         let stopping = Interrupt()
 
         init(count: Int) { queue = JobQueue(threads: count) }
 
-        /// The threads end after the jobs they have.
+        /// Ends the threads after the jobs that they run.
         deinit { queue.close {} }
     }
 
     private let sessions: Sessions
     private let vouch: PostgresSession.Vouch?
 
-    /// Connects to nothing yet. `size` is at least 1. `hung` is told of each session that gave no answer in time and was
-    /// left behind; it is called on the session's thread.
+    /// Makes a pool, which connects at first use.
+    /// - Parameters:
+    ///   - size: the number of sessions, at least 1.
+    ///   - tell: called on the session's thread with each session that gave no answer in time and was left behind.
     public init(
         configuration: PostgresConfiguration, size: Int, hung tell: @escaping @Sendable (HungSession) -> Void = { _ in }
     ) {
@@ -51,14 +53,16 @@ public final class PostgresPool: Sendable {
         self.vouch = vouch
     }
 
-    /// Returns the same sessions for jobs that want `vouch` to have approved of their connection: it is called on the session's thread
-    /// before a connection's first statement for such a job, outside of a transaction. What it throws fails the statement.
+    /// Returns a pool with the same sessions, whose jobs want `vouch` to approve of their connection.
+    ///
+    /// `vouch` is called on the session's thread, outside of a transaction, before a connection's first statement for
+    /// such a job. An error that it throws fails the statement.
     public func vouched(by vouch: @escaping PostgresSession.Vouch) -> PostgresPool {
         PostgresPool(sessions, vouch: vouch)
     }
 
-    /// Runs `body` on the next free session's thread, and throws what it throws. Cancelling the task does not stop it;
-    /// the session's statement timeout does, and a deadline of our own where the server does not answer at all.
+    /// Runs `body` on the next free session's thread, and throws its error. Cancelling the task does not stop `body`.
+    /// The session's statement time-out does, and a deadline of our own if the server does not answer at all.
     ///
     /// A connection that ended while idle is replaced first. One that fails during `body` fails `body`, once: run it
     /// again if the error is retriable and doing so is safe.

@@ -15,8 +15,8 @@ public struct PostgresColumn: Sendable, ExpressibleByIntegerLiteral {
 
 /// A statement's rows, in binary.
 ///
-/// Each reader gives nil for NULL, for a row or column that is not there, and for a value that is not of its type: what
-/// the server sends never traps. Not Sendable; take the values out before leaving the session's thread.
+/// Each reader gives nil for NULL, for a row or column that is not there, and for a value of another type. No answer of
+/// the server traps. Not Sendable; take the values out before leaving the session's thread.
 public final class PostgresRows {
     private let result: OpaquePointer
     public let count: Int

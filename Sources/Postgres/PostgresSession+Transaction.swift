@@ -13,7 +13,8 @@ extension PostgresSession {
         state = .begun
     }
 
-    /// BEGIN and the transaction's first statements in one round trip. Nothing where that cannot be: then only BEGIN was sent.
+    /// Sends BEGIN and the transaction's first statements in one round trip. Returns no rows if it sent only
+    /// BEGIN, because a statement is not prepared yet.
     func begin(with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         guard configuration.preparedStatements, try connected().maySendAtOnce(calls) else {
             try begin()
@@ -22,7 +23,7 @@ extension PostgresSession {
         let words = beginning
         return try retryingWhereEnded { session throws(PostgresError) in
             let connection = try session.connected()
-            // A new one has nothing prepared yet.
+            // A new connection has nothing prepared yet.
             guard connection.maySendAtOnce(calls) else {
                 try session.begin()
                 return []
@@ -33,8 +34,8 @@ extension PostgresSession {
         }
     }
 
-    /// Once more where a connection ended between the look at it and now: without COMMIT nothing was done. Not where the
-    /// session hangs: what was sent may hold its locks.
+    /// Runs `body` once more if a reused connection ended before it: without COMMIT nothing was done. A session that
+    /// hangs gets no second run, because its statements may hold locks.
     private func retryingWhereEnded<R>(
         _ body: (PostgresSession) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
@@ -47,16 +48,17 @@ extension PostgresSession {
         }
     }
 
-    /// Each transaction says its own level, in the words that begin it: what is decided under a lock must see what was
-    /// committed before the lock was had, whatever the database or the role has for a default. Whether it may write is left
-    /// to the server, for whoever made that read-only wants it so.
+    /// The words that begin a transaction. They name its level, whatever default the database or the role has: a
+    /// decision under a lock must see the rows that were committed before the lock was had.
+    ///
+    /// They do not say that the transaction may write, because somebody may have made the server read-only on purpose.
     private var beginning: String {
         let words = "BEGIN ISOLATION LEVEL READ COMMITTED"
         return configuration.preparedStatements ? words : words + "; " + configuration.transactionStatements
     }
 
     func commit() throws(PostgresError) {
-        // Lost before: connected() says so, and COMMIT was never sent.
+        // If the connection was lost before, connected() says so, and COMMIT is never sent.
         _ = try connected()
         let tag: String
         do {
@@ -64,7 +66,7 @@ extension PostgresSession {
             defer { isCommitting = false }
             tag = try use { connection throws(PostgresError) in try connection.commit() }
         } catch {
-            // Past its deadline too.
+            // An answer that comes too late is such an error, too.
             throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
         }
         guard tag == "COMMIT" else {
@@ -73,7 +75,7 @@ extension PostgresSession {
         }
     }
 
-    /// A failure leaves nothing to undo: without its connection the server rolls back by itself.
+    /// Rolls back. A failure leaves nothing to undo, because a server without its connection rolls back by itself.
     func rollback() {
         guard let connection, connection.isAlive else { return drop() }
         do {

@@ -15,7 +15,7 @@ public final class PostgresSession {
     var connection: Connection?
     /// Whether the connection was made for this job: then nobody can have ended it before.
     var isFresh = false
-    /// The look at a connection's database that the present job wants; nil: none.
+    /// The approval that the present job wants for the connection's database; nil if it wants none.
     var vouch: Vouch?
     /// True once the connection was vouched for; false on each new one.
     private var isVouchedFor = false
@@ -28,7 +28,7 @@ public final class PostgresSession {
         case none
         /// BEGIN goes to the server with the first statement.
         case deferred
-        /// There is no other connection than the one it began on.
+        /// BEGIN was sent, and the transaction can go on only on its connection.
         case begun
     }
 
@@ -37,7 +37,7 @@ public final class PostgresSession {
         self.shared = shared
     }
 
-    /// Runs one statement, outside `transaction` in one of its own.
+    /// Runs one statement. Outside of `transaction` it is a transaction of its own.
     @discardableResult
     public func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter] = []
@@ -49,7 +49,8 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs statements one after another, where they begin a transaction in one round trip. The first that fails is the last.
+    /// Runs statements one after another, in one round trip if they begin a transaction. The first failure ends the
+    /// run.
     public func execute(_ calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         var rows = state == .deferred && !calls.isEmpty ? try begin(with: calls) : []
         for call in calls[rows.count...] { rows.append(try execute(call.statement, call.parameters)) }
@@ -62,11 +63,11 @@ public final class PostgresSession {
         return try use { connection throws(PostgresError) in try connection.columnNames(of: statement.sql) }
     }
 
-    /// Runs any number of statements, separated by semicolons; outside `transaction` all in one, unless the script says
-    /// BEGIN and COMMIT itself.
+    /// Runs any number of statements, separated by semicolons. Outside of `transaction` they are one transaction,
+    /// unless the script says BEGIN and COMMIT itself.
     public func run(script: String) throws(PostgresError) {
         guard !script.utf8.contains(0) else {
-            // libpq would take what comes before it for all there is.
+            // libpq would run only the part before the NUL byte.
             throw PostgresError(sqlState: "22021", message: "a script holds a NUL byte")
         }
         try beginNow()
@@ -78,14 +79,14 @@ public final class PostgresSession {
     private static let readingTimeout = PostgresStatement(
         "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'")
 
-    /// A transaction that gives its statements more time, or less, on the server has it on our side too.
+    /// Follows a script that changed the transaction's `statement_timeout`: our own deadline changes with it.
     private func followTimeout() throws(PostgresError) {
         let milliseconds = try execute(Self.readingTimeout).int8(0, 0).map { Int($0) }
         connection?.answerLimit = configuration.answerLimit(statementTimeoutMilliseconds: milliseconds)
     }
 
-    /// `COPY … FROM STDIN`: sends the chunks `next` gives until nil, and returns the number of rows. A failure of `next`
-    /// aborts the COPY and is thrown on; the rest are `PostgresError`s.
+    /// Runs `COPY … FROM STDIN` with the chunks of `next` until nil, and returns the number of rows. A failure of
+    /// `next` aborts the COPY and is thrown on. Other errors are `PostgresError`s.
     @discardableResult
     public func copyIn(_ statement: String, next: () throws -> [UInt8]?) throws -> Int {
         try beginNow()
@@ -100,13 +101,14 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest. BEGIN goes to the server in one round
-    /// trip with the first statement; without one nothing is sent.
+    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest. BEGIN goes to the server in one
+    /// round trip with the first statement, and without one nothing is sent. With `lockMilliseconds` BEGIN goes at
+    /// once.
     ///
     /// When the connection fails during COMMIT the error is `.commitOutcomeUnknown`; before it, `.connection`, and
     /// nothing was done. A body that went on after a failed statement gets 25P02 instead of a COMMIT that did nothing.
     ///
-    /// - Parameter lockMilliseconds: how long it may wait for a lock; nil: as the session may.
+    /// - Parameter lockMilliseconds: the longest wait for a lock; nil keeps the session's limit.
     public func transaction<R>(
         lockMilliseconds: Int? = nil, _ body: (PostgresSession) throws -> R
     ) throws -> R {
@@ -136,11 +138,11 @@ extension PostgresSession {
     /// Begins a job of the pool. It drops a connection that ended while idle, so that the job gets a new one.
     func beginJob() {
         isFresh = false
-        // A backend that came to itself would hold its locks until its connection is closed.
+        // A backend that answers late holds its locks until its connection is closed.
         shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
         guard configuration.preparedStatements, let connection else { return }
-        // One that fails is let go of: the job gets another.
+        // The job gets another connection if this one fails.
         do { try connection.renewPlans(afterSeconds: configuration.planSeconds) } catch {
             _ = dropIfUnusable(after: error)
         }
@@ -166,7 +168,7 @@ extension PostgresSession {
         }
     }
 
-    /// The same error, after letting go of a connection that is no more use.
+    /// Drops a connection that is no more use after the error, and returns the same error.
     func dropIfUnusable(after error: PostgresError) -> PostgresError {
         if error.isHung, let connection { shared.hung.leave(connection, wasCommitting: isCommitting) }
         if error.kind == .connection { drop() } else { dropIfLost() }
@@ -204,7 +206,7 @@ extension PostgresSession {
             (isFresh, isVouchedFor) = (true, false)
             return connection
         } catch {
-            // Whatever the reason, such as a wrong password: there is no connection.
+            // There is no connection, whatever the reason, such as a wrong password.
             let error = error.with(kind: .connection)
             shared.gate.failed(error)
             throw error
@@ -233,6 +235,6 @@ extension PostgresSession {
     }
 }
 
-/// Blocking, and libpq allows one thread at a time on a connection.
+/// A session blocks, and libpq allows one thread at a time on a connection.
 @available(*, unavailable)
 extension PostgresSession: Sendable {}

@@ -8,7 +8,7 @@ public struct PostgresUUID: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    /// nil unless there are 16 bytes.
+    /// Returns nil unless there are 16 bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -31,7 +31,7 @@ public struct PostgresUUID: Hashable, Sendable, Comparable {
 extension PostgresUUID: LosslessStringConvertible {
     private static let hyphens = [8, 13, 18, 23]
 
-    /// Thirty-two hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+    /// Reads thirty-two hexadecimal digits in groups of 8, 4, 4, 4 and 12.
     public init?(_ description: String) {
         let text = Array(description.utf8)
         guard text.count == 36, Self.hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
@@ -49,7 +49,7 @@ extension PostgresUUID: LosslessStringConvertible {
         self.init(bytes: bytes)
     }
 
-    /// Lower case.
+    /// The text in lower case.
     public var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -2,9 +2,9 @@ import Foundation
 
 /// Keeps the harmless parts of a message of PostgreSQL or libpq.
 enum Redaction {
-    /// The primary message of a statement's error. Those of class 22 quote the offending value, as in
-    /// `invalid input syntax for type integer: "4x"` and `value "99999999999" is out of range for type integer`. Those
-    /// of class 23 name tables and constraints; their values are in the DETAIL.
+    /// Returns the primary message of a statement's error without values. Messages of class 22 quote the offending
+    /// value, as in `invalid input syntax for type integer: "4x"` and `value "99999999999" is out of range for type
+    /// integer`. Messages of class 23 name tables and constraints; their values are in the DETAIL.
     static func primary(_ message: String, sqlState: String) -> String {
         guard sqlState.hasPrefix("22") else { return firstLine(message) }
         let text = firstLine(message)
@@ -14,8 +14,8 @@ enum Redaction {
         return beforeColon(text[..<first] + "…" + text[text.index(after: last)...])
     }
 
-    /// A message of libpq about the connection. A mistyped URI makes libpq take a part of the password for a host, a
-    /// port or a database, and quote it: of what is quoted only `known` words are kept.
+    /// Returns a message of libpq about the connection. A mistyped URI makes libpq take a part of the password for a
+    /// host, a port or a database, and quote it. So only quoted words that are `known` are kept.
     static func connection(_ message: String, secrets: [String], known: Set<String> = []) -> String {
         var text = ""
         for (number, part) in firstLine(message).split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
@@ -48,7 +48,7 @@ enum Redaction {
         return (words[1], words[2])
     }
 
-    /// A message about the connection string itself: what comes before the first thing it quotes.
+    /// Returns a message about the connection string itself, up to the first text that it quotes.
     static func connectionString(_ message: String) -> String {
         var text = firstLine(message)
         for separator in ["=", "]"] {

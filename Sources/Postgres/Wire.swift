@@ -3,13 +3,13 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// `offset` is inside.
+    /// Replaces four bytes. `offset` is inside.
     mutating func replace(at offset: Int, bigEndian value: Int32) {
         withUnsafeMutableBytes { $0.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Int32.self) }
     }
 }
 
-/// Reads big-endian numbers and counted bytes one after the other; nil at the first that is not all there.
+/// Reads big-endian numbers and counted bytes one after the other. A read returns nil if its bytes are not all there.
 struct WireReader {
     private var rest: UnsafeRawBufferPointer.SubSequence
 
@@ -33,7 +33,7 @@ struct WireReader {
 /// The binary form of a one-dimensional array (`array_send`): dimensions, has-null flag, element type; then length and
 /// lower bound; then each element as its length (-1: NULL) and bytes. An empty array has no dimensions.
 enum WireArray {
-    /// One buffer, filled once. `elementBytes` is a guess of an element's size.
+    /// Encodes values into one buffer, which is filled once. `elementBytes` is a guess of an element's size.
     @inline(__always)
     static func encode<Values: Sequence, Element>(
         of type: UInt32, _ values: Values, elementBytes: Int, append: (inout [UInt8], Element) -> Void
@@ -48,7 +48,7 @@ enum WireArray {
             bytes.append(bigEndian: -1 as Int32)
             if let value {
                 append(&bytes, value)
-                // Over 2 GiB the session refuses the whole parameter, whatever this says.
+                // The length overflows over 2 GiB, but the session refuses so large a parameter.
                 bytes.replace(at: start, bigEndian: Int32(truncatingIfNeeded: bytes.count - start - 4))
             } else {
                 bytes.replace(at: 4, bigEndian: 1)
@@ -63,7 +63,7 @@ enum WireArray {
         return bytes
     }
 
-    /// nil when it is not an array of at most one dimension, or `element` gives nil.
+    /// Returns nil if the bytes are no array of at most one dimension, or if `element` returns nil.
     static func decode<Element>(
         _ bytes: UnsafeRawBufferPointer, _ element: (UnsafeRawBufferPointer) -> Element?
     ) -> [Element?]? {
