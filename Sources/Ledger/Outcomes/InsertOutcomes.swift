@@ -69,13 +69,13 @@ struct ProgressRow {
 struct InsertOutcomes {
     private static let statement = LedgerSQL.statement(PackageResources.insert_outcomes_sql)
 
-    /// Sorted by key.
+    /// The outcomes, sorted by key.
     var outcomes: [OutcomeRow] = []
-    /// Sorted by event id.
+    /// The events to publish, sorted by id.
     var outbox: [OutboxRow] = []
-    /// Sorted by proof.
+    /// The proofs to remember, sorted by proof.
     var proofs: [ProofRow] = []
-    /// Sorted by topic and partition.
+    /// The progress of partitions, sorted by topic and partition.
     var progress: [ProgressRow] = []
     var acknowledged: [NameBasedUUID] = []
 

@@ -9,7 +9,7 @@ import Synchronization
 /// Close it before its pool: `close` ends the transactions under way.
 public final class PostgresParking: ParkedSubmissions {
     /// The seconds that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two
-    /// environments. If the worker dies, another takes the row after that.
+    /// environments. If the worker dies, another leases the row after that.
     public static let leaseSeconds = 60.0
     /// The deaths of workers in isolation after which the submission is set aside. insert_parked has the number too.
     static let deathsOfPoison = 3
@@ -37,7 +37,7 @@ public final class PostgresParking: ParkedSubmissions {
     private let queue = GroupQueue<ParkingSubmission, Durable<ParkingOutcome>>()
     private let loops = Mutex<[Task<Void, Never>]>([])
 
-    /// Starts at once, and connects when there is work.
+    /// Makes a store that starts at once, and connects when there is work.
     /// - Parameters:
     ///   - longestDelay: the longest delay of the settings, in seconds. A submission that is due more than an hour
     /// later than that, and more than 25 hours from now, becomes due at once: PostgreSQL's clock was ahead.

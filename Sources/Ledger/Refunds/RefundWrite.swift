@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A refund on its way into the database, with what its event needs to be published.
+/// A refund on its way into the database, with the topic, partition and trace context for its event.
 struct TakenRefund: Sendable {
     let notice: RefundNotice
     /// The time of the decision.
@@ -33,7 +33,7 @@ struct RefundWrite: Sendable {
 
     /// The refunds in the order of settling. No notification of them was taken before.
     let refunds: [TakenRefund]
-    /// The locked claims of their originals.
+    /// The locked claims of the refunds' originals.
     let claims: [StoreTransactionID: LedgerView.Claim]
     /// The catalog, which has the payloads of reinstated products.
     let catalog: Catalog
