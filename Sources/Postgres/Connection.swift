@@ -80,7 +80,7 @@ final class Connection {
     private func refusal() -> PostgresError {
         let refusal = Redaction.refusal(
             String(cString: PQerrorMessage(handle)), secrets: secrets, known: server.words)
-        // A server that wants a password where none was given has said nothing yet.
+        // A server that wants a password where none was given has sent no SQLSTATE yet.
         let sqlState = refusal.sqlState ?? (PQconnectionNeedsPassword(handle) == 1 ? "28P01" : nil)
         return PostgresError(sqlState: sqlState, message: refusal.message, kind: .connection).at(server)
     }
@@ -219,7 +219,7 @@ final class Connection {
         do {
             return Array(try checkAll(results).dropFirst())
         } catch  where error.sqlState == "26000" || error.sqlState == "0A000" {
-            // The last answer is the error's, the first is that to the words.
+            // The last answer is the error, and the first belongs to the words.
             if results.count >= 2 { forget(calls[results.count - 2].statement, after: error) }
             throw error.with(kind: .retriable)
         }

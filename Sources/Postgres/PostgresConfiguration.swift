@@ -118,7 +118,7 @@ public struct PostgresConfiguration: Sendable {
     /// The query for the session's statement time-out in milliseconds, because the URI may set another one.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
-    /// Returns the time that an answer is waited for if the server's `statement_timeout` is so many milliseconds.
+    /// Returns the time to wait for an answer if the server's `statement_timeout` is so many milliseconds.
     func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
         let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
         return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)

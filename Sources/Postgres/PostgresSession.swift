@@ -1,4 +1,5 @@
-/// One connection at a time, made at first use and again after a failure. Blocking; confined to its pool's thread.
+/// A session with one connection at a time, made at first use and again after a failure. It blocks, and is confined to
+/// its pool's thread.
 public final class PostgresSession {
     /// Approves of the database behind the session's connection, or throws.
     public typealias Vouch = @Sendable (PostgresSession) throws(PostgresError) -> Void
@@ -13,7 +14,7 @@ public final class PostgresSession {
     let configuration: PostgresConfiguration
     private let shared: Shared
     var connection: Connection?
-    /// Whether the connection was made for this job: then nobody can have ended it before.
+    /// True if the connection was made for this job: then it cannot have ended while idle.
     var isFresh = false
     /// The approval that the present job wants for the connection's database; nil if it wants none.
     var vouch: Vouch?
@@ -21,7 +22,7 @@ public final class PostgresSession {
     private var isVouchedFor = false
     var state = TransactionState.none
     var isCommitting = false
-    /// The limit of the connection's statements, outside of a transaction that has its own.
+    /// The time limit of the connection's statements, outside of a transaction with a limit of its own.
     private var answerLimit = Duration.zero
 
     enum TransactionState {
