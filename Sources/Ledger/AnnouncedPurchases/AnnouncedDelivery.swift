@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A batch of purchases that nobody submitted, in one SQL transaction: their claims are locked, then their rows; what is
-/// known of them is read by later statements, each is judged, and what is to be delivered is settled and written as
-/// submissions' decisions are.
+/// A batch of announced purchases, delivered in one SQL transaction. It locks their claims, then their rows, and reads
+/// the facts about them by later statements. It judges each purchase, then settles and writes the deliverable ones as a
+/// batch of submissions.
 struct AnnouncedDelivery: Sendable {
     static let locking = LedgerSQL.statement(PackageResources.lock_announced_purchases_sql)
     private static let finding = LedgerSQL.statement(PackageResources.find_announced_owners_sql)
@@ -14,7 +14,7 @@ struct AnnouncedDelivery: Sendable {
     let catalog: Catalog
     let now: Timestamp
 
-    /// Delivers those that are still leased and open, after COMMIT.
+    /// Delivers the purchases that are still leased and open, and returns after COMMIT.
     func run(in session: PostgresSession) throws -> [AnnouncedOutcome] {
         try session.transaction { session in
             let claims = try lockClaims(in: session)
@@ -64,7 +64,8 @@ struct AnnouncedDelivery: Sendable {
         }
         let rows = bundles.map { ClaimRow(original: $0, player: nil, bundleID: $1, grantedTransaction: nil) }
             .sorted { $0.original < $1.original }
-        // Nobody's: whoever tells of a purchase makes one, but for what is older than that, and for its period.
+        // Nobody owns a claim that is inserted here. An announcement inserts the claim of its original, but rows from
+        // before that rule lack it, and no announcement inserts the claim of its period.
         let fresh = try InsertClaims.run(rows, in: session)
         return try LockClaims.run(all.union(bundles.keys).subtracting(fresh).sorted(), in: session)
     }
@@ -111,8 +112,8 @@ struct AnnouncedDelivery: Sendable {
                 continue
             }
             owners[index].isLetIn = rows.bool(row, isLetIn) ?? false
-            // A purchase that continues another subscription is its owner's, who may have become known after the
-            // announcement.
+            // A purchase that continues another subscription belongs to the owner of that subscription, who may have
+            // become known after the announcement.
             owners[index].owner = owners[index].owner ?? rows.text(row, previous).map { Identifier($0) }
             owners[index].told = rows.text(row, player).map { Identifier($0) }
             owners[index].grantsSince = rows.timestamp(row, since)
@@ -124,7 +125,8 @@ struct AnnouncedDelivery: Sendable {
         return owners
     }
 
-    /// One for each, as a submission's.
+    /// Settles each decision as a submission's. Returns one settlement for each, and the events about subscriptions by
+    /// the decision's place.
     private func settle(
         _ decisions: [PendingDecision], in session: PostgresSession
     ) throws -> (settlements: [Settlement], subscriptions: [Int: [OutcomeEvent]]) {
@@ -135,7 +137,8 @@ struct AnnouncedDelivery: Sendable {
         return (batch.slots.map { settled.settlements[$0] }, settled.subscriptions)
     }
 
-    /// Leaves out renewals whose owner has just become known: those are due again.
+    /// Leaves out the outcomes of renewals whose owner this batch has just made known: its grants made these renewals
+    /// due again. Keeps refusals.
     private func withoutOwned(
         _ outcomes: [AnnouncedOutcome], by settlements: [Settlement]
     ) -> [AnnouncedOutcome] {

@@ -3,14 +3,14 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// Announced purchases, on their way into the database.
+/// Writes announced purchases into the database.
 enum AnnouncedWrite {
     private static let entering = LedgerSQL.statement(PackageResources.insert_announced_purchases_sql)
 
-    /// Enters purchases in the SQL transaction of their announcement; the claims of their originals are locked. One
-    /// that is known keeps how it was first told.
+    /// Enters purchases in the SQL transaction of their announcement, with the claims of their originals locked. A
+    /// purchase that has a row keeps its first announcement.
     static func enter(_ purchases: [AnnouncedPurchase], in session: PostgresSession) throws {
-        // The same may be told twice in one batch: the first counts.
+        // Apple may announce a purchase twice in one batch: the first announcement counts.
         let told = Dictionary(purchases.map { ($0.purchase.transactionID, $0) }) { first, _ in first }
             .values.sorted { $0.purchase.transactionID < $1.purchase.transactionID }
         guard !told.isEmpty, !(PlantedFault.toldPurchaseDropped.isPlanted && told.count == 1) else { return }

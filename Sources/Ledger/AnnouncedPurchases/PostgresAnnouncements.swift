@@ -7,20 +7,22 @@ import Postgres
 public final class PostgresAnnouncements: AnnouncedPurchases {
     /// The shortest lease in seconds. A slower worker loses the lease, and with it the delivery.
     public static let leaseSeconds = 20.0
-    /// The part of a lease that is left for the database behind a question to Apple.
+    /// The seconds of a lease that remain for the database after a question to Apple.
     private static let deliverySeconds = 10.0
-    /// Six of them are shorter than the ten minutes by which a lease of a clock that was ahead is known.
+    /// The longest lease in seconds. Takes without an end stretch a lease up to six times, which must stay below ten
+    /// minutes: the statements treat a lease that ends later as one from a clock that was ahead.
     private static let longestLeaseSeconds = 90.0
-    /// The days that Apple's signed data is kept: as long as Apple's history has it, too.
+    /// The days for which receiptd keeps Apple's signed data. Apple's notification history goes back as far.
     private static let evidenceDays: Int32 = 180
     /// The most unclaimed purchases of unknown apps that are kept. Apple signs notifications of every app alike, so
     /// anybody who can post them could fill the table.
     public static let maximumOfUnknownApps = 100_000
     /// The deaths of workers in isolation after which the purchase is set aside.
     static let deathsOfPoison: Int32 = 3
-    /// The seconds until one is tried again that met a row which no look had found, or that fails for no known reason.
+    /// The seconds until the next try of a purchase that met a row which no look had found, or that failed for an
+    /// unknown reason.
     private static let retrySeconds = 60.0
-    /// Nothing is written to be due later than this.
+    /// The seconds ahead beyond which no writer sets a due time.
     private static let farthestDueSeconds = 600.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_announced_purchases_sql)
@@ -39,8 +41,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         PostgresAnnouncements.resetting, farthestSeconds: PostgresAnnouncements.farthestDueSeconds)
 
     /// - Parameters:
-    ///   - waitSeconds: how long one waits for its submission.
-    ///   - appleSeconds: how long Apple has to tell one by name.
+    ///   - waitSeconds: the seconds for which a purchase waits for its submission.
+    ///   - appleSeconds: the timeout of a request to Apple, in seconds.
     public init(
         pool: PostgresPool, waitSeconds: Double, appleSeconds: Double = 0, observer: LedgerObserver = LedgerObserver()
     ) {
@@ -52,11 +54,11 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 
     public func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement] {
         try await pool.run { [leaseSeconds, waitSeconds, mending] session in
-            // Every time, and not from memory: a database that was put back has lost it.
+            // Each look writes these times, because a restored database has lost them.
             try MissedPurchaseGrants.keep(
                 catalog.appsGrantingMissedPurchases, since: catalog.version, in: session)
             try mending.mendNowAndThen(in: session)
-            // Committed before anyone looks into them: a take that kills counts.
+            // The lease is committed before a worker reads the rows: the take counts even if a row kills the worker.
             let rows = try session.execute(
                 Self.leasing,
                 [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalog.version), .float8(waitSeconds)])
@@ -69,7 +71,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         under catalog: Catalog
     ) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase> {
         try await pool.run { [leaseSeconds, waitSeconds] session in
-            // Committed before anyone looks into it, too.
+            // This lease too is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect,
                 [
@@ -92,7 +94,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Returns leased ones; unreadable ones are left unclaimed.
+    /// Returns the readable purchases, and leaves the unreadable ones unclaimed.
     private static func leased(
         _ rows: PostgresRows, under catalog: Catalog, in session: PostgresSession
     ) throws -> [LeasedAnnouncement] {
@@ -101,7 +103,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         return found.leased
     }
 
-    /// Returns those that are still leased and open: the others were claimed meanwhile.
+    /// Leaves purchases unclaimed. Returns the ones that were still leased and open; the others were claimed meanwhile.
     @discardableResult
     private static func leaveUnreadable(
         _ unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)], under catalog: Catalog,
@@ -124,7 +126,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Forgets data that is older than Apple's history: ids and dates stay. Returns how many.
+    /// Deletes the evidence and tokens of purchases that are older than Apple's history; ids and dates stay. Returns
+    /// the number of purchases.
     static func forgetEvidence(in pool: PostgresPool) async throws -> Int {
         var forgotten = 0
         while true {
@@ -137,7 +140,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// The oldest of unknown apps' where there are more than `maximum`. Returns how many are gone.
+    /// Deletes the oldest unclaimed purchases of unknown apps beyond `maximum`. Returns the number of deleted rows.
     static func dropUnknownApps(
         in pool: PostgresPool, maximum: Int = maximumOfUnknownApps, atATime: Int = OutcomeRetention.prunedAtATime
     ) async throws -> Int {
@@ -159,7 +162,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         do {
             return try await pool.run { try delivery.run(in: $0) }
         } catch {
-            // One whose data the database refuses, that meets an unknown grant or that fails by itself holds up no other.
+            // A purchase may be at fault whose data the database refuses, that meets an unknown grant or that fails by
+            // itself. Each purchase then gets an SQL transaction of its own, so that it holds up no other.
             guard Self.mayBeOfOne(error) else { throw error }
             if leased.count == 1 { return try await setAside(leased[0], for: error, under: catalog) }
         }
@@ -174,7 +178,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
                 failure = error
             }
         }
-        // A failure of all of them is no single one's fault.
+        // If all purchases fail, no single one is at fault.
         if outcomes.isEmpty, let failure { throw failure }
         return outcomes
     }
@@ -187,8 +191,9 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         }
     }
 
-    /// Nothing where its lease is over, or where it was claimed meanwhile. A failure without a known reason puts its
-    /// purchase off, and its error is thrown on.
+    /// Leaves the purchase unclaimed if the database refuses its data. Puts it off after `Undone` and after a failure
+    /// of an unknown kind, whose error is thrown on. Returns nothing if the lease is over, or if the purchase was
+    /// claimed meanwhile.
     func setAside(
         _ one: LeasedAnnouncement, for error: any Error, under catalog: Catalog
     ) async throws -> [AnnouncedOutcome] {
@@ -216,7 +221,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
 }
 
 extension SetAsidePurchase {
-    /// The answer of a `lease_suspect_…` statement; nil if it leased one, or found none.
+    /// Reads the answer of a `lease_suspect_…` statement. Returns nil if the statement leased a row or found none.
     init?(_ rows: PostgresRows, deaths: StaticString) throws(PostgresError) {
         let (isIsolated, transaction) = (try rows.column("is_alone"), try rows.column("transaction_id"))
         let (bundle, died) = (try rows.column("bundle_id"), try rows.column(deaths))
@@ -225,7 +230,7 @@ extension SetAsidePurchase {
         self.init(
             transactionID: Identifier(rows.text(0, transaction) ?? ""),
             bundleID: Identifier(rows.text(0, bundle) ?? ""),
-            // A newer replica may know of further ones.
+            // A newer replica may write a source that this version does not know.
             source: rows.text(0, source).flatMap(PurchaseSource.init(rawValue:)) ?? .submission,
             deaths: Int(rows.int4(0, died) ?? 0))
     }

@@ -1,5 +1,5 @@
--- Their delivery failed and their worker lives: they have killed nobody. Their leases go on. $1 transactions, sorted; $2 their
--- leases
+-- Takes back one take of each purchase whose delivery failed while its worker lives. The leases go on.
+-- $1 transactions, sorted; $2 their leases
 UPDATE announced_purchases AS told
 SET takes = greatest(0, takes - 1), is_alone = false
 FROM unnest($1::text[], $2::timestamptz[]) AS forgiven (transaction_id, lease)

@@ -1,5 +1,6 @@
--- Unclaimed purchases of apps that the catalog does not have, beyond the newest $1: the oldest go, $2 of them at most. What
--- a newer catalog has not looked at yet stays: its app may be there now
+-- Deletes unclaimed purchases of apps that the catalog lacks, oldest first. Keeps a purchase that waits for its
+-- judgement under the newest catalog, which may have its app.
+-- $1 how many of the newest stay; $2 how many go at most
 DELETE FROM announced_purchases
 WHERE state = 'unclaimed' AND reason = 'unknown_app' AND transaction_id = ANY (ARRAY(
     SELECT transaction_id

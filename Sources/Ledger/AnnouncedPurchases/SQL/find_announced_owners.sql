@@ -1,7 +1,8 @@
--- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null: whether
--- anything of the original was granted, or of the one it goes on from, whose that one is, whose the token is, since when the
--- app grants, whether Apple took it all back, when it took that back since it signed what is kept, and whether a grant of
--- it may be lost.
+-- Finds the facts that decide who gets each purchase: whether anything was granted under its original, or under the
+-- original that it goes on from; the owner of that one; the player of its token; the time since which its app grants
+-- missed purchases; whether Apple refunded the whole purchase; when Apple reversed a refund after it signed the stored
+-- evidence; and whether the database may have lost a grant of it.
+-- $1 transactions; $2 their originals; $3 their apps; $4 their environments; $5 hashes of their tokens, or null
 SELECT wanted.number,
     EXISTS (
         SELECT FROM grants

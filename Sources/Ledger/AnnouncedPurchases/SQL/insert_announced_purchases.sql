@@ -1,5 +1,6 @@
--- Purchases that Apple told of, sorted by transaction; the claims of their originals are locked. One that is known keeps
--- how it was first told. A held purchase keeps its evidence: the hold may end without a grant. $1–$16 a column each
+-- Enters purchases that Apple announced, with the claims of their originals locked. A purchase that has a row keeps its
+-- first announcement. A held purchase keeps its evidence, because the hold may end without a grant.
+-- $1–$16 a column each, sorted by transaction
 INSERT INTO announced_purchases (
     transaction_id, original_transaction_id, bundle_id, product_id, environment, source, submission_id, token,
     is_renewal, purchased_at, expires_at, grace_expires_at, signed_at, evidence, previous_original_transaction_id,

@@ -1,8 +1,9 @@
--- Leases what is due, oldest first, then what an older catalog left unclaimed. $1 how many; $2 seconds, and as many more for
--- each take without an end; $3 the catalog in force; $4 seconds that one waits for its submission
--- What was taken three times without an end is left for lease_suspect_announced_purchase.
--- The claim of one that waits names it where its published grant is lost.
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases due purchases, oldest first, then purchases that an older catalog left unclaimed. A purchase that was taken
+-- three times without an end is left for lease_suspect_announced_purchase.
+-- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
+-- A claim that names the purchase shows a published grant that the database lost (is_published).
+-- $1 how many; $2 seconds of a lease, and as many more for each take without an end; $3 the catalog in force; $4
+-- seconds for which a purchase waits for its submission
 WITH due AS (
     SELECT transaction_id
     FROM announced_purchases

@@ -1,7 +1,8 @@
--- Leases one that was taken three times without an end, to be delivered in isolation; or leaves it unclaimed where its
--- workers died of it often enough meanwhile. What is kept of it is not returned then. $1 seconds, and as many more for each
--- take without an end; $2 deaths; $3 the catalog in force; $4 seconds that one waits for its submission
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases one purchase that was taken three times without an end, for delivery in isolation. If its workers died of it
+-- in isolation $2 times, leaves it unclaimed instead, and returns no evidence.
+-- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
+-- $1 seconds of the lease, and as many more for each take without an end; $2 deaths; $3 the catalog in force; $4
+-- seconds for which a purchase waits for its submission
 WITH suspect AS (
     SELECT transaction_id, deaths_alone + is_alone::integer AS deaths
     FROM announced_purchases

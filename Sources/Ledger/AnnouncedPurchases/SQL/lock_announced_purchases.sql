@@ -1,4 +1,5 @@
--- Those that are still leased and open. $1 transactions; $2 their leases; the claims of their originals are locked
+-- Locks the purchases that are still leased and open. The claims of their originals are locked.
+-- $1 transactions; $2 their leases
 SELECT told.transaction_id
 FROM announced_purchases AS told
 JOIN unnest($1::text[], $2::timestamptz[]) AS wanted (transaction_id, lease)

@@ -1,4 +1,5 @@
--- Not to be delivered for now. $1 transactions, sorted; $2 their leases; $3 seconds
+-- Puts off purchases that are still leased and open.
+-- $1 transactions, sorted; $2 their leases; $3 seconds
 UPDATE announced_purchases AS told
 SET state = 'waiting', due_at = now() + make_interval(secs => $3), awaits_submission = false, leased_until = NULL,
     takes = 0, is_alone = false, deaths_alone = 0

@@ -1,4 +1,5 @@
--- What is due later than anything can be was put there while the clock was ahead: it is due now. $1 seconds; $2 how many
+-- Makes purchases due now that are due later than any writer sets: the clock was ahead when they were written.
+-- $1 seconds ahead; $2 how many at most
 UPDATE announced_purchases SET due_at = now()
 WHERE transaction_id = ANY (ARRAY(
     SELECT transaction_id FROM announced_purchases

@@ -1,5 +1,5 @@
--- What became of them. $1 transactions, sorted and locked; $2 their states; $3 reasons, $4 players, or null; $5 the catalog
--- that decided
+-- Writes the outcomes of purchases, which are locked.
+-- $1 transactions, sorted; $2 their states; $3 reasons, or null; $4 players, or null; $5 the catalog that decided
 UPDATE announced_purchases AS told
 SET state = decided.state, reason = decided.reason, player_id = decided.player_id,
     catalog_version = greatest(told.catalog_version, $5), due_at = NULL, awaits_submission = false,
@@ -7,7 +7,8 @@ SET state = decided.state, reason = decided.reason, player_id = decided.player_i
     times_held = told.times_held + CASE WHEN decided.state = 'held' THEN 1 ELSE 0 END,
     evidence = CASE WHEN decided.is_open THEN told.evidence END, token = CASE WHEN decided.is_open THEN told.token END
 FROM (
-    -- A hold, which may end without a grant, leaves a purchase held, or claimed. Of who was erased nothing is kept.
+    -- A held purchase, and a claimed purchase without a grant, keep their evidence: a hold may end without a grant. A
+    -- purchase of an erased player keeps nothing.
     SELECT *,
         (
             state IN ('held', 'refused', 'unclaimed', 'ignored') OR state = 'claimed' AND NOT EXISTS (

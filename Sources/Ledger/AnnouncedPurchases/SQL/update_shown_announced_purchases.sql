@@ -1,5 +1,6 @@
--- With the refund, also in the hold of what is held. Whoever has leased one has older evidence: the lease is over. A hold that
--- may kill its workers stays as it is. $1 transactions, locked; $2 their evidence
+-- Writes evidence with its refund into announced purchases and their holds. Ends the leases, because their workers have
+-- older evidence. A hold that was taken three times without an end stays as it is.
+-- $1 transactions, locked; $2 their evidence
 WITH changed AS (
     SELECT * FROM unnest($1::text[], $2::bytea[]) AS changed (transaction_id, evidence)
 ), held AS (
