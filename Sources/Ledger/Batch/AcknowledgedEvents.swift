@@ -1,9 +1,10 @@
 import Fulfillment
 import Synchronization
 
-/// Events whose outbox rows may go. The next batch deletes them; where none comes, a transaction of their own.
+/// Events that Kafka acknowledged, whose outbox rows may go. The next batch deletes these rows; if none comes, an SQL
+/// transaction of their own does.
 final class AcknowledgedEvents: Sendable {
-    /// Ids that one transaction deletes at most.
+    /// The most ids that one SQL transaction deletes.
     static let maximumTaken = 4_000
 
     private struct State {
@@ -13,7 +14,7 @@ final class AcknowledgedEvents: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns true if the caller must make sure that they are deleted in a while, because nobody else does yet.
+    /// Adds acknowledged events. Returns true if the caller must schedule a flush, because none is scheduled.
     func add(_ ids: [NameBasedUUID]) -> Bool {
         state.withLock { state in
             state.ids += ids
@@ -35,7 +36,7 @@ final class AcknowledgedEvents: Sendable {
         state.withLock { $0.ids = ids + $0.ids }
     }
 
-    /// Returns true if none is left. The next caller of `add` then asks for a flush of its own.
+    /// Notes the end of a flush. Returns true if no event is left; the next call of `add` then asks for another flush.
     func flushEnded() -> Bool {
         state.withLock { state in
             if state.ids.isEmpty { state.isFlushDue = false }

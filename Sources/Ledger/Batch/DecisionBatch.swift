@@ -1,12 +1,12 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Decisions on their way into one transaction, each record once, with what they touch, sorted.
+/// The decisions of one SQL transaction, each record once, with the claims, purchases and players that they touch.
 struct DecisionBatch: Sendable {
     struct Purchase: Sendable {
         let transactionID: StoreTransactionID
         let originalTransactionID: StoreTransactionID
-        /// The claim of the period that it pays for.
+        /// The claim of the period that the purchase pays for; nil if it pays for none.
         let period: StoreTransactionID?
 
         init(_ purchase: StorePurchase, period: StoreTransactionID? = nil) {
@@ -20,22 +20,23 @@ struct DecisionBatch: Sendable {
     let keys: [OutcomeKey]
     /// The index in `decisions` of each given decision: a record can be in flight twice.
     let slots: [Int]
-    /// Claims that the rules would make, one for each original transaction and period, by the first that would.
+    /// The claims that the rules would make: for each original transaction and period, that of the first purchase that
+    /// the rules grant or hold. Sorted by id.
     let claims: [ClaimRow]
-    /// Original transactions of every purchase, and of the subscriptions that they go on from; periods; and restored copies that are
-    /// decided again.
+    /// The ids of the claims that the batch touches, sorted: the purchases' original transactions and periods, the
+    /// original transactions of the subscriptions that they continue, and restored copies that are decided again.
     let originals: [StoreTransactionID]
     /// The subscriptions that purchases continue.
     let following: Set<FindClaimApps.Following>
     let purchases: [Purchase]
-    /// Whether Apple shows any of them as taken back.
+    /// True if Apple shows one of the judged purchases as refunded.
     let showsRevocations: Bool
     /// The purchases that are periods of subscriptions.
     let periods: Set<PeriodPurchase>
     /// The counts of products with a daily limit.
     let limitedCounts: Set<DailyCount>
     let players: Set<PlayerID>
-    /// Submissions that are refused as a whole: what they won before is theirs still.
+    /// The decisions that refuse a submission as a whole. Grants that such a submission won before stay.
     let refusedWhole: [PendingDecision]
 
     init(_ given: [PendingDecision]) {
@@ -69,11 +70,11 @@ struct DecisionBatch: Sendable {
                 originals.formUnion([told.purchase.originalTransactionID, told.period].compactMap(\.self))
             }
             guard case .each(let judged) = decision.verdict else {
-                // Only looked up: what this very submission won earlier stays won.
+                // These purchases are only looked up: a grant that this very submission won earlier stays.
                 purchases += decision.verdict.purchases.lazy.map { Purchase($0) }
                 continue
             }
-            // The places of purchases: a purchase that is taken out is copied with all that it refers to.
+            // Indices, because taking a purchase out of the array copies everything that it refers to.
             for index in judged.indices {
                 let purchase = Purchase(judged[index].purchase, period: decision.period(of: judged[index]))
                 let original = purchase.originalTransactionID
@@ -81,7 +82,7 @@ struct DecisionBatch: Sendable {
                 // A purchase without a readable name is listed, and claims nothing.
                 if judged[index].verdict == .reject(.malformedReceipt) { continue }
                 originals.insert(original)
-                // Where its grant was published and is lost, it has a claim of its own.
+                // A restored copy has a claim of its own if its grant was published and the database lost it.
                 if decision.isDecidedAgain, judged[index].isCopy { originals.insert(purchase.transactionID) }
                 if let previous = judged[index].purchase.previousOriginalTransactionID {
                     originals.insert(previous)
@@ -111,8 +112,8 @@ struct DecisionBatch: Sendable {
 }
 
 extension DecisionBatch {
-    /// `claims`, and one without an owner for each subscription of which a purchase is rejected: the period's grant may
-    /// show its owner.
+    /// `claims`, and a claim without an owner for each subscription whose purchase the rules reject: the grant of the
+    /// period may show its owner.
     var claimsOfAll: [ClaimRow] {
         var rows = Dictionary(claims.map { ($0.original, $0) }, uniquingKeysWith: { first, _ in first })
         for decision in decisions {
@@ -147,7 +148,8 @@ extension ClaimRow {
 }
 
 extension PendingDecision {
-    /// Bytes that it brings into a batch, roughly: each granted event lists its submission's transactions.
+    /// The approximate bytes that the decision brings into a batch: each granted event lists its submission's
+    /// transactions.
     var approximateSize: Int {
         let count = verdict.purchaseCount
         let listed = min(count, OutcomeEvent.maximumListedTransactions)

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension DecisionBatchWrite {
-    /// The last statement's rows, and each decision's events in publishing order.
+    /// Returns the rows of the batch's last statement, and each decision's events in publishing order.
     func outcomes(
         of settlements: [Settlement], in view: LedgerView
     ) -> (statement: InsertOutcomes, events: [[OutcomeEvent]]) {
@@ -18,8 +18,8 @@ extension DecisionBatchWrite {
                 OutcomeRow(
                     key: batch.keys[index], decision: decision,
                     granted: all.filter { $0.kind == .granted }.map(\.subject), answer: settlement.answer?.value))
-            // A grant's event of old was published, or its outbox row is still there. An operator's command publishes
-            // nothing: the record's answer has to come from there.
+            // The event of an earlier grant was published, or its outbox row is still there. An operator's command
+            // publishes nothing itself: the record's answer must come from the outbox.
             let reissued =
                 decision.isRefusedByOperator ? [] : Set(settlement.reissued.map(\.eventID))
             for event in all where !reissued.contains(event.eventID) && decision.publishes(event) {
@@ -37,7 +37,8 @@ extension DecisionBatchWrite {
         return (statement, events)
     }
 
-    /// Returns nil unless every purchase behind the proof is now in the ledger.
+    /// Returns the row that remembers the proof. Returns nil without evidence, if a purchase of the evidence is missing
+    /// from the ledger, or if the evidence is too large.
     private func proof(of decision: PendingDecision, in view: LedgerView) -> ProofRow? {
         guard let evidence = decision.evidence, !evidence.purchases.isEmpty else { return nil }
         guard view.holdsAll(evidence.purchases) else { return nil }

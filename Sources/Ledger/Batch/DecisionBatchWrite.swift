@@ -3,70 +3,72 @@ import NamesAndTimes
 import PlantedFaults
 import Postgres
 
-/// One batch in one SQL transaction (READ COMMITTED), in this order: claims are inserted, sightings of devices are entered, claims
-/// that were there already are locked, what is known under them is read by later statements (a row that conflicted is invisible
-/// in the statement that met it), the decisions are settled, and what INSERT does decides.
+/// Writes one batch in one SQL transaction (READ COMMITTED). It inserts claims, enters sightings of devices, and locks
+/// the claims that existed already. Later statements read the facts under these claims: a row that conflicted is
+/// invisible to the statement that met it. Then it settles the decisions and writes them. The rows that INSERT returns
+/// have the last word.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
-        /// Looks up only grants under claims made before: every grant has its claim.
+        /// Looks up grants only under claims that existed before: every grant has its claim.
         case underOldClaims
-        /// Everything, and inserts a claim for each purchase: a grant without its claim was met, or an owner for whom
-        /// no claim was inserted.
+        /// Looks up everything, and inserts a claim for each purchase. It follows a batch that met a grant without its
+        /// claim, or an owner for whom it had inserted no claim.
         case everything
     }
 
     /// The reason why the transaction was rolled back although nothing failed.
     enum Undone: Error {
-        /// A grant without its claim, or an owner without one.
+        /// The batch met a grant without its claim, or an owner for whom it had inserted no claim.
         case unknownGrant
         case decidedBefore
-        /// An INSERT without `ON CONFLICT` met a row. Written again with `looksForConflicts`, it turns out which.
+        /// An INSERT without `ON CONFLICT` met an existing row. A second try with `looksForConflicts` shows which row.
         case conflict
     }
 
-    /// Bytes of evidence that is remembered at most; behind a larger receipt Apple is asked again.
+    /// The most bytes of evidence that the ledger remembers for a proof. A worker asks Apple again about a larger
+    /// receipt.
     static let maximumEvidenceBytes = 65_536
 
     let batch: DecisionBatch
     let lookUp: LookUp
     let acknowledged: [NameBasedUUID]
     let writer: Int32
-    /// The time that it may wait for a lock; nil: as its session may.
+    /// The longest wait for a lock; nil for the limit of the session.
     var lockMilliseconds: Int?
     /// Whether grants and outcomes in one statement are inserted with `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
     /// The facts in force after COMMIT.
     struct Written: Sendable {
-        /// Each decision's, in publishing order, by `batch.decisions`.
+        /// Each decision's events in publishing order, in the order of `batch.decisions`.
         let events: [[OutcomeEvent]]
         let replaying: [ReplayingPlayer]
         /// The app of each token that has just turned out to be a constant of the client's.
         let constantTokens: [BundleID]
-        /// The holds of this batch that are because of a learnt token.
+        /// The purchases that this batch holds because their token was learnt as another player's.
         let disputedTokens: [DisputedToken]
-        /// The history of the database that committed it.
+        /// The history of the database that committed the batch.
         let history: DatabaseHistory?
     }
 
-    /// A batch's decisions, written except for its answers.
+    /// A settled batch. Its rows are written, except for its outcomes and `unwritten`.
     struct Settled {
         /// The settlements in the order of `batch.decisions`.
         let settlements: [Settlement]
         let view: LedgerView
         let constantTokens: [BundleID]
-        /// Revocations of grants in force that Apple's answers show, by `batch.decisions`.
+        /// The refunds of grants in force that Apple's answers show, in the order of `batch.decisions`.
         let shown: [[RefundNotice]]
-        /// The changes of subscriptions, by the decision that caused them. In the outbox.
+        /// The events about subscriptions, by the index of the decision that caused them. The outbox has them.
         let subscriptions: [Int: [OutcomeEvent]]
-        /// The rows to be written with the outcomes; nil: none.
+        /// The rows to be written with the outcomes; nil if there are none.
         let unwritten: PurchaseRows?
     }
 
     func run(in session: PostgresSession, _ fallBacks: FallBackWatch) throws -> Written {
         try session.transaction(lockMilliseconds: lockMilliseconds) { session in
             let written = try write(in: session)
-            // Behind a pooler the server may be another one although the connection is not new.
+            // Behind a pooler another server may answer although the connection is not new.
             if fallBacks.isOfOtherLife(written.history) { throw FallBackWatch.FellBack(history: written.history) }
             return written
         }
@@ -74,7 +76,7 @@ struct DecisionBatchWrite: Sendable {
 
     private var claims: [ClaimRow] { lookUp == .everything ? batch.claimsOfAll : batch.claims }
 
-    /// Within a transaction of the caller's.
+    /// Settles and writes the batch within the caller's SQL transaction.
     func write(in session: PostgresSession) throws -> Written {
         let settled = try settle(in: session, joinsGrants: true)
         try DeleteParked.run(batch.decisions.compactMap(\.parkedID), in: session)
@@ -96,8 +98,8 @@ struct DecisionBatchWrite: Sendable {
             history: inserted.history)
     }
 
-    /// Within a transaction of the caller's.
-    /// - Parameter joinsGrants: whether grants may be left to one statement with the outcomes.
+    /// Settles the batch within the caller's SQL transaction, and writes all but the outcomes.
+    /// - Parameter joinsGrants: true if one statement may write the grants later, together with the outcomes.
     func settle(in session: PostgresSession, joinsGrants: Bool = false) throws -> Settled {
         let (fresh, risk) = try InsertClaims.run(claims, with: FindRisk(for: batch.decisions), in: session)
         var view = try look(fresh: fresh, in: session)
@@ -109,14 +111,14 @@ struct DecisionBatchWrite: Sendable {
         let claimsBefore = view.claims
         var (shown, settlements): ([[RefundNotice]], [Settlement]) = ([], [])
         for decision in batch.decisions {
-            // An answer may show the refund of what the batch has just granted.
+            // An answer may show the refund of a purchase that the batch has just granted.
             shown.append(decision.revocationsShown(in: view))
             settlements.append(decision.settle(in: &view))
         }
         try changeClaims(fresh: fresh, before: claimsBefore, after: view.claims, in: session)
         let purchases = PurchaseRows(batch.decisions, settlements, newClaims: fresh)
         let undelivered = UndeliveredRows(batch.decisions, settlements)
-        // Only where nothing is written between the two: everybody locks rows in one order.
+        // Grants join the outcomes only if nothing is written between the two: every writer locks rows in one order.
         let joins =
             joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && shown.allSatisfy(\.isEmpty)
             && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
@@ -143,7 +145,7 @@ struct DecisionBatchWrite: Sendable {
     }
 
     #if DEBUG
-        /// Planted: the events are told although the transaction is rolled back.
+        /// A planted fault: the caller gets the events although the transaction is rolled back.
         struct Unwritten: Error {
             let events: [[OutcomeEvent]]
         }
@@ -158,14 +160,14 @@ struct DecisionBatchWrite: Sendable {
             throw Undone.unknownGrant
         }
         var wanted = Set(view.claims.values.compactMap(\.grantedTransaction))
-        // A refund too has its claim, be it before the grant.
+        // A refund has its claim too, even before the grant.
         var refundable: Set<StoreTransactionID> = []
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
             wanted.insert(purchase.transactionID)
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
-        // A refund of a period claims it too, even before the grant.
+        // A refund of a period has the period's claim too, even before the grant.
         let claimedPeriods = Set(batch.purchases.compactMap(\.period)).filter {
             lookUp == .everything || !fresh.contains($0)
         }
@@ -203,8 +205,8 @@ struct DecisionBatchWrite: Sendable {
         }
         for (original, claim) in after where !fresh.contains(original) {
             guard let known = before[original] else {
-                // The owner of a rejected copy's subscription, for which nothing was inserted. A second time would not help:
-                // a purchase without a readable name has no claim.
+                // The settlement found the owner of a rejected copy's subscription, for which no claim was inserted.
+                // With `.everything` a second try would not help: a purchase without a readable name has no claim.
                 if claim.player != nil, lookUp != .everything { throw Undone.unknownGrant }
                 continue
             }
@@ -214,10 +216,10 @@ struct DecisionBatchWrite: Sendable {
         try ChangeClaims.run(update: changed, delete: unused, in: session)
     }
 
-    /// A refund of a grant in force in Apple's answers counts as a notification would.
+    /// Revokes the grants in force whose refunds Apple's answers show, as Apple's notifications would.
     /// - Parameters:
-    ///   - shown: by decision.
-    ///   - events: each decision's, in publishing order.
+    ///   - shown: the refunds by decision.
+    ///   - events: each decision's events, in publishing order.
     private func revoke(
         _ shown: [[RefundNotice]], claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession,
         into events: inout [[OutcomeEvent]]
@@ -237,7 +239,7 @@ struct DecisionBatchWrite: Sendable {
             refunds: refunds.map(\.1), claims: claims, catalog: Catalog(version: 0, apps: [])
         ).run(in: session)
         for ((index, _), effect) in zip(refunds, effects) {
-            // Before the answer, by which the submission is counted.
+            // The revocation goes before the answer, by which the submission is counted.
             if case .published(let event) = effect { events[index].insert(event, at: 0) }
         }
     }

@@ -1,10 +1,10 @@
 import Postgres
 
-/// The cause of a failed transaction, as far as two failures differ.
+/// The cause of a failed SQL transaction, for telling equal failures from different ones.
 enum FailureCause: Equatable {
-    /// Grants were there that could not be found.
+    /// The transaction met grants that its look-ups did not find.
     case unknownGrant
-    /// The batch's records were decided before, but the answers cannot be had.
+    /// The batch's records were decided before, but the ledger cannot read their answers.
     case decidedBefore
     case refused(sqlState: String?, PostgresError.Kind)
 
@@ -12,7 +12,7 @@ enum FailureCause: Equatable {
         self = .refused(sqlState: error.sqlState, error.kind)
     }
 
-    /// Whether one entry may cause it for all. The connection's failures are nobody's.
+    /// True if a single entry may cause the failure for its whole group. A failed connection is no entry's fault.
     var mayBeOfOne: Bool {
         switch self {
         case .unknownGrant, .decidedBefore: true
@@ -20,8 +20,8 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// Whether one that fails so by itself while others are committed cannot be helped by waiting. A lock that is held for
-    /// long, a lack of room, a missing right or table are mended outside, and then it goes through.
+    /// True if waiting does not help an entry that fails so by itself while others are committed. A long-held lock, a
+    /// lack of room, and a missing right or table are mended outside, and then the entry goes through.
     var isOfData: Bool {
         switch self {
         case .unknownGrant, .decidedBefore: true
@@ -34,7 +34,7 @@ enum FailureCause: Equatable {
         }
     }
 
-    /// The error for the operator who finds it set aside.
+    /// The error that an operator reads on the submission that was set aside.
     var asError: PostgresError {
         switch self {
         case .unknownGrant:

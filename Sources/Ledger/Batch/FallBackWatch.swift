@@ -3,12 +3,12 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// Notices, before anything is decided there, that the database lost what this process had committed, or that another
-/// database answers. A database that falls back to an earlier state ends all its connections, so the watch looks at
-/// each new one.
+/// Notices that the database lost commits of this process, or that another database answers, before the process decides
+/// anything in it. A database that falls back to an earlier state ends all its connections, so the watch looks at each
+/// new connection.
 public final class FallBackWatch: Sendable {
     struct FellBack: Error {
-        /// The history of the database that answers now. Nil if it was not read.
+        /// The history of the database that answers now; nil if it was not read.
         let history: DatabaseHistory?
     }
 
@@ -28,7 +28,8 @@ public final class FallBackWatch: Sendable {
         var tell: @Sendable () -> Void = {}
     }
 
-    /// Rows of decisions go after some days, and with an erased player: what is older proves nothing.
+    /// The age from which the last commit proves nothing: the rows of decisions are deleted after some days, and when
+    /// their player is erased.
     private static let memory = Duration.seconds(86_400)
     private static let findingNotice = LedgerSQL.statement(PackageResources.find_notifications_sql)
 
@@ -40,11 +41,11 @@ public final class FallBackWatch: Sendable {
     /// The number of fall backs so far.
     var count: Int { state.withLock { $0.count } }
 
-    /// `tell` is called at each fall back, once.
+    /// Sets the function that the watch calls once for each fall back.
     func watch(_ tell: @escaping @Sendable () -> Void) { state.withLock { $0.tell = tell } }
 
-    /// Looks at a new connection's database. Throws `error` where it lacks what was committed, where it is another one, and until
-    /// the losses are known.
+    /// Looks at the database of a new connection. Throws `error` if the database lacks the last commit, if it is
+    /// another one, and until the losses are known.
     func vouch(for session: PostgresSession) throws(PostgresError) {
         guard isOpen else { throw Self.error }
         do {
@@ -72,8 +73,9 @@ public final class FallBackWatch: Sendable {
         }
     }
 
-    /// Another life may lack what other workers decided: a promoted replica, or a dump that was restored.
-    /// - Parameter history: nil where nothing was written.
+    /// Returns whether the history is of another life of the database, such as a promoted replica or a restored dump.
+    /// Another life may lack decisions of other workers.
+    /// - Parameter history: the history in which the transaction wrote; nil if it wrote nothing.
     func isOfOtherLife(_ history: DatabaseHistory?) -> Bool {
         guard let history, let known = state.withLock({ $0.life }) else { return false }
         return history.life != known
@@ -81,7 +83,7 @@ public final class FallBackWatch: Sendable {
 
     func committed(_ evidence: Evidence, in history: DatabaseHistory?) {
         state.withLock { state in
-            // A commit that a fall overtook proves nothing of the state that answers now.
+            // A commit from before a fall back proves nothing about the database that answers now.
             guard state.isOpen else { return }
             state.last = (evidence, .now)
             if let history { state.life = history.life }
@@ -99,8 +101,9 @@ public final class FallBackWatch: Sendable {
         tell()
     }
 
-    /// Decisions go on: the losses of the fall backs up to this one are known. A takeover without a fall calls it too, and changes
-    /// nothing: the next fall is noticed by what is known of the database.
+    /// Lets decisions go on, because the losses of the first `count` fall backs are known. Nothing happens if the
+    /// database fell back once more. A takeover without a fall back calls it too, and changes nothing: the last
+    /// evidence must show the next fall back.
     func reopen(after count: Int) {
         state.withLock { state in
             if state.count == count, !state.isOpen { (state.last, state.isOpen) = (nil, true) }

@@ -1,26 +1,27 @@
 import Foundation
 
-/// The time that a writer waits behind a batch, so that the next one is larger: a transaction costs the database as
-/// much as dozens of its rows. It follows the rate at which work comes, and with little to do there is no wait.
+/// The delay between a writer's batch and the next one, which lets the next one grow: an SQL transaction costs the
+/// database as much as dozens of its rows. The delay follows the rate of incoming work, and is zero at a low rate.
 struct Gathering {
-    /// The seconds over which the rate is taken: a burst counts soon, and a pause soon ends it.
+    /// The seconds over which the rate is averaged, short enough that a burst or a pause counts soon.
     private static let memory = 0.5
 
-    /// The wait for each submission of a batch of dozens. They come so where work waits for its turn anyway, and twice
-    /// the batch is a sixth less for the database.
+    /// The delay for each submission of a batch of dozens. Such batches form where work waits for its turn anyway, and
+    /// a batch of twice the size costs the database a sixth less.
     private static let busyDelayPerSubmission = Duration.microseconds(200)
 
-    /// The number of further decisions that are worth the wait behind a small batch: each of them would wait as long as
-    /// they take to come.
+    /// The number of further decisions that a writer waits for behind a small batch. Each decision waits until the
+    /// others have come.
     private static let enough = 4.0
 
-    /// A batch of this size is of dozens, or nearly.
+    /// The size from which a batch is busy: it has dozens of submissions, or nearly.
     let busyGroup: Int
-    /// The delay behind such a batch at least.
+    /// The least delay behind a busy batch.
     let busyDelay: Duration
-    /// The delay behind any batch.
+    /// The longest delay behind any batch.
     let longestDelay: Duration
-    /// The part of the wait behind a small batch, if a submission waits elsewhere too.
+    /// The share of the delay behind a small batch that the writer waits, less than 1 if a submission waits elsewhere
+    /// too.
     let share: Double
     private var perSecond = 0.0
     private var last: ContinuousClock.Instant?
@@ -32,10 +33,11 @@ struct Gathering {
         self.share = share
     }
 
+    /// Returns the delay behind a batch.
     /// - Parameters:
-    ///   - count: of the batch that has just been written.
-    ///   - now: never before that of the last call.
-    ///   - bound: of the delay behind a batch that is not large enough, where it is shorter than the longest.
+    ///   - count: the size of the batch that has just been written.
+    ///   - now: the present, never before that of the last call.
+    ///   - bound: the longest delay behind a batch that is not busy; nil for `longestDelay`.
     mutating func delay(
         behind count: Int, now: ContinuousClock.Instant, atMost bound: Duration? = nil
     ) -> Duration {
@@ -44,7 +46,7 @@ struct Gathering {
         perSecond = perSecond * exp(-elapsed / Self.memory) + Double(count) / Self.memory
         if count >= busyGroup { return min(longestDelay, max(busyDelay, Self.busyDelayPerSubmission * count)) }
         let delay = min(longestDelay, bound ?? longestDelay, .seconds(Self.enough / perSecond)) * share
-        // The wait is not worth it if nobody is likely to come.
+        // The wait is useless if no decision is likely to come meanwhile.
         return perSecond * delay.inSeconds >= 1 ? delay : .zero
     }
 }

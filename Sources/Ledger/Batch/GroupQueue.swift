@@ -1,13 +1,13 @@
 import Fulfillment
 import Synchronization
 
-/// Requests of many callers, taken in groups: whoever answers takes all that is ready each time it comes back, so that
-/// groups grow with the load and nobody waits for a timer.
+/// A queue of many callers' requests, taken in groups. A taker takes all ready requests each time it comes back, so
+/// that groups grow with the load and no request waits for a timer.
 final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     /// A class, since requests are wide values that would be copied field by field on their way.
     final class Entry: Sendable {
         let request: Request
-        /// Bytes, roughly: what a group is bounded by besides its count.
+        /// The approximate bytes of the request. A group is bounded by their sum, besides its count.
         let size: Int
         private let continuation: CheckedContinuation<Result<Answer, LedgerClosed>, Never>
 
@@ -19,19 +19,19 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
             self.continuation = continuation
         }
 
-        /// Exactly once for each entry.
+        /// Answers the caller. Call either `answer` or `fail`, once for each entry.
         func answer(_ answer: Answer) { continuation.resume(returning: .success(answer)) }
         func fail() { continuation.resume(returning: .failure(LedgerClosed())) }
     }
 
     private struct State {
         var waiting: [Entry] = []
-        /// The tasks that wait to answer, and how many requests it takes to call each.
+        /// The takers that wait, each with the number of waiting requests that calls it.
         var idle: [(minimum: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        /// The watch, while there is nothing that nobody came for.
+        /// The sleeping watch while no request is unattended; nil otherwise.
         var watch: CheckedContinuation<Void, Never>?
         var isClosed = false
-        /// The time since which an entry has waited that nobody came for; nil if nothing waits.
+        /// The time since which requests have waited without a taker; nil if none waits.
         var unattendedSince: ContinuousClock.Instant?
 
         func isOverdue(after patience: Duration) -> Bool {
@@ -42,8 +42,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
     private let state = Mutex(State())
     private let patience: Duration
 
-    /// - Parameter patience: after which whoever is idle takes what nobody came for, however little it is: those who would
-    ///   have come may be held up by a session that hangs.
+    /// - Parameter patience: the time after which an idle taker takes unattended requests, however few. The other
+    ///   takers may be held up by a session that hangs.
     init(patience: Duration = .milliseconds(500)) {
         self.patience = patience
     }
@@ -58,8 +58,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return try result.get()
     }
 
-    /// Returns all ready requests, oldest first, and waits until there are at least `minimum`. Returns nil once the
-    /// queue is closed.
+    /// Waits until at least `minimum` requests are ready, or until fewer were unattended for too long. Takes them,
+    /// oldest first. Returns nil once the queue is closed.
     func next(minimum: Int = 1, maximum: Int, bytes: Int) async -> [Entry]? {
         while true {
             let (group, isClosed) = state.withLock { state in
@@ -99,7 +99,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return group
     }
 
-    /// Adds requests that another queue's taker could not answer. They fail where the queue is closed.
+    /// Adds requests, new ones or those that another queue's taker could not answer. They fail if the queue is closed.
     func add(_ entries: [Entry]) {
         typealias Sleeper = CheckedContinuation<Void, Never>
         let (isClosed, idle, watch) = state.withLock { state -> (Bool, Sleeper?, Sleeper?) in
@@ -114,7 +114,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         watch?.resume()
     }
 
-    /// Calls whoever is idle where nobody comes, until the task is cancelled or the queue closed. To be called once.
+    /// Calls the idle takers whenever requests are unattended for too long, until the task is cancelled or the queue is
+    /// closed. Call it once.
     func watch() async {
         while await isUnattended(), (try? await Task.sleep(for: patience / 2)) != nil {
             let idle = state.withLock { state in
@@ -126,8 +127,8 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// Waits until there is a request that nobody came for, so that an empty queue wakes nobody. Returns false if there
-    /// will be none.
+    /// Waits until a request is unattended, so that an empty queue wakes no task. Returns false if the task is
+    /// cancelled or the queue is closed.
     private func isUnattended() async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -144,7 +145,7 @@ final class GroupQueue<Request: Sendable, Answer: Sendable>: Sendable {
         return !isClosed && !Task.isCancelled
     }
 
-    /// Fails what waits and all that comes; what was taken is its taker's.
+    /// Fails all waiting and all later requests. A request that was taken is left to its taker.
     func close() {
         let (waiting, idle, watch) = state.withLock { state in
             defer {

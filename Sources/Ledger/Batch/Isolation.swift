@@ -1,20 +1,20 @@
-/// A writer's entries on their way into transactions, in groups. A group that keeps failing in the same way is halved
-/// until what causes it is by itself, and the others go on meanwhile. An entry that fails by itself while others are
-/// committed is at fault; one that fails while nothing is committed is left as it is.
+/// A writer's entries in groups, one SQL transaction for each group. A group that keeps failing in the same way is
+/// halved until the entry at fault is alone, and the other groups go on meanwhile. An entry is at fault if it fails
+/// alone while others are committed. While nothing is committed, a failing entry is only tried again.
 struct Isolation<Entry> {
     typealias Instant = ContinuousClock.Instant
 
     struct Group {
         fileprivate(set) var entries: [Entry]
         var lookUp = DecisionBatchWrite.LookUp.underOldClaims
-        /// Half of a group that failed: it is halved again as soon as it fails.
+        /// True for a half of a group that failed: its next failure halves it again.
         fileprivate var isPart = false
         fileprivate var readyAt: Instant?
         fileprivate var failures = 0
         fileprivate var lastCause: FailureCause?
-        /// The ledger's, at its last failure.
+        /// The ledger's number of commits at the last failure as a single entry; nil before.
         fileprivate var commits: Int?
-        /// Failures with commits of others before them.
+        /// The number of failures that came after commits of others.
         fileprivate var failuresAmongCommits = 0
 
         fileprivate init(_ entries: [Entry]) {
@@ -23,26 +23,26 @@ struct Isolation<Entry> {
     }
 
     enum Advice: Equatable {
-        /// The group comes again behind the others.
+        /// The entries are tried again, behind the other groups.
         case goOn
-        /// One entry, which fails for itself. It was taken out.
+        /// The group is a single entry at fault, and was taken out.
         case setAside
     }
 
-    /// The same failures of a whole batch before it is halved: some end by themselves.
+    /// The number of equal failures after which a whole batch is halved: some causes end by themselves.
     static var failuresBeforeHalving: Int { 3 }
-    /// Failures of one by itself, with commits of others before each, that prove that the fault is its own.
+    /// The number of failures of a single entry, each after commits of others, that prove it at fault.
     static var failuresOfCulprit: Int { 3 }
-    /// The delay between two tries of a group, doubling from the first to the last. Seconds.
+    /// The seconds between two tries of a group, doubling from the shortest delay to the longest.
     static var shortestDelay: Double { 0.1 }
     static var longestDelay: Double { 2 }
-    /// The longest delay of an entry that fails by itself: each try may cost the others a time-out.
+    /// The longest delay of a single failing entry, in seconds: each try may cost the others a time-out.
     static var longestDelayOfOne: Double { 30 }
-    /// Other groups that a part may be overtaken by before it has its turn, however fast they come.
+    /// The most other groups that overtake a part before its turn, however fast they come.
     static var mostBeforePart: Int { 4 }
 
     private var groups: [Group]
-    /// The number of others since a part last had its turn.
+    /// The number of other groups since a part last had its turn.
     private var othersSincePart = 0
 
     init(_ entries: [Entry]) {
@@ -52,10 +52,10 @@ struct Isolation<Entry> {
     var isEmpty: Bool { groups.isEmpty }
     var count: Int { groups.reduce(0) { $0 + $1.entries.count } }
     var all: [Entry] { groups.flatMap(\.entries) }
-    /// Whether parts of a batch wait for tries of their own: new entries are not to wait for those.
+    /// True while parts of a batch wait for tries of their own. New entries must not wait for them.
     var isIsolating: Bool { groups.contains(where: \.isPart) }
 
-    /// The first that may be tried; nil where all are to wait for now.
+    /// Takes out the first group that may be tried now. Returns nil if all groups must wait.
     mutating func next(now: Instant) -> Group? {
         let ready = groups.indices.filter { (groups[$0].readyAt ?? now) <= now }
         let part = othersSincePart >= Self.mostBeforePart ? ready.first { groups[$0].isPart } : nil
@@ -65,10 +65,10 @@ struct Isolation<Entry> {
         return group
     }
 
-    /// The time from which the next may be tried.
+    /// The time from which the next group may be tried; nil if no group waits for a time.
     var readyAt: Instant? { groups.compactMap(\.readyAt).min() }
 
-    /// Removes the entries for which that is true, and returns them.
+    /// Removes the entries for which `isOut` is true, and returns them.
     mutating func takeOut(where isOut: (Entry) -> Bool) -> [Entry] {
         guard groups.contains(where: { $0.entries.contains(where: isOut) }) else { return [] }
         let out = all.filter(isOut)
@@ -80,7 +80,7 @@ struct Isolation<Entry> {
     /// Adds the entries as the first group.
     mutating func add(_ entries: [Entry]) { groups.insert(Group(entries), at: 0) }
 
-    /// Schedules the group at once, unchanged.
+    /// Puts the group first, with these of its entries.
     mutating func reschedule(_ group: Group, keeping entries: [Entry]) {
         guard !entries.isEmpty else { return }
         var group = group
@@ -88,9 +88,9 @@ struct Isolation<Entry> {
         groups.insert(group, at: 0)
     }
 
-    /// The data of one is at fault for certain: both halves at once.
+    /// Halves a group in which the data of one entry is at fault for certain. Both halves come first.
     mutating func halve(_ group: Group) {
-        // No parts: what is stored by and by is stored within moments.
+        // The halves are no parts: the entries that can be stored are stored within moments.
         groups.insert(
             contentsOf: group.halves.map { half in
                 var half = half
@@ -114,7 +114,7 @@ struct Isolation<Entry> {
             groups.append(contentsOf: group.halves)
             return .goOn
         }
-        // Others need not wait for one that fails by itself.
+        // The others need not wait for an entry that fails by itself.
         if isSingle, cause.mayBeOfOne, group.failures >= Self.failuresBeforeHalving { group.isPart = true }
         let longest = isSingle && group.isPart ? Self.longestDelayOfOne : Self.longestDelay
         let delay = min(longest, Self.shortestDelay * Double(1 << min(group.failures - 1, 20)))

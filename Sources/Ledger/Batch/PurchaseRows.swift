@@ -11,10 +11,10 @@ struct PurchaseRows {
     let endedHolds: [(transaction: StoreTransactionID, player: PlayerID)]
 
     /// - Parameters:
-    ///   - settlements: by decision.
+    ///   - settlements: in the order of `decisions`.
     ///   - newClaims: originals that nobody had claimed before this transaction.
     init(_ decisions: [PendingDecision], _ settlements: [Settlement], newClaims: Set<StoreTransactionID>) {
-        // The places of grants: to move a row about copies all that it refers to.
+        // Sorts indices, because moving a row copies everything that it refers to.
         var grants: [(decision: Int, grant: Int)] = []
         var holds: [HoldRow] = []
         var finishes: [FinishRow] = []
@@ -46,12 +46,12 @@ struct PurchaseRows {
         endedHolds = ended.sorted { $0 < $1 }
     }
 
-    /// Grants of which nothing is revoked at once.
+    /// True if the purchases are only granted, and no grant is revoked at once.
     var areWholeGrants: Bool {
         !grants.isEmpty && holds.isEmpty && endedHolds.isEmpty && grants.allSatisfy { $0.grant.revocation == nil }
     }
 
-    /// The claims of all of them are inserted or locked.
+    /// Inserts the rows. The claims of all purchases are inserted or locked before.
     func insert(in session: PostgresSession) throws {
         guard try InsertGrants.run(grants, others: finishes, in: session) == grants.count,
             try InsertHolds.run(holds, in: session) == holds.count

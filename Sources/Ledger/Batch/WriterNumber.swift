@@ -1,8 +1,8 @@
-/// The number of a writer's rows of `partition_progress`, so that no two writers wait for each other's.
+/// The number of a writer's rows in `partition_progress`, by which no two writers wait for each other's rows.
 ///
-/// One that left a session behind takes another number: its rows may be locked for as long as that session hangs.
+/// A writer that left a session behind takes another number: its rows may be locked for as long as that session hangs.
 struct WriterNumber {
-    /// Numbers that a writer takes in turn.
+    /// The count of numbers that a writer takes in turn.
     private static let turns: Int32 = 8
 
     private let number: Int32
