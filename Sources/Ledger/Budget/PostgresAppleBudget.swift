@@ -6,12 +6,13 @@ import Postgres
 ///
 /// Give it a pool of its own, so that a lease of requests never waits behind a batch of decisions.
 public struct PostgresAppleBudget: AppleBudget {
-    /// Seconds that leases may reach ahead. Beyond, a replica that just began would wait for those of all others.
+    /// The seconds that leases may reach ahead. A longer reach would make a new replica wait for the leases of all
+    /// others.
     static let reachSeconds = 1.0
-    /// Nobody is obeyed for longer, whatever a clock says. Seconds.
+    /// The longest hold in seconds, whatever Apple or a clock says.
     static let longestHoldSeconds = 3600.0
-    /// The seconds on top of the reach and a lease: a time further ahead was written before the clock was set back.
-    /// Seconds.
+    /// The seconds that a stored time may lie beyond the farthest regular one. A time farther ahead was written before
+    /// the clock was set back.
     private static let clockToleranceSeconds = 5.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_apple_budget_sql)

@@ -1,5 +1,7 @@
--- $1 bundle_id, $2 endpoint, $3 environment, $4 how long the lease lasts, $5 how far ahead leases may reach; seconds.
--- No row: others have leased that far ahead. A lease's end beyond $6 is no lease's end but a clock that was set back.
+-- Leases a slice of the budget behind the earlier leases. Returns no row if others have leased as far ahead as $5. An
+-- end beyond $6 was stored before the clock was set back, and counts as over.
+-- $1 bundle_id; $2 endpoint; $3 environment; $4 how long the lease lasts; $5 how far ahead leases may reach; $6 how far
+-- ahead a lease can end; in seconds
 INSERT INTO apple_budgets AS budget (bundle_id, endpoint, environment, leased_until)
 VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
 ON CONFLICT (bundle_id, endpoint, environment) DO UPDATE
