@@ -23,7 +23,7 @@ public struct CatalogStore: Sendable {
         self.pool = pool
     }
 
-    /// The newest import's number. Nil before the first import.
+    /// Returns the newest import's number; nil before the first import.
     public func latestVersion() async throws -> Int64? {
         try await pool.run { session in
             let rows = try session.execute(Self.newestVersion)
@@ -43,7 +43,8 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Makes the document the catalog, and returns its version. The latest document keeps its version.
+    /// Makes the document the catalog, and returns its version. A document that equals the latest one keeps its
+    /// version.
     /// - Parameter apps: the apps that grant missed purchases from now on, unless an earlier document said so.
     public func importDocument(_ document: String, granting apps: [BundleID]) async throws -> Int64 {
         let digest = Digest256(hashing: Array(document.utf8)).bytes
@@ -51,7 +52,7 @@ public struct CatalogStore: Sendable {
             try session.transaction { session in
                 try AdvisoryLock.catalog.take(in: session)
                 let version = try Self.enter(document, digest: digest, in: session)
-                // The import keeps it at once: a catalog that is replaced before any worker saw it counts, too.
+                // The import writes the times itself: a catalog that is replaced before any worker reads it counts too.
                 try MissedPurchaseGrants.keep(apps.sorted(), since: version, in: session)
                 return version
             }

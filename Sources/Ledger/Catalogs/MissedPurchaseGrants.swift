@@ -1,14 +1,15 @@
 import Fulfillment
 import Postgres
 
-/// The time since which each app's missed purchases are delivered: from the import of the first catalog that said so.
+/// For each app the time since which its missed purchases are delivered: the import of the first catalog that grants
+/// them.
 enum MissedPurchaseGrants {
     private static let keeping = LedgerSQL.statement(PackageResources.insert_missed_purchase_grants_sql)
 
-    /// An app that is known keeps its time, and nothing is written of it.
+    /// Writes the time for new apps. A known app keeps its time, without a write.
     /// - Parameters:
-    ///   - apps: sorted.
-    ///   - catalog: the one that says so.
+    ///   - apps: the apps that grant missed purchases, sorted.
+    ///   - catalog: the version of the catalog that says so.
     static func keep(_ apps: [BundleID], since catalog: Int64, in session: PostgresSession) throws {
         guard !apps.isEmpty else { return }
         try session.execute(keeping, [.identifiers(apps), .int8(catalog)])

@@ -1,5 +1,6 @@
--- Apps whose catalog says that missed purchases are granted, from its import on; the first that said so counts. Nothing is
--- written of those that are known. $1 apps, sorted; $2 the catalog
+-- Enters apps whose catalog grants missed purchases, with the time of its import. A known app keeps its time, without a
+-- write.
+-- $1 apps, sorted; $2 the catalog's version
 INSERT INTO missed_purchase_grants (bundle_id, since)
 SELECT bundle_id, coalesce((SELECT imported_at FROM catalogs WHERE version = $2), now())
 FROM unnest($1::text[]) AS app (bundle_id)
