@@ -15,7 +15,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
     private static let findingLostClaims = LedgerSQL.statement(PackageResources.find_lost_claims_sql)
     private static let endingLostClaims = LedgerSQL.statement(PackageResources.update_lost_claims_sql)
     private static let departing = LedgerSQL.statement(PackageResources.increment_departures_sql)
-    /// Makes this transaction wait for the disk, and so all that were committed before it.
+    /// Makes the COMMIT of this SQL transaction wait for the disk, and with it all earlier commits.
     private static let waitingForDisk = PostgresStatement(
         """
         SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'
@@ -100,7 +100,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// Returns the rows that held something else.
+    /// Writes the checkpoints whose rows are as expected. Returns the other partitions' rows; nil for a missing row.
     private func compareAndSet(
         _ writes: [Int32: CheckpointWrite], _ topic: String, in session: PostgresSession
     ) throws -> [Int32: OffsetCheckpoint?] {
@@ -132,7 +132,7 @@ public final class PostgresCheckpoints: OffsetCheckpoints {
             ])
     }
 
-    /// Planted: the rows' versions are made to match.
+    /// A planted fault: overwrites the rows without comparing them.
     private func overwrite(
         _ writes: [Int32: CheckpointWrite], _ topic: String, in session: PostgresSession
     ) throws -> [Int32: OffsetCheckpoint?] {

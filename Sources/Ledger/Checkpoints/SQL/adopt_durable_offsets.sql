@@ -1,4 +1,5 @@
--- A group that has no row yet begins with what workers of version 3 have left. $1 group; $2 topic; $3 partitions
+-- Begins a group's partitions without a row at the offsets that workers of version 3 left.
+-- $1 group; $2 topic; $3 partitions
 INSERT INTO offset_checkpoints (group_id, topic, partition, next_offset, writer, version, departures)
 SELECT $1, topic, partition, next_offset, 0, 1, departures
 FROM durable_offsets

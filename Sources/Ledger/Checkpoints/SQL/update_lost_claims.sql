@@ -1,4 +1,6 @@
--- $1 group; $2 since when events were read; $3 when the fall was noticed that they were read for, in whole milliseconds
+-- Marks a group's lost claims as entered. Those of an earlier state, or of a fall back that was noticed later, stay
+-- open.
+-- $1 group; $2 the time since which events were read; $3 when the fall back was noticed, in whole milliseconds
 UPDATE offsets_decided_again
 SET claims_from = NULL
 WHERE group_id = $1 AND claims_from >= $2 AND fell_back_at < $3::timestamptz + interval '1 millisecond';

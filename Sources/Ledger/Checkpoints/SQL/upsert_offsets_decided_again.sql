@@ -1,7 +1,9 @@
--- $1 group; $2 topic; $3 partitions, sorted; $4 offsets; $5 a time of the state that is left, or null
--- Null: the rows of lost partitions are as that state had them. Without one, everything that was published may be lost.
--- What Apple told of and took back may have been refused before anyone noticed that the database had fallen back: it is due again.
--- Ten minutes: a worker that runs notices within seconds.
+-- Records offsets below which a fall back of the database may have lost decisions.
+-- A worker may have refused an announced purchase that Apple took back before anybody noticed the fall back. Such
+-- refusals of the last ten minutes are due again; a running worker notices a fall back within seconds.
+-- If $5 is null, the partitions' last checkpoint dates the state that the database fell back to. Without a checkpoint
+-- every published event may be lost.
+-- $1 group; $2 topic; $3 partitions, sorted; $4 offsets; $5 a time of the state that the database fell back to, or null
 WITH refused AS (
     SELECT transaction_id
     FROM announced_purchases
