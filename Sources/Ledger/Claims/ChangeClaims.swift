@@ -6,7 +6,8 @@ enum ChangeClaims {
     private static let updating = LedgerSQL.statement(PackageResources.update_claims_sql)
     private static let deleting = LedgerSQL.statement(PackageResources.delete_claims_sql)
 
-    /// Both lists sorted by original transaction, every row locked by this transaction.
+    /// Updates and deletes claims. Both lists are sorted by original transaction, and this SQL transaction has locked
+    /// every row.
     static func run(
         update: [(original: StoreTransactionID, claim: LedgerView.Claim)], delete: [StoreTransactionID],
         in session: PostgresSession

@@ -7,13 +7,13 @@ enum FindClaimApps {
     private static let statement = LedgerSQL.statement(PackageResources.find_claim_apps_sql)
 
     struct Following: Sendable, Hashable {
-        /// The original that the other one goes on from.
+        /// The original transaction of the continued subscription.
         let previous: StoreTransactionID
         let app: StoreApp
     }
 
-    /// Enters into the view in which of these apps anything lies under each. The claims are locked. No round trip where
-    /// none of them has an owner.
+    /// Enters into the view which of these apps have a grant, a hold or a subscription under each continued
+    /// subscription. The claims are locked. There is no round trip if none of them has an owner.
     static func run(
         _ following: Set<Following>, into view: inout LedgerView, in session: PostgresSession
     ) throws {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the claims that lock the grants and holds of transactions, of their originals and of their periods.
+/// Finds the claims under which transactions are granted or held: the claims of their originals and of their periods.
 package enum FindOriginals {
     private static let statement = LedgerSQL.statement(PackageResources.find_originals_sql)
 

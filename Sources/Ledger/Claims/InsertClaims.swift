@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// A claim as it is about to be in the table.
+/// A row for the table of claims.
 struct ClaimRow: Sendable, Equatable {
     let original: StoreTransactionID
     var player: PlayerID?
@@ -13,13 +13,13 @@ struct ClaimRow: Sendable, Equatable {
 enum InsertClaims {
     private static let statement = LedgerSQL.statement(PackageResources.insert_claims_sql)
 
-    /// Returns the claims that were free. `claims` are sorted by original transaction.
+    /// Inserts the claims that are free, and returns their ids. `claims` are sorted by original transaction.
     static func run(_ claims: [ClaimRow], in session: PostgresSession) throws -> Set<StoreTransactionID> {
         guard let call = call(claims) else { return [] }
         return try fresh(session.execute(call.statement, call.parameters), of: claims)
     }
 
-    /// The same, and the facts of risk right behind it: at the beginning of a transaction in one round trip.
+    /// Inserts claims and finds the facts of risk, in one round trip at the beginning of an SQL transaction.
     static func run(
         _ claims: [ClaimRow], with risk: FindRisk, in session: PostgresSession
     ) throws -> (fresh: Set<StoreTransactionID>, risk: RiskFacts) {

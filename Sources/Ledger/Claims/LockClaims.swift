@@ -5,8 +5,8 @@ import Postgres
 package enum LockClaims {
     private static let statement = LedgerSQL.statement(PackageResources.lock_claims_sql)
 
-    /// Locks the claims that exist until COMMIT, and returns them. `originals` are sorted, because claims are locked in
-    /// that order.
+    /// Locks the existing claims until COMMIT, and returns them. `originals` are sorted, because every writer locks
+    /// claims in that order.
     package static func run(
         _ originals: [StoreTransactionID], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {

@@ -1,2 +1,3 @@
--- Takes back claims made in this transaction and not used.
+-- Deletes claims that this SQL transaction made and did not use.
+-- $1 original transactions and periods
 DELETE FROM claims WHERE original_transaction_id = ANY ($1::text[]);

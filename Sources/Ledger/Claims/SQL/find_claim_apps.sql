@@ -1,4 +1,5 @@
--- Of subscriptions that others go on from: whether what lies under each is of the app and environment of the other.
+-- Finds the continued subscriptions that have a grant, a hold or a row in subscriptions in the app and environment of
+-- the subscription that goes on from them.
 -- $1 originals, whose claims are locked; $2 apps; $3 environments
 SELECT wanted.number
 FROM unnest($1::text[], $2::text[], $3::text[])

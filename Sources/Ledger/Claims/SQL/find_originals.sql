@@ -1,4 +1,5 @@
--- The claims that grants and holds are under, periods' too. $1 transactions
+-- Finds the claims under which transactions are granted or held, with the claims of their periods.
+-- $1 transactions
 SELECT coalesce(original_transaction_id, transaction_id) AS original_transaction_id FROM grants WHERE transaction_id = ANY ($1::text[])
 UNION
 SELECT period_id FROM grants WHERE transaction_id = ANY ($1::text[]) AND period_id IS NOT NULL

@@ -1,4 +1,5 @@
--- Locks claims that exist, in the order of $1 (original transactions, sorted).
+-- Locks the existing claims in the order of $1.
+-- $1 original transactions and periods, sorted
 SELECT claim.*
 FROM (SELECT unnest($1::text[]) AS id) AS wanted
 CROSS JOIN LATERAL (

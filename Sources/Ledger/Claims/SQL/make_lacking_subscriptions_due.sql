@@ -1,4 +1,5 @@
--- Apple is asked about subscriptions of which a higher revision was published than is known.
+-- Makes each subscription due for a question to Apple of which a higher revision was published than the database has.
+-- Leaves out the subscriptions of erased players.
 -- $1 originals, sorted, each once; $2 revisions
 WITH lacking AS (
     SELECT original_transaction_id

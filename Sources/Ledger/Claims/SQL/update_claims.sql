@@ -1,4 +1,6 @@
--- $1 original transactions, sorted; $2 players; $3 non-consumables granted under them, else null
+-- Changes claims, which are locked.
+-- $1 original transactions and periods, sorted; $2 players, or null; $3 the non-consumable that is granted under the
+-- claim, or the period's transaction, else null
 UPDATE claims
 SET player_id = changed.player_id, granted_transaction_id = changed.granted_transaction_id, claimed_at = now()
 FROM unnest($1::text[], $2::text[], $3::text[]) AS changed (original_transaction_id, player_id, granted_transaction_id)
