@@ -3,7 +3,7 @@ import Postgres
 /// A lock for work that only one replica at a time does. Held until COMMIT or ROLLBACK, so that it also works behind a
 /// pooler.
 enum AdvisoryLock: Int64 {
-    // Any numbers do that nobody else in the database takes: "rcpt" in ASCII, then a count.
+    // The numbers are "rcpt" in ASCII and a count. Any number would do that no other program in the database takes.
     case schema = 0x7263_7074_0001
     case catalog = 0x7263_7074_0002
     case retention = 0x7263_7074_0003
@@ -11,12 +11,12 @@ enum AdvisoryLock: Int64 {
     private static let statement = PostgresStatement("SELECT pg_advisory_xact_lock($1)")
     private static let trying = PostgresStatement("SELECT pg_try_advisory_xact_lock($1) AS is_taken")
 
-    /// Waits for the others, for as long as `lock_timeout` allows. Inside a transaction.
+    /// Takes the lock inside an SQL transaction. Waits for other sessions as long as `lock_timeout` allows.
     func take(in session: PostgresSession) throws {
         try session.execute(Self.statement, [.int8(rawValue)])
     }
 
-    /// Takes the lock, inside a transaction. Returns false if another session has it.
+    /// Takes the lock inside an SQL transaction. Returns false if another session has it.
     func take(unlessTakenIn session: PostgresSession) throws -> Bool {
         let rows = try session.execute(Self.trying, [.int8(rawValue)])
         return rows.bool(0, try rows.column("is_taken")) ?? false

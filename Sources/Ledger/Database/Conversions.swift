@@ -11,7 +11,7 @@ extension PostgresUUID {
 }
 
 extension Timestamp {
-    /// Microseconds since 1970, kept within the years 0001 to 9999: PostgreSQL refuses what lies far outside.
+    /// The microseconds since 1970, kept within the years 0001 to 9999: PostgreSQL refuses times far outside.
     var microseconds: Int64 {
         min(max(milliseconds, Self.earliest), Self.latest) * 1000
     }
@@ -21,7 +21,8 @@ extension Timestamp {
 }
 
 enum ArrayLiteral {
-    /// PostgreSQL's text form of a one-dimensional text array: unnest takes no array of arrays of unequal lengths.
+    /// Returns PostgreSQL's text form of a one-dimensional text array. `unnest` takes no array of arrays of unequal
+    /// lengths.
     static func text(_ identifiers: some Collection<Identifier>) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(identifiers.reduce(2) { $0 + 3 + $1.text.utf8.count })
@@ -80,7 +81,7 @@ extension PostgresRow {
         timestampMicroseconds(name).map { Timestamp(milliseconds: $0 / 1000) }
     }
 
-    /// Returns a purchase's time; nil if it could not be read when the row was written, for which PostgreSQL has 1970.
+    /// Returns a purchase's time; nil for 1970, which the ledger stores for a time that it could not read.
     package func purchaseTime(_ name: Name) -> Timestamp? {
         timestamp(name).flatMap { $0.milliseconds == 0 ? nil : $0 }
     }

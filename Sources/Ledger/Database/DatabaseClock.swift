@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// PostgreSQL's clock, by which leases, due times and days go.
+/// PostgreSQL's clock, which decides about leases, due times and days.
 public enum DatabaseClock {
     private static let statement = PostgresStatement("SELECT clock_timestamp() AS now")
 

@@ -1,7 +1,7 @@
 import Postgres
 
 extension PostgresPool {
-    /// Changes one row, where its lease is still this one. $1 of the statement is its id, $2 the lease.
+    /// Changes one row if its lease is still this one. In the statement $1 is the row's id and $2 the lease.
     func change(
         _ id: PostgresParameter, leasedAs lease: Int64, by statement: PostgresStatement,
         _ more: [PostgresParameter] = []
