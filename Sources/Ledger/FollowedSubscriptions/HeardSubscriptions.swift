@@ -2,12 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Subscriptions as facts are taken in, one after the other, and what is to be written of them.
+/// The subscriptions of one write. They take in facts one after the other; the changed ones and their events are to be
+/// written.
 struct HeardSubscriptions {
     private var subscriptions: [StoreTransactionID: Subscription]
     private var checked: Set<StoreTransactionID> = []
     private var touched: Set<StoreTransactionID> = []
-    /// A lost state of the database may have published another state of these. No event told of them since.
+    /// The subscriptions of which a lost state of the database may have published another state, and of which no event
+    /// was made since.
     private var fromBeforeFall: Set<StoreTransactionID>
     /// The facts about new subscriptions from before they had an owner.
     var unowned: [StoreTransactionID: UnownedSubscription] = [:]
@@ -28,12 +30,13 @@ struct HeardSubscriptions {
         var goesOn = false
         var hearing: Subscription.Hearing
         if let known = subscriptions[original] {
-            // Another app's, or the sandbox's, says nothing of it.
+            // A fact of another app, or of the other environment, says nothing about this subscription.
             guard known.bundleID == told.fact.bundleID, known.environment == told.fact.environment else { return }
             subscription = known
             subscription.player = told.owner
             hearing = subscription.hear(told.fact, told.search, bringsPeriod: told.bringsPeriod)
-            // What confirms the state makes a check needless, so that no later one would tell it.
+            // A confirmed subscription needs no check, and so no later check would publish its state anew: this fact
+            // does.
             if isCheck || hearing == .confirmed, hearing != .changed, fromBeforeFall.contains(original) {
                 subscription.tellAnew(above: known.revision)
                 hearing = .changed
@@ -58,7 +61,7 @@ struct HeardSubscriptions {
         }
     }
 
-    /// Sorted by original transaction.
+    /// The subscriptions to be written, sorted by original transaction.
     var written: [Subscription] {
         touched.sorted().compactMap { subscriptions[$0] }
     }

@@ -5,10 +5,11 @@ import Postgres
 
 /// Subscriptions in PostgreSQL, for workers that ask Apple about them. Every function throws a `PostgresError`.
 public struct PostgresSubscriptions: FollowedSubscriptions {
-    /// The seconds that a worker has for one question, by PostgreSQL's clock: longer than Apple may take for a few
-    /// pages. Each lease before it that did not end in order doubles it, up to eight times.
+    /// The seconds of a lease by PostgreSQL's clock, in which a worker asks about one subscription: longer than Apple
+    /// may take for a few pages. Each earlier lease that did not end in order doubles the time, up to eight times.
     public static let leaseSeconds = 120.0
-    /// The time that Apple is not asked about one whose answer the database refuses: it would refuse the same again.
+    /// The seconds for which no worker asks Apple about a subscription whose answer the database refused: it would
+    /// refuse the same answer again.
     static let refusedSeconds = 86_400.0
 
     private static let leasing = LedgerSQL.statement(PackageResources.lease_due_subscriptions_sql)
@@ -39,7 +40,8 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
         }
     }
 
-    /// Leases one subscription, due or not, even if another worker has it. Nil if there is no such subscription.
+    /// Leases one subscription, due or not, even if another worker has it. Returns nil if there is no such
+    /// subscription.
     public func lease(_ original: StoreTransactionID) async throws -> LeasedSubscription? {
         try await pool.run { [leaseSeconds] session in
             let rows = try session.execute(Self.leasingChosen, [.text(original.text), .float8(leaseSeconds)])

@@ -25,14 +25,16 @@ struct SubscriptionCheckWrite: Sendable {
                 let told = findings.facts.map { ($0.originalTransactionID, receipt) }
                 try SubscriptionWrite.keep(Dictionary(told, uniquingKeysWith: { $1 }), in: session)
             }
-            // A written answer has ended the lease: this is for an answer that could not be written.
+            // A written answer has ended the lease. An answer about a subscription without an owner is not written: its
+            // lease ends here.
             if !isOwned(claims) { try endChecks(in: session) }
             return events
         }
     }
 
-    /// Locks the claims of all named subscriptions, and of those that they continue: with a claim of nobody where there
-    /// is none. A grant of one of them at the same time waits for us, or we for it.
+    /// Locks the claims of all named subscriptions and of the subscriptions that they continue. Inserts a missing claim
+    /// without an owner. A grant under one of them at the same time waits for this SQL transaction, or this one waits
+    /// for it.
     private func lockClaims(
         with revoked: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Claim] {
@@ -45,7 +47,7 @@ struct SubscriptionCheckWrite: Sendable {
         originals.formUnion(revoked.map(\.purchase.originalTransactionID))
         originals.formUnion(revoked.compactMap(\.period))
         let sorted = originals.sorted()
-        // Every answer about a subscription is its app's.
+        // Apple's answer about a subscription concerns only the app of the subscription.
         let fresh = try InsertClaims.run(
             sorted.map {
                 ClaimRow(original: $0, player: nil, bundleID: check.leased.bundleID, grantedTransaction: nil)
@@ -53,8 +55,8 @@ struct SubscriptionCheckWrite: Sendable {
         return try LockClaims.run(sorted.filter { !fresh.contains($0) }, in: session)
     }
 
-    /// Returns those that are granted and in force. A period that was never granted is nobody's here, and a
-    /// notification of its refund or of its reversal may still come.
+    /// Returns the transactions whose grants are in force. Leaves out a period that was never granted: Apple's
+    /// notification of its refund, or of the reversal, may still come.
     private func granted(
         of shown: [NotifiedTransaction], in session: PostgresSession
     ) throws -> [NotifiedTransaction] {
@@ -63,7 +65,7 @@ struct SubscriptionCheckWrite: Sendable {
         return shown.filter { grants[$0.purchase.transactionID].map { !$0.isRevoked } ?? false }
     }
 
-    /// A refund in Apple's answer counts as its notification would, once.
+    /// Revokes the grants whose refunds Apple's answer shows, as Apple's notifications would. A refund counts once.
     private func revoke(
         _ revoked: [NotifiedTransaction], under claims: [StoreTransactionID: LedgerView.Claim],
         in session: PostgresSession
@@ -74,12 +76,13 @@ struct SubscriptionCheckWrite: Sendable {
         return effects.compactMap { if case .published(let event) = $0 { event } else { nil } }
     }
 
-    /// Somebody is told of it. Without that Apple is not asked about it again before something tells of it.
+    /// Returns whether the subscription has an owner who gets its events. Without an owner no worker asks Apple about
+    /// it again before another fact about it comes.
     private func isOwned(_ claims: [StoreTransactionID: LedgerView.Claim]) -> Bool {
         claims[check.leased.originalTransactionID]?.player.map { !$0.isPseudonym } ?? false
     }
 
-    /// Nothing where the lease is over.
+    /// Ends the lease and schedules no further check. Nothing happens if the lease is over.
     private func endChecks(in session: PostgresSession) throws {
         try session.execute(
             Self.rescheduling,

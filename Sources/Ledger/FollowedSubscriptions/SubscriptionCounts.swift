@@ -3,7 +3,7 @@ import Postgres
 
 /// The fleet's subscriptions, for metrics.
 public struct SubscriptionCounts: Sendable, Equatable {
-    /// The seconds after which a due question is late. Seconds.
+    /// The seconds after which a due check counts as overdue.
     static let overdueSeconds = 3600.0
 
     /// The count of each state, up to `LedgerCounts.maximum`; 0 for a state without subscriptions. Empty where states

@@ -2,13 +2,13 @@ import Fulfillment
 import Postgres
 
 extension SubscriptionWrite {
-    /// Writes the facts of a batch's evidence, once its purchases are in the tables. Returns each decision's events, by
-    /// its place; empty, and without a round trip, where no app that follows subscriptions told of any.
+    /// Writes the facts about subscriptions in a batch's evidence, once its purchases are in the tables. Returns each
+    /// decision's events by the decision's place. Without facts there is no round trip.
     /// - Parameters:
-    ///   - outcomes: of each decision's purchases, by its place.
-    ///   - repeated: of each decision's purchases those of a period that another transaction was granted for, by its place:
-    ///     seats, which are no period of their own.
-    ///   - claims: under the decisions, locked and settled.
+    ///   - outcomes: returns the outcomes of the purchases of the decision at a place.
+    ///   - repeated: returns those purchases of the decision at a place whose period another transaction was granted
+    ///     for: seats, which are no period of their own.
+    ///   - claims: the claims of the decisions, locked and settled.
     static func write(
         _ decisions: [PendingDecision], outcomes: (Int) -> [TransactionOutcome],
         repeated: (Int) -> Set<StoreTransactionID> = { _ in [] },

@@ -4,22 +4,22 @@ import Postgres
 
 /// Writes Apple's facts about subscriptions to the database.
 enum SubscriptionWrite {
-    /// A fact with whose subscription it is, and what told of it.
+    /// A fact with its source and the owner of its subscription.
     struct Told {
         let fact: SubscriptionFact
         let owner: PlayerID
         let source: Source
-        /// Apple was asked, and this is of the answer.
+        /// The check whose answer has the fact; nil if Apple was not asked.
         var check: SubscriptionCheck?
-        /// The search of its app.
+        /// The app's policy for missed periods.
         var search = MissedPeriodSearch.never
-        /// The caller enters the period too, or has granted it. Else Apple is asked for it.
+        /// True if the caller enters the period too, or has granted it. Otherwise a worker asks Apple for it.
         let bringsPeriod: Bool
         let at: Timestamp
     }
 
-    /// The record that an event goes back to. Where there is none, whoever sweeps the outbox publishes it should this
-    /// process die.
+    /// The record that an event goes back to. An event without a record is published by a worker that sweeps the
+    /// outbox, should this process die.
     struct Source {
         var topic = ""
         var partition: Int32 = 0
@@ -33,11 +33,11 @@ enum SubscriptionWrite {
     private static let writingReceipts = LedgerSQL.statement(PackageResources.upsert_subscription_receipts_sql)
     private static let passingOn = LedgerSQL.statement(PackageResources.pass_on_claims_sql)
 
-    /// Applies a fact in the SQL transaction of its source; the claims of their originals are locked. Enters into the
-    /// outbox, and returns, the events that it yields.
+    /// Applies facts in the SQL transaction of their source, with the claims of their originals locked. Enters their
+    /// events into the outbox, and returns them.
     /// - Parameters:
-    ///   - periods: those that are entered with them.
-    ///   - catalog: only apps that follow renewals have subscriptions.
+    ///   - periods: the announced purchases that are entered with the facts.
+    ///   - catalog: the catalog in force. Only apps that follow renewals have subscriptions.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
         in session: PostgresSession
@@ -45,7 +45,8 @@ enum SubscriptionWrite {
         try apply(facts, with: periods, of: nil, at: now, catalog: catalog, in: session)
     }
 
-    /// - Parameter check: that they are the answer of, where Apple was asked about them.
+    /// Applies facts in the same way, also of Apple's answer to a check.
+    /// - Parameter check: the check that brought the facts; nil if Apple was not asked.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
         at now: Timestamp, catalog: Catalog, in session: PostgresSession
@@ -65,14 +66,15 @@ enum SubscriptionWrite {
             return Told(
                 fact: heard, owner: owner, source: .none, check: check,
                 search: catalog.apps[fact.bundleID]?.missedPeriodSearch ?? .never,
-                // A period that Apple was asked for is entered, or is no goods.
+                // A period in the answer to a check is entered, or grants nothing.
                 bringsPeriod: check != nil || period != nil, at: now)
         }
         return try write(told, in: session).map(\.event)
     }
 
-    /// Seats are told by transactions of their own, and are of the period that they are added to: when that began, by
-    /// transaction. A fact of seats must not begin a period of its own, by which they would pass for goods.
+    /// Returns, by transaction, the beginning of the period that a transaction adds seats to. Apple reports added seats
+    /// by a transaction of their own. A fact about seats must not begin a period of its own, by which they would pass
+    /// for goods.
     private static func beginsOfSeats(
         among periods: [AnnouncedPurchase], in session: PostgresSession
     ) throws -> [StoreTransactionID: Timestamp] {
@@ -87,7 +89,7 @@ enum SubscriptionWrite {
         return began
     }
 
-    /// Owners of what goes on from another subscription, where it has none of its own.
+    /// Gives a subscription without an owner the owner of the subscription that it goes on from.
     private static func passOn(
         _ facts: [SubscriptionFact], to owners: inout [StoreTransactionID: PlayerID], in session: PostgresSession
     ) throws {
@@ -112,9 +114,9 @@ enum SubscriptionWrite {
         }
     }
 
-    /// Writes facts in one SQL transaction with their source, behind its grants; their claims are locked. A
-    /// subscription of which nothing is granted has no row. Two round trips, a third for those that are new, none where
-    /// nothing is told. Returns the events, each with the place of what it is of in `told`.
+    /// Writes facts in the SQL transaction of their source, after its grants, with their claims locked. A subscription
+    /// without a grant gets no row. It takes two round trips, more for new subscriptions, and none without facts.
+    /// Returns the events, each with the place of its fact in `told`.
     static func write(_ told: [Told], in session: PostgresSession) throws -> [(event: OutcomeEvent, place: Int)] {
         guard !told.isEmpty else { return [] }
         let originals = Set(told.map(\.fact.originalTransactionID)).sorted()
@@ -136,7 +138,7 @@ enum SubscriptionWrite {
         for (place, one) in told.enumerated() {
             let original = one.fact.originalTransactionID
             guard subscriptions[original] != nil || letIn.originals.contains(original) else { continue }
-            // An erased player's stays as it was: nobody is told of it.
+            // The subscription of an erased player stays as it was: nobody gets its events.
             if !one.owner.isPseudonym { heard.hear(one, at: place) }
         }
         guard !heard.written.isEmpty else { return [] }
@@ -146,7 +148,7 @@ enum SubscriptionWrite {
         return heard.events.filter { ids.contains($0.event.eventID) }.map { ($0.event, $0.place) }
     }
 
-    /// The newest receipt of each, for whoever asks about it next.
+    /// Keeps the newest receipt of each subscription. A worker asks Apple with it next.
     static func keep(_ receipts: [StoreTransactionID: [UInt8]], in session: PostgresSession) throws {
         guard !receipts.isEmpty else { return }
         let sorted = receipts.sorted { $0.key < $1.key }

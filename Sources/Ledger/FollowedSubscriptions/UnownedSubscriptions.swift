@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's facts about subscriptions of which nothing is granted yet, until something is.
+/// Apple's facts about subscriptions without a grant, kept until the first grant.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
     private static let taking = LedgerSQL.statement(PackageResources.take_unowned_subscriptions_sql)
 
-    /// Keeps facts in the SQL transaction of their source; the claims of their originals are locked. Two round trips,
-    /// the second where something is new; none where there is nothing to keep.
+    /// Keeps facts in the SQL transaction of their source, with the claims of their originals locked. It takes one
+    /// round trip, a second one if a fact is new, and none without facts.
     static func keep(_ facts: [SubscriptionFact], in session: PostgresSession) throws {
         let telling = facts.filter { UnownedSubscription($0) != nil }
         guard !telling.isEmpty else { return }
@@ -39,17 +39,18 @@ enum UnownedSubscriptions {
 
     /// The result for originals that had no row in `subscriptions`.
     struct LetIn {
-        /// Something is granted under them, or under what they go on from: they get a row.
+        /// The originals that get a row, because something is granted under them or under the original that they go on
+        /// from.
         var originals: Set<StoreTransactionID> = []
-        /// The earlier facts about them; they leave this table with COMMIT.
+        /// The earlier facts about these originals. They leave `unowned_subscriptions` with COMMIT.
         var told: [StoreTransactionID: UnownedSubscription] = [:]
-        /// The first numbers of subscriptions of which a lost state of the database may have published revisions.
+        /// The first revision of each original of which a lost state of the database may have published revisions.
         var firstRevisions: [StoreTransactionID: Int32] = [:]
     }
 
-    /// Takes facts behind the grants of this SQL transaction; the claims of the originals are locked. A hold lets
-    /// nobody in: nothing is delivered yet, and it may be refused.
-    /// - Parameter facts: of originals that have no row in `subscriptions`.
+    /// Takes the kept facts out of the table, after the grants of this SQL transaction, with the claims of the
+    /// originals locked. A hold lets no subscription in: nothing is delivered yet, and an operator may refuse it.
+    /// - Parameter facts: facts about originals without a row in `subscriptions`.
     static func take(_ facts: [SubscriptionFact], in session: PostgresSession) throws -> LetIn {
         let previous = Dictionary(facts.map { ($0.originalTransactionID, $0.previousOriginalTransactionID) }) {
             $0 ?? $1

@@ -1,5 +1,7 @@
--- Counts up to $1 rows of each state, 0: none: a metric need not cost a scan. Overdue is what Apple should have been asked
--- about so many seconds ago ($3), of the apps that are followed ($2), up to $4; a row of its own, without a state.
+-- Counts the rows of each state, up to a number, because a metric must not cost a scan. A last row without a state
+-- counts the overdue checks.
+-- $1 how many of each state at most, 0 to leave them out; $2 apps that are followed; $3 seconds after which a due check
+-- is overdue; $4 how many overdue ones at most
 SELECT told.state, (
     SELECT count(*)
     FROM (

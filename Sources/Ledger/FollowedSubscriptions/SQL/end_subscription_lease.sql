@@ -1,4 +1,5 @@
--- As if it had never been taken. $1 original; $2 the lease
+-- Ends a lease as if it had never been taken.
+-- $1 original; $2 the lease
 UPDATE subscriptions
 SET leased_until = NULL, takes = greatest(takes - 1, 0)
 WHERE original_transaction_id = $1 AND leased_until = $2;

@@ -1,4 +1,5 @@
--- Whether it is due or not, and whoever has it. $1 original; $2 seconds
+-- Leases a subscription, due or not, even if another worker has it.
+-- $1 original; $2 seconds
 UPDATE subscriptions
 SET leased_until = now() + make_interval(secs => $2), takes = takes + 1
 WHERE original_transaction_id = $1

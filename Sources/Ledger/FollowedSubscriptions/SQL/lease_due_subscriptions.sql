@@ -1,6 +1,7 @@
--- Leases what is due, app by app, the longest due first. $1 apps; $2 how many of each; $3 seconds; $4 how many of all
--- Twice as long as the last one where that did not end in order: what kills its worker lets the others go first.
+-- Leases due subscriptions, app by app, the longest due first. A lease lasts twice as long as the last one if that did
+-- not end in order: a row that kills its worker lets the others go first.
 -- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- $1 apps; $2 how many of each; $3 seconds; $4 how many of all
 WITH due AS (
     SELECT one.original_transaction_id
     FROM unnest($1::text[], $2::int8[]) AS app (bundle_id, room)

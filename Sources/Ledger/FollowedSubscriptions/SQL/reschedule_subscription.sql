@@ -1,3 +1,4 @@
+-- Ends a lease and schedules the next check.
 -- $1 original; $2 the lease; $3 seconds until it is due, null: never; $4 whether Apple was asked
 UPDATE subscriptions
 SET due_at = now() + make_interval(secs => $3), leased_until = NULL, takes = 0,

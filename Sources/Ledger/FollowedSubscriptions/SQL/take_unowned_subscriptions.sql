@@ -1,7 +1,9 @@
--- Which of originals without a row in subscriptions get one: those under which something is granted, or under what they go
--- on from. With what was told of them before, which is gone from here. Their claims are locked.
--- The first revision is above all that a lost state may have told of, as in find_subscriptions.
--- $1 originals, sorted; $2 those that they go on from, or null; $3 apps; $4 environments
+-- Finds the originals that get a row in subscriptions: something is granted under them, or something is granted or
+-- followed under the original that they go on from. Returns the facts about them and deletes these here. The claims are
+-- locked.
+-- The first revision is above all that a lost state may have published, as in find_subscriptions.
+-- $1 originals without a row in subscriptions, sorted; $2 the originals that they go on from, or null; $3 apps; $4
+-- environments
 WITH let_in AS (
     SELECT wanted.original_transaction_id
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])

@@ -1,4 +1,5 @@
--- Behind the subscriptions themselves. $1 originals, sorted; $2 their newest receipts
+-- Keeps the newest receipts, after the subscriptions themselves are written.
+-- $1 originals, sorted; $2 their newest receipts
 INSERT INTO subscription_receipts AS known (original_transaction_id, receipt, over_on)
 SELECT told.original_transaction_id, told.receipt,
     CASE WHEN subscriptions.state IN ('expired', 'revoked') THEN current_date END

@@ -1,4 +1,5 @@
--- As it is known now. Claims of their originals are locked. $1–$14 a column each, sorted by original
+-- Writes the newest facts about subscriptions without a grant. The claims of their originals are locked.
+-- $1–$14 a column each, sorted by original
 INSERT INTO unowned_subscriptions (
     original_transaction_id, bundle_id, product_id, subscription_group_id, state, expires_at, grace_expires_at,
     will_renew, renewal_product_id, environment, period_began_at, state_told_at, will_renew_told_at,
