@@ -2,18 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The counts behind daily limits. Each is locked first, until COMMIT: whoever grants under it next sees this
-/// transaction's grants. No counter is kept that could part from the grants; what was granted before a product had a
-/// limit counts, and what was revoked since does not, where nothing of it is left.
+/// The counts behind daily limits. Each count is locked until COMMIT, so that the next writer under a limit sees this
+/// SQL transaction's grants. The ledger counts the grants themselves: a counter could part from them. A grant from
+/// before the product had a limit counts; a wholly revoked grant does not.
 enum CountDays {
     private static let locking = LedgerSQL.statement(PackageResources.lock_daily_counts_sql)
     private static let counting = LedgerSQL.statement(PackageResources.count_daily_grants_sql)
 
-    /// Counts behind the claims' locks and before any other.
+    /// Locks the counts and reads them, after the claims are locked and before tokens are.
     static func run(_ counts: Set<DailyCount>, in session: PostgresSession) throws -> [DailyCount: Int] {
         guard !counts.isEmpty else { return [:] }
         let given = Array(counts)
-        // The locks are taken in one order by everybody: their own, and not that of the locked days.
+        // Every writer takes these locks in the order of their own numbers, not of the days.
         try session.execute(locking, [.int8Array(Set(given.map(\.lock)).sorted())])
         let rows = try session.execute(
             counting,
@@ -33,7 +33,7 @@ enum CountDays {
 }
 
 extension DailyCount {
-    /// Two that share a number only wait for one another.
+    /// The number of an advisory lock. Two counts that share a number only wait for each other.
     fileprivate var lock: Int64 {
         Int64(bitPattern: NameBasedUUID("daily limit", bundleID.text, player.text, product.text, String(day)).high)
     }

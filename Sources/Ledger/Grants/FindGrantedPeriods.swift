@@ -5,8 +5,8 @@ import Postgres
 enum FindGrantedPeriods {
     private static let statement = LedgerSQL.statement(PackageResources.find_granted_periods_sql)
 
-    /// Enters into the view those periods of `purchases` that are granted, and not taken back. The claims of their originals
-    /// are locked. No round trip where there are none.
+    /// Enters into the view the periods of `purchases` that are granted and not wholly revoked. The claims of their
+    /// originals are locked. There is no round trip without purchases.
     static func run(
         of purchases: some Sequence<PeriodPurchase>, into view: inout LedgerView, in session: PostgresSession
     ) throws {

@@ -5,7 +5,7 @@ import Postgres
 enum FindGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_grants_sql)
 
-    /// Events come along only for grants that one of `submissions` won.
+    /// Finds grants. Reads the event of a grant only if one of `submissions` won it.
     static func run(
         _ transactions: [StoreTransactionID], submissions: some Sequence<NameBasedUUID>, in session: PostgresSession
     ) throws -> [StoreTransactionID: LedgerView.Grant] {

@@ -2,12 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Finds the grants of submissions that are refused as a whole now. By their players' grants: an index by submission
-/// would cost every grant, and few are refused so.
+/// Finds the earlier grants of submissions that are refused as a whole now. It searches the grants of their players: an
+/// index by submission would cost every grant, and few submissions are refused so.
 enum FindWonGrants {
     private static let statement = LedgerSQL.statement(PackageResources.find_won_grants_sql)
 
-    /// Returns nil, without a round trip, if there are no such decisions.
+    /// Returns nil, without a round trip, if no submission is refused so.
     static func run(
         _ refused: [PendingDecision], in session: PostgresSession
     ) throws -> [NameBasedUUID: [LedgerView.WonTransaction]]? {

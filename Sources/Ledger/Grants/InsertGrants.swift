@@ -5,11 +5,11 @@ import Postgres
 struct GrantRow {
     let grant: Settlement.NewGrant
     let decision: PendingDecision
-    /// The claim above it is made in the same transaction. Who tells of a purchase claims its original first: so nobody has told
-    /// of this one.
+    /// True if this SQL transaction made the claim of the original transaction. Apple has then not announced the
+    /// purchase, because an announcement makes that claim.
     var hasNewClaim = false
 
-    /// Whether something may have been published of it before, or of what goes on from it.
+    /// True if Apple may have announced the purchase before, or a period or subscription that goes on from it.
     fileprivate var mayBeAwaited: Bool {
         !hasNewClaim || grant.kind != .consumable && grant.kind != .nonConsumable || grant.purchase.expiresAt != nil
     }
@@ -32,7 +32,7 @@ struct FinishRow {
         self.init(finish, of: row.decision)
     }
 
-    /// Each transaction once, by transaction.
+    /// Returns each transaction once, sorted by transaction.
     fileprivate static func sorted(_ rows: [FinishRow]) -> [FinishRow] {
         guard rows.count > 1 else { return rows }
         var seen: Set<StoreTransactionID> = []
@@ -44,8 +44,8 @@ struct FinishRow {
 enum InsertGrants {
     private static let statement = LedgerSQL.statement(PackageResources.insert_grants_sql)
 
-    /// Returns the number of newly granted ones. `rows` are sorted by transaction.
-    /// - Parameter others: granted before. Apple is to be told of those, too, that they are delivered.
+    /// Inserts grants, and returns the number of new ones. `rows` are sorted by transaction.
+    /// - Parameter others: deliveries of earlier grants, which workers report to Apple too.
     static func run(_ rows: [GrantRow], others: [FinishRow] = [], in session: PostgresSession) throws -> Int {
         guard !rows.isEmpty || !others.isEmpty else { return 0 }
         return try session.execute(statement, parameters(rows, others: others)).count
@@ -83,7 +83,7 @@ enum InsertGrants {
         ]
     }
 
-    /// The columns that decide nothing: null if Apple gave no value.
+    /// Returns Apple's values that decide nothing, null if Apple gave none.
     private static func toldColumns(_ rows: [GrantRow]) -> [PostgresParameter] {
         let told = rows.map(\.grant.purchase.told)
         return [
@@ -97,7 +97,8 @@ enum InsertGrants {
         ]
     }
 
-    /// No elements where all are null, as of a batch of receipts: `unnest` fills what one array lacks of another with nulls.
+    /// Returns an empty array if all values are null, as in a batch of receipts: `unnest` fills up a shorter array with
+    /// nulls.
     private static func sparse<Value>(
         _ values: [Value?], _ parameter: ([Value?]) -> PostgresParameter
     ) -> PostgresParameter {

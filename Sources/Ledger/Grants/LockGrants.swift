@@ -13,7 +13,7 @@ package enum LockGrants {
         return (rows, try GrantColumns(rows))
     }
 
-    /// Locks one grant, and returns it. Nil if the transaction was never granted.
+    /// Locks one grant, and returns it. Returns nil if the transaction was never granted.
     package static func one(
         _ transaction: StoreTransactionID, in session: PostgresSession
     ) throws -> GrantedPurchase? {

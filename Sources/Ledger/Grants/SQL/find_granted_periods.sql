@@ -1,8 +1,10 @@
--- Periods of subscriptions that are granted, and not taken back: a transaction of each. The claims of their originals are
--- locked. One that Apple extended ends later than its grant says: what began within it and ends as the subscription's period
--- does now is of the same period. So is what was bought at the same time under the original that this one goes on from.
--- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 originals that they go on from in the same app and
--- environment, or null; $6 apps; $7 environments
+-- Finds for each period of a subscription one transaction that grants it and is not wholly revoked. The claims of the
+-- originals are locked.
+-- A period that Apple extended ends later than its grant says. A purchase belongs to it that was bought within it and
+-- ends when the subscription's period now ends. So does a purchase under the original that this one goes on from,
+-- bought at the same time.
+-- $1 originals; $2 products; $3 when they end; $4 when they were bought; $5 originals that they go on from in the same
+-- app and environment, or null; $6 apps; $7 environments
 SELECT wanted.original_transaction_id, wanted.product_id, wanted.expires_at, known.transaction_id, known.purchased_at
 FROM unnest($1::text[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::text[], $6::text[], $7::text[])
     AS wanted (original_transaction_id, product_id, expires_at, purchased_at, previous_id, bundle_id, environment)

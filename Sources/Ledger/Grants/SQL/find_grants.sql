@@ -1,4 +1,5 @@
--- $1 transactions; $2 submissions in hand: only their events are read.
+-- Finds grants, with the events of those that a submission in hand won.
+-- $1 transactions; $2 submissions in hand
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (

@@ -1,5 +1,6 @@
--- What submissions that are refused as a whole were granted before, in purchase order: Apple's answer need not list it any more.
--- $1 their players; $2 the submissions
+-- Finds the earlier grants of submissions that are refused as a whole, in purchase order: Apple's answer may no longer
+-- list them.
+-- $1 players; $2 their submissions
 SELECT won.*
 FROM unnest($1::text[], $2::uuid[]) AS wanted (player_id, submission_key)
 CROSS JOIN LATERAL (

@@ -1,8 +1,9 @@
--- The insert decides: what comes back was granted now, what does not was granted before. Arrays sorted by transaction.
--- $25–$28 of what Apple is to be told that it is delivered: granted here, or before; $29–$30 transactions and originals of
--- what is granted, where something may have been told of it before; $31 claims of the periods that are paid for, or null
--- What Apple told of by itself waits no longer where it is granted. The owner of further periods is known from now on, and of
--- subscriptions that go on from this one.
+-- Inserts grants. A returned row was granted now; any other was granted before.
+-- A grant ends the wait of an announced purchase. It also makes the owner known of further periods and of subscriptions
+-- that go on from this one: their announced purchases are due.
+-- $1–$24 a column each, sorted by transaction; $25–$28 deliveries to report to Apple, granted here or before; $29–$30
+-- transactions and originals of the grants that Apple may have announced, or a purchase that goes on from them; $31
+-- claims of the periods that are paid for, or null
 WITH granted AS (
     INSERT INTO grants (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,

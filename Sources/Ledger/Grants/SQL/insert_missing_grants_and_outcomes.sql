@@ -1,4 +1,4 @@
--- A batch's grants and outcomes in one statement: insert_grants.sql, then insert_outcomes.sql.
+-- Writes a batch's grants and outcomes in one statement: insert_grants.sql, then insert_outcomes.sql.
 -- $1–$31 are those of insert_grants.sql; $32–$62 are $1–$31 of insert_outcomes.sql
 WITH granted AS (
     INSERT INTO grants (

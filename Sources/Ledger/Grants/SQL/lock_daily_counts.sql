@@ -1,2 +1,3 @@
--- One transaction at a time for each, until COMMIT. $1 numbers, sorted
+-- Locks each count until COMMIT.
+-- $1 numbers of the locks, sorted
 SELECT pg_advisory_xact_lock(number) FROM unnest($1::int8[]) AS number;

@@ -1,5 +1,7 @@
--- $1 transactions, sorted, whose claims are locked. Others who write grants may not know of claims.
--- The next revision is above all that a lost state may have told of: an event whose id was told before counts for nothing.
+-- Locks grants, whose claims are locked. Other systems that write grants may not know of claims.
+-- The revision is raised to the floor: the next one must be above all that a lost state may have published, because a
+-- game ignores an event whose id it has seen.
+-- $1 transactions, sorted
 SELECT transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
     expires_at, submission_id, greatest(revision, (SELECT revision_floor())) AS revision, event,
     coalesce(kind, '') = 'non_consumable' AS is_non_consumable, revoked_at, operator_revoked_at, apple_revoked_at,
