@@ -3,18 +3,19 @@ import Synchronization
 
 /// Due times by PostgreSQL's clock, which may have been ahead when they were written.
 enum DueTimes {
-    /// Nothing is put off for longer, unless an operator sets longer delays. Seconds.
+    /// The seconds ahead beyond which no row is put off, unless an operator sets longer delays.
     static let farthestSeconds = 25.0 * 3600
-    /// Rows that are made due in one look.
+    /// The most rows that one look makes due.
     private static let mendedAtATime: Int64 = 1_000
 
-    /// Seconds ahead beyond which no due time was written by a clock that is right.
-    /// - Parameter longestDelay: of the operator's settings.
+    /// Returns the seconds ahead beyond which no correct clock has written a due time.
+    /// - Parameter longestDelay: the longest delay of the operator's settings, in seconds.
     static func farthest(longestDelay: Double) -> Double {
         max(farthestSeconds, longestDelay + 3600)
     }
 
-    /// Makes due what a clock that was ahead put off: at the first look, and then once a minute, for clocks are set seldom.
+    /// Makes rows due that a clock which was ahead put off: at the first look, and then once a minute, because clocks
+    /// are set seldom.
     final class Mending: Sendable {
         private static let pause = Duration.seconds(60)
 
@@ -23,8 +24,8 @@ enum DueTimes {
         private let next = Mutex<ContinuousClock.Instant?>(nil)
 
         /// - Parameters:
-        ///   - resetting: $1 is how far off that is, in seconds, $2 how many rows at most.
-        ///   - farthestSeconds: ahead of now, beyond which no due time was written by a clock that is right.
+        ///   - resetting: the statement. $1 is `farthestSeconds`, and $2 the most rows.
+        ///   - farthestSeconds: the seconds ahead beyond which no correct clock has written a due time.
         init(_ resetting: PostgresStatement, farthestSeconds: Double = DueTimes.farthestSeconds) {
             self.resetting = resetting
             self.farthestSeconds = farthestSeconds
@@ -35,7 +36,7 @@ enum DueTimes {
         ) throws(PostgresError) {
             guard next.withLock({ $0.map { $0 <= instant } ?? true }) else { return }
             let mended = try session.execute(resetting, [.float8(farthestSeconds), .int8(mendedAtATime)]).affectedRows
-            // There may be more.
+            // The database may have more of these rows: the next look mends again.
             if mended < mendedAtATime { next.withLock { $0 = instant + Self.pause } }
         }
     }

@@ -21,7 +21,7 @@ public final class PollFloor: Sendable {
 
         private init(_ table: String, by column: String, wholeSeconds: Int = 60) {
             whole = .seconds(wholeSeconds)
-            // $1 the floor. Microseconds of Unix time.
+            // $1 is the floor. Times are returned in microseconds of Unix time.
             statement = PostgresStatement(
                 """
                 SELECT (extract(epoch FROM (
@@ -37,19 +37,19 @@ public final class PollFloor: Sendable {
 
     /// The result of a look.
     struct Found {
-        /// The time of the first row that is there. Nil: there is none.
+        /// The time of the first row, in microseconds of Unix time; nil if there is none.
         let first: Int64?
-        /// PostgreSQL's, as the first. Microseconds of Unix time.
+        /// PostgreSQL's time at the look, in microseconds of Unix time.
         let now: Int64
-        /// Whether the look began at the beginning.
+        /// True if the look began at the beginning.
         let isWhole: Bool
 
-        /// Whether there is anything of a time so long ago, as far as is known.
+        /// Returns whether the first row is at least that old.
         func has(olderThanSeconds seconds: Double) -> Bool {
             first.map { $0 <= now - Int64(seconds * 1_000_000) } ?? false
         }
 
-        /// Whether there is anything of a time that is far off: it was written while the clock was ahead.
+        /// True if the first row's time is far ahead: it was written while the clock was ahead.
         var hasAhead: Bool { first.map { $0 > now + 60_000_000 } ?? false }
     }
 
@@ -64,13 +64,14 @@ public final class PollFloor: Sendable {
     /// The beginning of the next look, unless it is a whole one. Microseconds of Unix time.
     var current: Int64 { state.withLock(\.floor) }
 
-    /// Whether a lease may find anything. Looks; true where that began at the beginning. Throws a `PostgresError`.
+    /// Looks, and returns whether a lease may find a row. Returns true after a look from the beginning. Throws a
+    /// `PostgresError`.
     func mayBeDue(in session: PostgresSession) throws -> Bool {
         let found = try look(in: session)
         return found.isWhole || found.has(olderThanSeconds: 0)
     }
 
-    /// One look, which moves the floor up to the first row that is there. Throws a `PostgresError`.
+    /// Looks once, and moves the floor up to the first row. Throws a `PostgresError`.
     func look(in session: PostgresSession, at instant: ContinuousClock.Instant = .now) throws -> Found {
         let isWhole = wholeLook.withLock { last in
             guard last.map({ instant - $0 >= rows.whole }) ?? true else { return false }
@@ -94,9 +95,9 @@ public final class PollFloor: Sendable {
     }
 }
 
-/// The floor itself, as looks go on.
+/// The floor, as looks move it.
 struct FloorState {
-    /// A look: transactions that have a number below `next` were under way then, or over.
+    /// The snapshot of a look: an SQL transaction with a number below `next` was under way then, or over.
     struct Mark {
         let time: Int64
         let next: Int64
@@ -104,20 +105,21 @@ struct FloorState {
 
     /// A time before any other, in microseconds of Unix time.
     static let beginning: Int64 = 0
-    /// The microseconds from a transaction's begin to its first row, which gives it a number. Microseconds.
+    /// The most microseconds from the begin of an SQL transaction to its first row, which gives it a number.
     private static let toFirstRow: Int64 = 2_000_000
-    /// A transaction so old has shown its rows, or has no session any more. Microseconds.
+    /// The microseconds after which an SQL transaction has shown its rows, or has no session any more.
     private static let longestTransaction: Int64 = 60_000_000
 
     private(set) var floor = beginning
     private var mark: Mark?
     private var history: String?
 
+    /// Moves the floor after a look.
     /// - Parameters:
-    ///   - first: the first row from `before` on.
-    ///   - oldest: the lowest number of a transaction that was under way at this look.
+    ///   - first: the time of the first row from `before` on; nil if there is none.
+    ///   - oldest: the lowest number of an SQL transaction that was under way at this look.
     mutating func advance(from before: Int64, first: Int64?, at look: Mark, oldest: Int64, in history: String?) {
-        // Another database, or a clock that was set back: rows may have come below the floor.
+        // Another database answered, or its clock was set back: rows may have come below the floor.
         guard self.history == history, look.time >= mark?.time ?? look.time, look.next >= mark?.next ?? look.next else {
             self = FloorState()
             self.history = history
@@ -126,7 +128,7 @@ struct FloorState {
         }
         var shown = look.time - Self.longestTransaction
         if let mark, oldest >= mark.next {
-            // All that were under way at the mark are over, and their rows are in this look.
+            // The SQL transactions that were under way at the mark are over, and this look sees their rows.
             shown = max(shown, mark.time - Self.toFirstRow)
             self.mark = look
         }

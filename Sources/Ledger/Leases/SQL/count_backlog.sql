@@ -1,4 +1,5 @@
--- Counts up to $1 rows each: a metric need not cost a scan. $2 since when the outbox holds any
+-- Counts rows up to a number each, because a metric must not cost a scan.
+-- $1 how many at most; $2 the time before which the outbox has none
 SELECT
     (SELECT count(*) FROM (SELECT FROM parked LIMIT $1) AS counted) AS parked,
     (SELECT count(*) FROM (SELECT FROM holds LIMIT $1) AS counted) AS held,
