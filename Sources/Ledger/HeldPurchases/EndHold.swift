@@ -2,13 +2,13 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Ends one player's wait for a transaction, and with its last hold the submission that was held.
+/// Ends one player's wait for a transaction. The stored submission goes with its last hold.
 enum EndHold {
     private static let deleting = LedgerSQL.statement(PackageResources.delete_hold_sql)
     private static let lockingSubmission = LedgerSQL.statement(PackageResources.lock_held_submission_sql)
     private static let deletingSubmission = LedgerSQL.statement(PackageResources.delete_held_submission_sql)
 
-    /// Call it with the transaction's claim locked. Nothing happens where nothing is held.
+    /// Deletes the hold. Call it with the transaction's claim locked. Nothing happens if there is no hold.
     static func run(_ transaction: StoreTransactionID, of player: PlayerID, in session: PostgresSession) throws {
         let rows = try session.execute(deleting, [.text(transaction.text), .text(player.text)])
         guard rows.count > 0, let submission = rows.uuid(0, try rows.column("submission_key")) else { return }

@@ -5,8 +5,8 @@ import Postgres
 enum FindHolds {
     private static let statement = LedgerSQL.statement(PackageResources.find_holds_sql)
 
-    /// Enters the holds of `transactions` as far as `players` are concerned, which of these were refused one, and what Apple took
-    /// back of `refundable` and of `periods`.
+    /// Enters into the view the holds of `transactions` that concern `players`, the refusals of these transactions to
+    /// `players`, and the refunds of `refundable` and of `periods`.
     static func run(
         _ transactions: [StoreTransactionID], players: Set<PlayerID>, refundable: [StoreTransactionID],
         periods: [StoreTransactionID], into view: inout LedgerView, in session: PostgresSession

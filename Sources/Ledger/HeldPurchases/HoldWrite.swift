@@ -12,7 +12,7 @@ package struct HoldWrite: Sendable {
         case gone
     }
 
-    /// The transaction was rolled back although nothing failed: a row came between that the look had not found.
+    /// The SQL transaction was rolled back although nothing failed: it met a row that its look-ups had not found.
     struct Undone: Error {}
 
     private static let lockingHold = LedgerSQL.statement(PackageResources.lock_hold_sql)
@@ -21,7 +21,7 @@ package struct HoldWrite: Sendable {
     private static let reopening = LedgerSQL.statement(PackageResources.reopen_announced_purchase_sql)
 
     let decision: HoldDecision
-    /// The operator who refuses it, nil if the rules decide. An operator needs no lease.
+    /// The operator who refuses the hold; nil if the rules decide. An operator needs no lease.
     let operatorName: String?
 
     package init(decision: HoldDecision, operatorName: String?) {
@@ -32,7 +32,7 @@ package struct HoldWrite: Sendable {
     private var hold: LeasedHold { decision.hold }
     private var player: PlayerID { hold.submission.playerID }
     private var key: [PostgresParameter] { [.text(hold.transactionID.text), .text(player.text)] }
-    /// The original that Apple now tells of it: not always the one that it was held under.
+    /// The original transaction that Apple now names. It may differ from the original of the hold.
     private var toldOriginal: StoreTransactionID {
         decision.judged?.purchase.originalTransactionID ?? hold.originalTransactionID
     }
@@ -57,7 +57,7 @@ package struct HoldWrite: Sendable {
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
                 if let revocation = grant.revocation {
-                    // The event goes by the outbox: it comes behind the grant.
+                    // The revocation's event goes into the outbox, behind the grant's.
                     try RevokeGrants.run([revocation.grant], in: session)
                     if let event = revocation.event { try publish(event, in: session) }
                 }
@@ -86,7 +86,7 @@ package struct HoldWrite: Sendable {
                 return .published(event)
             case .held(let reason):
                 if reason != .ownershipDisputed, claim.player == nil {
-                    // A dispute claims nothing; what it turned into does.
+                    // A dispute claims nothing, but the other hold that it became claims the original transaction.
                     view.claims[hold.originalTransactionID]?.player = player
                     if let judged = decision.judged { view.enterPeriod(of: judged, decision: decision.decision) }
                     try change(claims, to: view, in: session)
@@ -118,11 +118,12 @@ package struct HoldWrite: Sendable {
         return Set(shown.map(\.purchase.originalTransactionID) + shown.compactMap(\.period) + own.compactMap(\.self))
     }
 
-    /// The period that Apple now tells it pays for.
+    /// The claim of the period that the purchase pays for, as Apple now describes it; nil if there is none.
     private var period: StoreTransactionID? { decision.judged.flatMap { decision.decision.period(of: $0) } }
 
-    /// An original and a period that it was not held under have claims made first, as batches make theirs before they lock
-    /// others. They are nobody's unless the grant comes about.
+    /// Locks the claims that the decision touches. It first inserts claims for an original and a period that the hold
+    /// was not stored under, as a batch inserts its claims before it locks others. The inserted claims have no owner
+    /// until the settlement gives them one.
     private func lockClaims(in session: PostgresSession) throws -> [StoreTransactionID: LedgerView.Claim] {
         let held = try FindOriginals.run([hold.transactionID], in: session)
         let all = originals.union(held).sorted()
@@ -138,7 +139,7 @@ package struct HoldWrite: Sendable {
         return claims
     }
 
-    /// Frees the period that the hold claimed for others, unless it was granted meanwhile.
+    /// Frees the period that the hold claimed, unless the transaction was granted meanwhile.
     private func freePeriod(
         of claims: [StoreTransactionID: LedgerView.Claim], in view: LedgerView, _ session: PostgresSession
     ) throws {
@@ -151,12 +152,13 @@ package struct HoldWrite: Sendable {
         try ChangeClaims.run(update: freed, delete: [], in: session)
     }
 
-    /// Frees the original that the hold claimed for others, unless another row of the player needs the claim.
+    /// Frees the original transaction that the hold claimed, unless another row of the player needs the claim.
     private func freeClaim(in session: PostgresSession) throws {
         try session.execute(Self.freeingClaim, [.text(hold.originalTransactionID.text), .text(player.text)])
     }
 
-    /// A refund of a grant in force in Apple's answer counts as a notification would. From the outbox.
+    /// Revokes the grants in force whose refunds Apple's answer shows, as Apple's notifications would. The outbox has
+    /// the events.
     private func revokeShown(in view: LedgerView, _ session: PostgresSession) throws {
         let refunds = decision.decision.revocationsShown(in: view).map { notice in
             TakenRefund(
@@ -168,7 +170,7 @@ package struct HoldWrite: Sendable {
         try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
     }
 
-    /// Every hold has its claim, unless someone has deleted that.
+    /// Inserts the claim of the hold, which exists unless somebody has deleted it.
     private func makeClaim(in session: PostgresSession) throws -> LedgerView.Claim {
         let row = ClaimRow(
             original: hold.originalTransactionID, player: hold.reason == .ownershipDisputed ? nil : player,
@@ -192,7 +194,7 @@ package struct HoldWrite: Sendable {
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])
-        // It may be held for another player too, and its period under another id.
+        // Another player may hold the transaction too, and another transaction may hold its period.
         let held = Set([hold.transactionID, period.flatMap { view.claims[$0]?.grantedTransaction }].compactMap(\.self))
         try FindHolds.run(
             held.sorted(), players: [player], refundable: refundable.sorted(), periods: [period].compactMap(\.self),
@@ -210,11 +212,12 @@ package struct HoldWrite: Sendable {
                 view.dailyCounts = try CountDays.run([decision.decision.dailyCount(of: judged.purchase)], in: session)
             }
         }
-        // The tokens come behind the days, as in a batch: both lock.
+        // Tokens are locked after the daily counts, as in a batch.
         view.tokens = try AccountTokens.find(for: [decision.decision], in: session)
     }
 
-    /// - Parameter claims: as they were before the settlement.
+    /// Writes the claims that the settlement changed.
+    /// - Parameter claims: the claims before the settlement.
     private func change(
         _ claims: [StoreTransactionID: LedgerView.Claim], to view: LedgerView, in session: PostgresSession
     ) throws {

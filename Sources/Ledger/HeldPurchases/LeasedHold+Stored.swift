@@ -63,14 +63,15 @@ extension LeasedHold {
             isDecidedAgain: row.bool(.isDecidedAgain) ?? false)
     }
 
-    /// - Parameter isDisputed: an operator decided between two players.
+    /// Returns the terms of an announced purchase; nil if a player submitted the purchase.
+    /// - Parameter isDisputed: true if an operator decided between two players.
     private static func announced(
         _ row: PostgresRow<LeasedHoldColumn>, isDisputed: Bool
     ) -> AnnouncedTerms? {
         guard let source = row.text(.source).flatMap(PurchaseSource.init(rawValue:)),
             source != .submission
         else { return nil }
-        // Whenever the hold ends, what counts is whether the grace period went on when Apple told of it.
+        // The grace period counts if it went on when Apple announced the purchase, whenever the hold ends.
         let isInGrace =
             if let grace = row.timestamp(.graceExpiresAt),
                 let told = row.timestamp(.sourceTimestamp)

@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Held transactions in PostgreSQL, for workers. Every function throws a `PostgresError`. So does `settle` if another
-/// writer granted the purchase meanwhile: the lease ends, and a worker tries again.
+/// Held transactions in PostgreSQL, for workers. Every function throws a `PostgresError`. `settle` also throws
+/// `HoldWrite.Undone` if another writer granted the purchase meanwhile: a worker tries again.
 public struct PostgresHolds: HeldPurchases {
-    /// The seconds that a worker has for one try, by PostgreSQL's clock: longer than Apple may take in two
-    /// environments.
+    /// The seconds of a lease by PostgreSQL's clock, in which a worker tries a hold once: longer than Apple may take in
+    /// two environments.
     public static let leaseSeconds = 60.0
     /// The deaths of workers in isolation after which the hold is set aside.
     static let deathsOfPoison: Int32 = 3
@@ -24,8 +24,8 @@ public struct PostgresHolds: HeldPurchases {
     private let leaseSeconds: Double
     private let mending: DueTimes.Mending
 
-    /// - Parameter longestDelay: the longest delay of the settings, in seconds. A hold that is due later than that is
-    ///   due now.
+    /// - Parameter longestDelay: the longest delay of the settings, in seconds. A hold that is due much later was put
+    ///   off by a clock that was ahead, and is made due now.
     public init(
         pool: PostgresPool, leaseSeconds: Double = PostgresHolds.leaseSeconds, longestDelay: Double = 0
     ) {
@@ -37,7 +37,7 @@ public struct PostgresHolds: HeldPurchases {
     public func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold] {
         try await pool.run { [leaseSeconds, mending] session in
             try mending.mendNowAndThen(in: session)
-            // Committed before anyone looks into them: a take that kills counts.
+            // The lease is committed before a worker reads the rows: the take counts even if a row kills the worker.
             let rows = try session.execute(
                 Self.leasing, [.int8(Int64(limit)), .float8(leaseSeconds), .int8(catalogVersion)])
             return try Self.leased(rows, catalogVersion, in: session)
@@ -53,7 +53,7 @@ public struct PostgresHolds: HeldPurchases {
 
     public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         try await pool.run { [leaseSeconds] session in
-            // Committed before anyone looks into it, too.
+            // This lease too is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect, [.float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalogVersion)])
             if let setAside = try SetAsidePurchase(rows, deaths: "deaths_alone") { return .setAside(setAside) }
@@ -76,7 +76,7 @@ public struct PostgresHolds: HeldPurchases {
         try await pool.change(.text(hold.transactionID.text), leasedAs: hold.lease, by: statement, [player] + more)
     }
 
-    /// Returns leased ones; unreadable ones are set aside.
+    /// Returns the readable holds, and sets the unreadable ones aside.
     private static func leased(
         _ rows: PostgresRows, _ catalogVersion: Int64, in session: PostgresSession
     ) throws -> [LeasedHold] {

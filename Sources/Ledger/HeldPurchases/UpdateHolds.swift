@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Holds that stay, under the catalog that was looked at.
+/// Writes holds that stay, with the catalog that decided them.
 enum UpdateHolds {
     /// The `note` if Apple's new answer lacks the transaction.
     static let notTold = "Apple's answer no longer has it"
@@ -18,7 +18,7 @@ enum UpdateHolds {
         let hold: LeasedHold
         let reason: Reason
         var note: String?
-        /// The claim of the period that it holds from now on; nil: as it was.
+        /// The claim of the period that the hold has from now on; nil to keep the present one.
         var period: StoreTransactionID?
     }
 
@@ -41,8 +41,8 @@ enum UpdateHolds {
             ])
     }
 
-    /// Sets aside those that cannot be read, if they are leased still: only an operator's refusal would end them, and
-    /// it could not be published either.
+    /// Sets aside unreadable holds that are still leased. Only an operator's refusal could end such a hold, and its
+    /// event could not be published either.
     static func setAside(
         _ holds: [LeasedHolds.Unreadable], catalogVersion: Int64,
         in session: PostgresSession

@@ -1,4 +1,5 @@
--- Whether any waits to be tried in isolation. $1 the catalog in force
+-- Finds whether a hold waits to be tried in isolation.
+-- $1 the catalog in force
 SELECT EXISTS (
     SELECT FROM holds
     WHERE takes >= 3 AND (due_at <= now() OR due_at IS NULL AND catalog_version < $1)

@@ -1,7 +1,11 @@
--- $1 transactions; $2 players in hand: of their holds all are read, of others' the one that claims the transaction and maybe
--- another one; only theirs of the refusals, whose rows have no reason. $3 transactions whose
--- refunds are wanted: those rows have no player. $4 claims of periods whose refunds are wanted: those rows have theirs.
--- Where Apple reversed the refund, revoked_at is null.
+-- Finds holds, refusals and refunds.
+-- A row with a player and a reason is a hold: all of the players in hand, and of others the one that claims the
+-- transaction and maybe another one.
+-- A row with a player and no reason is a refusal to a player in hand.
+-- A row without a player is a refund, under the transaction or the period's claim. Its revoked_at is null if Apple
+-- reversed it.
+-- $1 transactions; $2 players in hand; $3 transactions whose refunds are wanted; $4 claims of periods whose refunds are
+-- wanted
 SELECT known.*
 FROM unnest($1::text[]) AS wanted (id)
 CROSS JOIN LATERAL (

@@ -1,4 +1,4 @@
--- After a hold has ended without a grant: free for others, unless something else of its player's lies under it.
+-- Frees a claim after a hold has ended without a grant, unless a grant or another hold of the player needs it.
 -- $1 original transaction, locked; $2 player
 UPDATE claims
 SET player_id = NULL, claimed_at = now()

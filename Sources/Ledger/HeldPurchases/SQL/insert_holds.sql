@@ -1,5 +1,6 @@
--- The insert decides: a row that is there stays, and is not returned. Sorted by transaction and player. What Apple told of by itself
--- waits no longer where it is held; what Apple said of it is kept, for the hold may end without a grant.
+-- Inserts holds. An existing row stays, and is not returned. A hold ends the wait of an announced purchase, whose
+-- evidence is kept: the hold may end without a grant.
+-- $1–$25 a column each, sorted by transaction and player
 WITH held AS (
     INSERT INTO holds (
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, reason, submission_key,

@@ -1,4 +1,5 @@
--- Before the hold is deleted. $1 transaction; $2 player; $3 operator; $4 the event that ends it
+-- Records an operator's refusal of a hold, before the hold is deleted.
+-- $1 transaction; $2 player; $3 operator; $4 the event that ends the hold
 WITH refused AS (
     INSERT INTO refusals (transaction_id, player_id)
     SELECT transaction_id, player_id FROM holds WHERE transaction_id = $1 AND player_id = $2

@@ -1,7 +1,7 @@
--- Leases what is due, oldest first, then what an older catalog decided. $1 how many; $2 seconds, and as many more for each take
--- without an end; $3 the catalog in force
--- What was taken three times without an end is left for lease_suspect_hold, and what killed its workers for an operator.
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases due holds, oldest first, then holds that an older catalog decided. A hold that was taken three times without
+-- an end is left for lease_suspect_hold, and a hold that killed its workers for an operator.
+-- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
+-- $1 how many; $2 seconds of a lease, and as many more for each take without an end; $3 the catalog in force
 WITH due AS (
     SELECT transaction_id, player_id
     FROM holds

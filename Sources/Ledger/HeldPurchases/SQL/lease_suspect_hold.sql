@@ -1,7 +1,7 @@
--- Leases one that was taken three times without an end, to be tried in isolation; or leaves it to an operator where its workers
--- died of it often enough meanwhile. What it holds is not returned then. $1 seconds, and as many more for each take without an
--- end; $2 deaths; $3 the catalog in force
--- A lease that ends later than any can was given while the clock was ahead: it is over.
+-- Leases one hold that was taken three times without an end, for a try in isolation. If its workers died of it in
+-- isolation $2 times, leaves it to an operator instead, and returns neither its submission nor its evidence.
+-- A lease that ends more than ten minutes ahead was written while the clock was ahead: it is over.
+-- $1 seconds of the lease, and as many more for each take without an end; $2 deaths; $3 the catalog in force
 WITH suspect AS (
     SELECT transaction_id, player_id, deaths_alone + is_alone::integer AS deaths
     FROM holds

@@ -1,2 +1,3 @@
--- Waits for whoever is about to hold another of its transactions. $1 submission
+-- Locks a submission. Waits for a writer that is about to hold another of its transactions.
+-- $1 submission
 SELECT 1 FROM held_submissions WHERE submission_key = $1 FOR UPDATE;

@@ -1,3 +1,4 @@
+-- Locks a hold that is still leased.
 -- $1 transaction; $2 player; $3 submission; $4 the lease, or null for an operator, who needs none
 SELECT 1
 FROM holds

@@ -1,5 +1,6 @@
--- After its last hold has ended without a grant it is judged as if nobody had submitted it; or refused, where nobody is to have it.
--- $1 transaction, whose claim is locked; $2 why nobody is to have it, or null
+-- Makes an announced purchase wait as if nobody had submitted it, after its last hold has ended without a grant.
+-- Refuses it instead if nobody may have it.
+-- $1 transaction, whose claim is locked; $2 the reason why nobody may have it, or null
 UPDATE announced_purchases
 SET state = CASE WHEN $2::text IS NULL THEN 'waiting' ELSE 'refused' END, reason = $2,
     player_id = CASE WHEN $2 IS NOT NULL THEN player_id END, due_at = CASE WHEN $2 IS NULL THEN now() END,

@@ -1,4 +1,5 @@
--- What is due later than anything can be was put there while the clock was ahead: it is due now. $1 seconds; $2 how many
+-- Makes holds due now that are due later than any writer sets: the clock was ahead when they were written.
+-- $1 seconds ahead; $2 how many at most
 WITH ahead AS (
     SELECT transaction_id, player_id FROM holds WHERE due_at > now() + make_interval(secs => $1)
     ORDER BY due_at DESC LIMIT $2 FOR UPDATE SKIP LOCKED

@@ -1,6 +1,7 @@
--- They stay held. $1 transactions, sorted; $2 their leases; $3 their reasons; $4 what an operator should know, or null;
--- $5 the catalog that decided; $6 claims of periods that they hold from now on, or null; $7 their players. A release is used up:
--- another reason holds them, or nothing can be said.
+-- Writes holds that stay. An operator's release is used up: another reason holds the transaction, or Apple's answer
+-- lacks it.
+-- $1 transactions, sorted; $2 their leases; $3 their reasons; $4 notes for an operator, or null; $5 the catalog that
+-- decided; $6 claims of periods that they have from now on, or null; $7 their players
 UPDATE holds
 SET reason = kept.reason, catalog_version = greatest(holds.catalog_version, $5), released_at = NULL, due_at = NULL,
     tries = 0, leased_until = NULL, note = kept.note, takes = 0, is_alone = false, deaths_alone = 0,
