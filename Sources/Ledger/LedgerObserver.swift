@@ -55,14 +55,15 @@ public struct LedgerObserver: Sendable {
     }
 }
 
-/// The reason for running a transaction again.
+/// The reason for running an SQL transaction again.
 public enum LedgerTrouble: Sendable {
     case failed(PostgresError)
-    /// A grant without its claim was there, an outside writer's, or an owner for whom the batch had inserted no claim.
-    /// The batch looks at everything.
+    /// The batch met a grant of another system without its claim, or an owner for whom it had inserted no claim. The
+    /// next try looks at everything.
     case unknownGrant
-    /// A row was there already that the batch was to insert. PostgreSQL has logged it as an error.
+    /// The batch was to insert a row that existed already. PostgreSQL has logged that as an error.
     case conflict
-    /// Records of the batch were decided by another replica meanwhile: their first answers are taken.
+    /// Another replica decided records of the batch meanwhile, or the answer to our COMMIT was lost. The first answers
+    /// count.
     case decidedBefore(records: Int)
 }

@@ -2,10 +2,10 @@ import Fulfillment
 import Postgres
 
 extension PostgresLedger {
-    /// The share of a writer's wait behind a small batch: a submission waits in both places.
+    /// The share of a writer's delay behind a small group that a reader waits: a submission waits in both places.
     private static let recallShare = 0.5
 
-    /// A reader's life.
+    /// Answers queries until the queue is closed.
     func answerQueries(minimum: Int) async {
         var gathering = gathering(share: Self.recallShare)
         while let entries = await queries.next(minimum: minimum, maximum: limits.maximumBatch, bytes: .max) {
@@ -28,7 +28,7 @@ extension PostgresLedger {
             } catch {
                 let error = PostgresError(caught: error)
                 if error.kind == .data {
-                    // A query that cannot be sent asks for nothing that was ever stored.
+                    // PostgreSQL refuses the query's data, so it never stored what the query asks for.
                     observer.trouble(.failed(error))
                     for entry in entries { entry.answer(Durable(.nothing, in: nil)) }
                     return

@@ -4,14 +4,15 @@ import Postgres
 import Synchronization
 
 extension PostgresLedger {
-    /// Entries of one writer at most while some of them fail.
+    /// The most entries of one writer while some of them fail.
     private var mostWhileIsolating: Int { 4 * limits.maximumBatch }
-    /// The pause between two looks at the queue while failing ones wait for their next try.
+    /// The pause between two looks at the queue while failing entries wait for their next try.
     private static let isolationPause = Duration.milliseconds(50)
 
-    /// Returns when every entry has its answer, or the ledger is closed. Tries for as long as that takes; new entries are
-    /// taken meanwhile, so that nobody waits for what fails again and again.
-    /// - Parameter isStuck: they were put aside before.
+    /// Settles the entries, for as long as it takes. Returns when every entry has its answer, or the ledger is closed.
+    /// While parts of a failed batch wait, it takes new entries too, so that none waits for an entry that fails again
+    /// and again.
+    /// - Parameter isStuck: true if the entries were put aside before, behind a session that hung or a lock.
     func settle(_ entries: Decisions, as writer: inout WriterNumber, isStuck: Bool = false) async {
         let queue = isStuck ? stuck : decisions
         var isolation = Isolation(entries)
@@ -35,8 +36,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Fails the entries whose submissions were taken before the last fall back: their records come again, and are decided
-    /// again in their order. One that waited for the losses to be known would be decided before them.
+    /// Fails the entries whose submissions were taken before the last fall back: their records come again, and are
+    /// decided in order. An entry that waited for the losses to be known would be decided before earlier records.
     private func failVoid(in isolation: inout Isolation<Decisions.Element>) {
         let count = fallBacks.count
         for entry in isolation.takeOut(where: { $0.request.fallBackCount != count }) { entry.fail() }
@@ -47,7 +48,7 @@ extension PostgresLedger {
         try? await Task.sleep(for: isIsolating ? min(rest, Self.isolationPause) : rest)
     }
 
-    /// One attempt.
+    /// Makes one attempt at a group, then answers, reschedules or parks its entries, or puts them aside.
     private func settle(
         _ given: Isolation<Decisions.Element>.Group, as writer: inout WriterNumber, isStuck: Bool,
         in isolation: inout Isolation<Decisions.Element>

@@ -1,14 +1,15 @@
 import Fulfillment
 import Postgres
 
-/// One session that hangs never blocks another. Its batch is put aside and done again apart from the rest: what it locked
-/// stays locked until PostgreSQL ends it, so that whoever shares a claim with it waits too, and nobody else does.
+/// A session that hangs blocks no other. The ledger puts its batch aside and tries the batch again apart from the rest.
+/// The hung session's locks stay until PostgreSQL ends the session, so a decision that shares a claim with the batch
+/// waits too, and no other does.
 extension PostgresLedger {
-    /// Milliseconds that a transaction of what was put aside waits for a lock. Short: it is tried again and again, and
-    /// halved to find who waits for nobody.
+    /// The milliseconds that an SQL transaction of put-aside entries waits for a lock. The wait is short because the
+    /// ledger tries the entries again and again, and halves their groups to find the entries that wait for no lock.
     static let stuckLockMilliseconds = 200
 
-    /// The life of the one who tries again what was put aside.
+    /// Tries the put-aside entries again until their queue is closed.
     func settleStuck(as given: WriterNumber) async {
         var writer = given
         while let entries = await stuck.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
@@ -17,7 +18,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Deletes the rows only when nothing is put aside: they are locked as long as that.
+    /// Deletes the outbox rows of `stuckAcknowledged` once no entry is put aside. Until then a hung session may have
+    /// them locked.
     private func deleteStuckAcknowledged() async {
         guard stuck.isEmpty else { return }
         let ids = stuckAcknowledged.take()
@@ -37,6 +39,6 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// The transaction met a session that gives no answer, or waits for one that does not end.
+    /// True if the session gave no answer, or waited too long for a lock (55P03).
     var isStuck: Bool { isHung || sqlState == "55P03" }
 }

@@ -11,7 +11,7 @@ extension PostgresLedger {
         case failed(PostgresError)
     }
 
-    /// A writer's life.
+    /// Settles decisions until the queue is closed.
     func write(as given: WriterNumber) async {
         var writer = given
         var gathering = gathering()
@@ -68,7 +68,8 @@ extension PostgresLedger {
         }
     }
 
-    /// Answers those that have an outcome already with that one; returns the rest.
+    /// Answers the entries whose records have an outcome. Parks the entries whose outcome lacks its grants. Returns the
+    /// rest, with the entries that could not be parked.
     func answerDecided(_ entries: Decisions) async throws(PostgresError) -> Decisions {
         let keys = entries.map { OutcomeKey($0.request.position) }
         let parked = entries.map(\.request.parkedID)
@@ -76,7 +77,7 @@ extension PostgresLedger {
         do {
             known = try await pool.run { session in
                 let known = try FindOutcomes.run(keys, in: session)
-                // Their answers are durable: nothing waits for one any more.
+                // These answers are durable, so their submissions need no parked row any more.
                 try DeleteParked.run(known.events.keys.compactMap { parked[$0] }, in: session)
                 return known
             }
@@ -94,11 +95,13 @@ extension PostgresLedger {
                 rest.append(entry)
             }
         }
-        // Neither granted again nor answered otherwise: an operator decides.
+        // Somebody deleted the grants of these outcomes. The ledger neither grants again nor answers otherwise: an
+        // operator decides.
         return unanswerable.isEmpty ? rest : rest + (await park(unanswerable, for: FailureCause.decidedBefore.asError))
     }
 
-    /// Returns those that could not be parked either: all of them, or none.
+    /// Parks the entries for an operator, and answers them. Returns the entries that could not be parked: all of them,
+    /// or none.
     func park(_ entries: Decisions, for error: PostgresError) async -> Decisions {
         let refused = entries.map(\.request)
         let history: DatabaseHistory?

@@ -13,9 +13,9 @@ public final class PostgresLedger: PurchaseLedger {
         /// The number of waiting submissions from which a second writer helps. Two batches of half the size cost the
         /// database more than one; with a backlog both writers are busy.
         public var backlog = 400
-        /// Submissions in a batch.
+        /// The most submissions in a batch.
         var maximumBatch = 400
-        /// Bytes in a batch, roughly.
+        /// The most bytes in a batch, approximately.
         var maximumBatchBytes = 4 << 20
         /// The size of a group after which the writer waits a moment, so that the next group is larger: a transaction
         /// costs the database as much as dozens of its rows. It waits longer after a larger group. A worker with little
@@ -32,11 +32,11 @@ public final class PostgresLedger: PurchaseLedger {
         public init() {}
     }
 
-    /// The settings of a worker's sessions. The server keeps a prepared statement's plan, and one that was made on a
-    /// new database's empty tables reads whole tables, however they have grown, until they are analyzed: everything
-    /// here goes by an index, whatever the tables' size. What has none, such as a count, costs so much by that setting
-    /// that the server would compile it each time. Left to itself the server also plans the larger statements anew for
-    /// each small batch, which costs more than running them.
+    /// The settings of a worker's sessions. The server keeps the plan of a prepared statement. A plan made on a new
+    /// database's empty tables scans whole tables, however they have grown, until they are analyzed. So every statement
+    /// here goes by an index, whatever the tables' size. A statement without one, such as a count, costs so much by
+    /// that setting that the server would compile it each time. Left to itself, the server also plans the larger
+    /// statements anew for each small batch, which costs more than running them.
     public static let sessionSettings = [
         "enable_seqscan": "off", "jit": "off", "plan_cache_mode": "force_generic_plan",
     ]
@@ -52,12 +52,12 @@ public final class PostgresLedger: PurchaseLedger {
     let queries = GroupQueue<RecallQuery, Durable<Recollection>>()
     let acknowledged = AcknowledgedEvents()
     let conflicts = ConflictWatch()
-    /// Transactions of decisions so far.
+    /// The number of committed SQL transactions of decisions so far.
     let commits = Atomic<Int>(0)
     /// The decisions that met a hung session or a stuck lock: they are retried apart, so that nobody else waits behind
     /// them.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
-    /// Events whose outbox rows such a session may have locked. They ride on no batch.
+    /// The acknowledged events whose outbox rows a hung session may have locked. No batch deletes them.
     let stuckAcknowledged = AcknowledgedEvents()
     private let isConnected = Mutex(false)
     private let loops = Mutex(Loops())
@@ -83,7 +83,7 @@ public final class PostgresLedger: PurchaseLedger {
         let others = [
             Task { await self.settleStuck(as: WriterNumber(max(limits.writers, 1), of: max(limits.writers, 1) + 1)) },
             Task { await self.answerQueries(minimum: 1) },
-            // Only for what the first one does not come for.
+            // This reader takes only queries that the first reader does not come for.
             Task { await self.answerQueries(minimum: .max) },
             Task { await self.decisions.watch() },
             Task { await self.queries.watch() },
@@ -134,7 +134,7 @@ public final class PostgresLedger: PurchaseLedger {
 }
 
 extension PostgresLedger {
-    /// - Parameter share: of the wait behind a small group.
+    /// - Parameter share: the share of the delay behind a small group that applies.
     func gathering(share: Double = 1) -> Gathering {
         Gathering(
             busyGroup: limits.busyGroup, busyDelay: limits.gatheringDelay, longestDelay: limits.longestGatheringDelay,
@@ -175,7 +175,7 @@ extension PostgresLedger {
         } while !acknowledged.flushEnded()
     }
 
-    /// Makes one try. Returns false if the rows are left for the next one.
+    /// Deletes the outbox rows of acknowledged events, in one try. Returns false if rows are left for the next try.
     private func deleteAcknowledged() async -> Bool {
         while true {
             let ids = acknowledged.take()
@@ -193,7 +193,8 @@ extension PostgresLedger {
 }
 
 extension PostgresError {
-    /// The pool's bodies throw nothing else; should one, the work is tried again.
+    /// Makes a `PostgresError` of any error. A body of the pool throws nothing else; if one does, the work is tried
+    /// again.
     init(caught error: any Error) {
         self =
             error as? PostgresError
