@@ -9,7 +9,7 @@ public struct LedgerObserver: Sendable {
     }
 
     public var succeeded: @Sendable (Part) -> Void
-    /// Called after a failure that will be tried again.
+    /// Called after a failure, which the part follows with another try.
     public var failed: @Sendable (Part, PostgresError) -> Void
     /// Called after each COMMIT with the submissions of its batch, and the seconds from BEGIN to COMMIT, with the wait
     /// for a connection.

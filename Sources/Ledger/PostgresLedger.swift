@@ -54,8 +54,8 @@ public final class PostgresLedger: PurchaseLedger {
     let conflicts = ConflictWatch()
     /// The number of committed SQL transactions of decisions so far.
     let commits = Atomic<Int>(0)
-    /// The decisions that met a hung session or a stuck lock: they are retried apart, so that nobody else waits behind
-    /// them.
+    /// The decisions that met a hung session or a stuck lock. They are retried apart, so that no other decision waits
+    /// behind them.
     let stuck = GroupQueue<PendingDecision, Durable<RecordedOutcome>>()
     /// The acknowledged events whose outbox rows a hung session may have locked. No batch deletes them.
     let stuckAcknowledged = AcknowledgedEvents()
@@ -126,8 +126,9 @@ public final class PostgresLedger: PurchaseLedger {
         _ = await deleteAcknowledged()
     }
 
-    /// Returns the highest offset ever decided in each of `partitions`; partitions without decisions are left out. A
-    /// record up to that offset may have been answered. Throws a `PostgresError`.
+    /// Returns for each of `partitions` an offset above which no record was ever decided, rounded up
+    /// (`insert_outcomes`). Leaves out partitions without decisions. A record up to that offset may have been answered.
+    /// Throws a `PostgresError`.
     public func decidedOffsets(topic: String, partitions: [Int32]) async throws -> [Int32: Int64] {
         try await pool.run { try DecidedOffsets.run(topic: topic, partitions: partitions, in: $0) }
     }

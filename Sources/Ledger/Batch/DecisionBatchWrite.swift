@@ -35,7 +35,7 @@ struct DecisionBatchWrite: Sendable {
     let writer: Int32
     /// The longest wait for a lock; nil for the limit of the session.
     var lockMilliseconds: Int?
-    /// Whether grants and outcomes in one statement are inserted with `ON CONFLICT DO NOTHING`.
+    /// True if the statement for grants and outcomes says `ON CONFLICT DO NOTHING`.
     var looksForConflicts = false
 
     /// The facts in force after COMMIT.

@@ -31,7 +31,7 @@ public struct CatalogStore: Sendable {
         }
     }
 
-    /// Returns one version of the catalog. Nil if there is no such version.
+    /// Returns one version of the catalog; nil if there is no such version.
     public func load(version: Int64) async throws -> Stored? {
         try await pool.run { session in
             let rows = try session.execute(Self.loading, [.int8(version)])

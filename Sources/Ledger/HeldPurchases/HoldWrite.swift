@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Ends one hold in one SQL transaction, in the order of batches: it locks the claim, then the hold's row, reads what
-/// is known, settles it, and lets the rows that INSERT returns decide.
+/// Ends one hold in one SQL transaction, in the order of a batch: it locks the claims, then the hold's row, reads the
+/// facts, settles the decision and writes it. The rows that INSERT returns have the last word.
 package struct HoldWrite: Sendable {
     package enum Ending: Sendable {
         case published(OutcomeEvent)
@@ -108,8 +108,9 @@ package struct HoldWrite: Sendable {
         }
     }
 
-    /// The originals of the hold, as stored and as Apple reports it, of the subscription that it continues, and of the
-    /// refunds that Apple shows; and their periods.
+    /// The ids of the claims that the decision touches: the hold's original as stored and as Apple reports it, the
+    /// original of the subscription that it continues, its period, and the originals and periods of the refunds that
+    /// Apple shows.
     private var originals: Set<StoreTransactionID> {
         let shown = decision.decision.revocationsShown
         let own = [
