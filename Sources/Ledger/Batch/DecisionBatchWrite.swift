@@ -120,7 +120,7 @@ struct DecisionBatchWrite: Sendable {
         let undelivered = UndeliveredRows(batch.decisions, settlements)
         // Grants join the outcomes only if nothing is written between the two: every writer locks rows in one order.
         let joins =
-            joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && shown.allSatisfy(\.isEmpty)
+            joinsGrants && purchases.areWholeGrants && view.tokens == tokensBefore && !batch.showsRevocations
             && batch.decisions.allSatisfy { $0.parkedID == nil && $0.subscriptions.facts.isEmpty }
             && !settlements.contains(where: \.isReplay) && undelivered.isEmpty
         if !joins { try purchases.insert(in: session) }
