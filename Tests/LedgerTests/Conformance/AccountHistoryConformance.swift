@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every ledger treats purchases in an account's history, and not in the receipt, alike.
-@Suite("Every purchase ledger with an account's history")
+@Suite("Ledgers in memory and in PostgreSQL: purchases from an account's history")
 struct AccountHistoryConformance {
     private static func fromHistory(
         _ id: String, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)
@@ -16,7 +16,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "nothing is claimed by the history of an account whose receipt holds another player's purchase",
+        "an account's history is granted to the owner of its receipt's purchase, and another player is granted nothing",
         arguments: Implementation.allCases)
     func otherPlayers(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -41,7 +41,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "nothing that Apple lists beside a receipt of another player's purchase is granted or held",
+        "purchases that Apple lists beside a receipt are granted or held for its owner, not for another player",
         arguments: Implementation.allCases)
     func listedLater(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -73,7 +73,7 @@ struct AccountHistoryConformance {
     ]
 
     @Test(
-        "where the receipt is the player's own, or nobody's yet, what its account bought beside it is granted",
+        "an account's history is granted if its receipt's purchase belongs to the player or has no owner yet",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -87,7 +87,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "grants that a submission got by the history are published again, even if the receipt now belongs to another player",
+        "a submission sent again gets its history grants again, even if another player owns its receipt by now",
         arguments: Implementation.allCases)
     func wonBefore(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

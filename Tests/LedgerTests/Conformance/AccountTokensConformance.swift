@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every ledger learns account tokens and the Apple accounts that bought with them alike.
-@Suite("Every purchase ledger with account tokens")
+@Suite("Ledgers in memory and in PostgreSQL: account tokens")
 struct AccountTokensConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
 
@@ -21,7 +21,7 @@ struct AccountTokensConformance {
     }
 
     @Test(
-        "the first buyer with a token blocks no other Apple account, whose copies are held",
+        "with a shared token, the first player of each Apple account is granted, and other players are held",
         arguments: Implementation.allCases)
     func accounts(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -42,7 +42,9 @@ struct AccountTokensConformance {
         }
     }
 
-    @Test("of two players with one new Apple account on two replicas, one is granted and the other held")
+    @Test(
+        "when two players use a new Apple account at once on two replicas, one is granted and the dispute is reported"
+    )
     func race() async throws {
         let database = try await LedgerDatabase()
         let disputes = Mutex<[DisputedToken]>([])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every store treats an announced purchase alike once a hold of it has ended without a grant.
-@Suite("Every store of announced purchases that are held")
+@Suite("Stores in memory and in PostgreSQL: announced purchases after a hold")
 struct AnnouncedHoldsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -26,7 +26,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a purchase whose hold another player's submission brought, and that ends without a grant, reaches its own player",
+        "a purchase held for another player is granted to its token's player when the hold ends without a grant",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -48,7 +48,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a period that was held in its grace period is no expired one when another catalog ends the hold",
+        "an announced period is held as being in its grace period, and refused after the grace period",
         arguments: Implementation.allCases)
     func inGrace(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -73,7 +73,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "one that a delivery held for its player is judged again, and once only, when its hold ends without a grant",
+        "an announced purchase held for its own player is held once more when its hold ends without a grant",
         arguments: Implementation.allCases)
     func own(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -96,7 +96,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a purchase that Apple's newest notification revokes is not judged by an older one",
+        "a purchase whose hold ends as cancelled, upgraded or family_shared is not delivered to its token's player",
         arguments: Implementation.allCases,
         [Reason.cancelled, .upgraded, .familyShared])
     func ended(implementation: Implementation, reason: Reason) async throws {
@@ -112,7 +112,7 @@ struct AnnouncedHoldsConformance {
     }
 
     @Test(
-        "a copy of a non-consumable that another player has is held for whom its token names, and stays the owner's",
+        "a copy of another player's non-consumable is held for its token's player, and rejected on release",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -5,12 +5,12 @@ import TestSupport
 import Testing
 
 /// Every store of announced purchases keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of announced purchases")
+@Suite("Stores of announced purchases in memory and in PostgreSQL")
 struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject
 
     @Test(
-        "one waits for its submission, is granted once to whom its token belongs, and a submission then finds it granted",
+        "an announced purchase waits for a submission, then is granted once to its token's player",
         arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -30,7 +30,9 @@ struct AnnouncedPurchasesConformance {
         }
     }
 
-    @Test("a submission that grants or holds it ends its wait", arguments: Implementation.allCases)
+    @Test(
+        "a submission that is granted or held ends an announced purchase's wait, a rejected submission does not",
+        arguments: Implementation.allCases)
     func claimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subject.setGrantsSince(Sample.noon)
@@ -50,7 +52,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "one that nobody says anything of is unclaimed until a word about its token, a submission or a catalog comes",
+        "an unclaimed purchase is granted once its player is known or submits it, and judged again by a newer catalog",
         arguments: Implementation.allCases)
     func unclaimed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -69,7 +71,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "it is listed where the catalog says report, where it was bought before, and where the app is not in the catalog",
+        "an announced purchase is unclaimed for an unknown app, under policy report, or if bought before the cut-over",
         arguments: Implementation.allCases)
     func listed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -91,7 +93,9 @@ struct AnnouncedPurchasesConformance {
         }
     }
 
-    @Test("with account_token_is its player is the token itself", arguments: Implementation.allCases)
+    @Test(
+        "with account_token_is: player_id, an announced purchase is granted to the player whose id is its token",
+        arguments: Implementation.allCases)
     func tokenIsPlayer(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subject.setGrantsSince(Sample.noon)
@@ -103,7 +107,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "a purchase that is refused for every player, or for a known one, is refused without an event",
+        "a sandbox, family-shared or cancelled announced purchase is refused, and no newer catalog judges it again",
         arguments: Implementation.allCases)
     func refused(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -137,7 +141,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "one with a fact that cannot be read stays leased until Apple was asked by name, and is held only then",
+        "an announced purchase with an unreadable fact waits until Apple is asked, and is held without an answer",
         arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -166,7 +170,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "one whose published grant is lost stays leased until Apple was asked by name; a renewal does not",
+        "an announced purchase whose published grant is lost waits until Apple is asked about it, a renewal does not",
         arguments: Implementation.allCases)
     func published(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -208,7 +212,7 @@ struct AnnouncedPurchasesConformance {
     }
 
     @Test(
-        "three leases without an end make a suspect, three deaths in isolation leave it unclaimed",
+        "an announced purchase is isolated after three expired leases, and set aside after three deaths in isolation",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every store treats further periods of subscriptions alike, also if an owner and a word about a token disagree.
-@Suite("Every store of announced renewals")
+@Suite("Stores in memory and in PostgreSQL: announced renewals")
 struct AnnouncedRenewalsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -16,7 +16,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a renewal of an owner does not wait, and is delivered whatever the catalog says of missed purchases and products",
+        "a renewal is granted to its subscription's owner at once, whatever the catalog says of missed purchases",
         arguments: Implementation.allCases, [AnnouncementPolicy.MissedPurchasePolicy.report, .off, .grant])
     func owned(implementation: Implementation, policy: AnnouncementPolicy.MissedPurchasePolicy) async throws {
         try await Subject.with(implementation) { subject in
@@ -38,7 +38,9 @@ struct AnnouncedRenewalsConformance {
         }
     }
 
-    @Test("a renewal that is over, or refunded, is refused to its owner too", arguments: Implementation.allCases)
+    @Test(
+        "an expired renewal is refused even to its subscription's owner, and granted within its grace period",
+        arguments: Implementation.allCases)
     func over(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subscribe(subject)
@@ -55,7 +57,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a renewal without an owner is due once its original is granted, be that a submission or a delivery",
+        "an unclaimed renewal is granted after its original transaction is granted, to a submission or by a delivery",
         arguments: Implementation.allCases)
     func ownerComes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -86,7 +88,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "the first period of what goes on from another subscription is due once that one's owner is known",
+        "the first period of a follow-up subscription is granted once the previous subscription has an owner",
         arguments: Implementation.allCases)
     func following(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -102,7 +104,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "a hold of the original is no owner: its renewal waits, and is judged by all rules",
+        "a held original transaction gives its renewal no owner: the renewal waits, and the catalog's policy applies",
         arguments: Implementation.allCases)
     func heldOriginal(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -117,7 +119,7 @@ struct AnnouncedRenewalsConformance {
     }
 
     @Test(
-        "where the owner and the word about its token disagree it is held once for the player named, and released to them",
+        "an announced purchase in another player's subscription is held for its token's player, and granted on release",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -157,7 +159,9 @@ struct AnnouncedRenewalsConformance {
         }
     }
 
-    @Test("a purchase that is held is told with an id of its own", arguments: Implementation.allCases)
+    @Test(
+        "an announced purchase that is held has its first hold's event id, and is rejected for another player",
+        arguments: Implementation.allCases)
     func heldID(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subject.setGrantsSince(Sample.noon)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every budget keeps these promises, the one in memory and the one in PostgreSQL, as each replica sees it.
-@Suite("Every budget in front of Apple")
+@Suite("Apple request budgets in memory and in PostgreSQL")
 struct AppleBudgetConformance {
     private static func scope(_ name: String) -> AppleScope {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
@@ -29,7 +29,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "leases follow one another without a gap or an overlap, and reach a second ahead",
+        "replicas' leases of one scope leave no gap, and no lease is given while three seconds are leased ahead",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)
@@ -48,7 +48,7 @@ struct AppleBudgetConformance {
     }
 
     @Test(
-        "every replica sees a hold; the longest counts, an hour at most; leases do not change",
+        "every replica sees a hold, the longest hold counts for an hour at most, and holds do not delay leases",
         arguments: Implementation.allCases)
     func holds(implementation: Implementation) async throws {
         let (budget, other) = try await budgets(implementation)

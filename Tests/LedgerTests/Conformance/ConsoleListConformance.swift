@@ -10,7 +10,7 @@ import Testing
 
 /// Every list of the console keeps these promises to the page and the file that show it, on a database with rows of
 /// each.
-@Suite("Every list of the console")
+@Suite("Every console list: held, parked, unclaimed, subscriptions, refunds")
 struct ConsoleListConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case held
@@ -77,7 +77,9 @@ struct ConsoleListConformance {
         await store.close()
     }
 
-    @Test("counts what it shows, and shows no more than asked for", arguments: Implementation.allCases)
+    @Test(
+        "the count equals the rows shown, and no more rows are shown than asked for",
+        arguments: Implementation.allCases)
     func counts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let count = try await list.count(ListFilter())
@@ -87,7 +89,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("a page goes on where the one before it ended", arguments: Implementation.allCases)
+    @Test("pages of one row show the same rows in the same order as the whole list", arguments: Implementation.allCases)
     func pages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let all = try ids(list, try await list.rows(ListFilter(), limit: 10))
@@ -108,7 +110,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "a row has a cell for each column, of which the first leads a row, and one finds it",
+        "a row has a cell for each column, an id of its own, and readable times and numbers",
         arguments: Implementation.allCases)
     func rows(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -127,7 +129,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "a row has an id where it can be changed, and else none, and is changed as the list is",
+        "a row has an id exactly if it can be changed, and offers only changes that its list offers",
         arguments: Implementation.allCases)
     func ids(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -139,7 +141,7 @@ struct ConsoleListConformance {
     }
 
     @Test(
-        "each of its reasons shows a part, each row is of one of them, and counts agree",
+        "the filters by each reason together show every row once, and their counts agree",
         arguments: Implementation.allCases)
     func reasons(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
@@ -156,7 +158,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("shows an app's rows where one is asked for", arguments: Implementation.allCases)
+    @Test("the filter by app shows and counts that app's rows only", arguments: Implementation.allCases)
     func apps(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let filter = ListFilter(bundleID: Sample.bundle.text, reason: nil)
@@ -169,7 +171,9 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("is filtered by one row's id, player and product, where it says so", arguments: Implementation.allCases)
+    @Test(
+        "filters by player, product and id exist where the list offers them, and show and count only matching rows",
+        arguments: Implementation.allCases)
     func parts(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             let all = try await list.rows(ListFilter(), limit: 10)
@@ -198,7 +202,9 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("is filtered by the ages that it offers, counted from one moment", arguments: Implementation.allCases)
+    @Test(
+        "filters by age exist where the list offers them, and count from the time that the request names",
+        arguments: Implementation.allCases)
     func ages(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             for age in ListAge.allCases {
@@ -216,7 +222,7 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("offers the apps and reasons that its rows have, and no others", arguments: Implementation.allCases)
+    @Test("the filters offer exactly the apps and reasons that the rows have", arguments: Implementation.allCases)
     func kinds(implementation: Implementation) async throws {
         try await with(implementation) { list, pool in
             let kinds = try await ListedKinds.of(list.table, in: pool)
@@ -229,7 +235,9 @@ struct ConsoleListConformance {
         }
     }
 
-    @Test("has a name for addresses, and words for people", arguments: Implementation.allCases)
+    @Test(
+        "the list has a lower-case name for its address, a title, an explanation and a label for its reasons",
+        arguments: Implementation.allCases)
     func names(implementation: Implementation) async throws {
         try await with(implementation) { list, _ in
             #expect(

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Every ledger of subscriptions keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every ledger of subscriptions")
+@Suite("Subscription ledgers in memory and in PostgreSQL")
 struct FollowedSubscriptionsConformance {
     struct Subject: Sendable {
         let ledger: any PurchaseLedger
@@ -154,7 +154,9 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("the grant of a period tells what its subscription is, in its own answer", arguments: Implementation.allCases)
+    @Test(
+        "each granted period publishes its subscription's change in the same answer, a repeated submission does not",
+        arguments: Implementation.allCases)
     func granted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let first = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
@@ -170,7 +172,9 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("another player's submission of it tells it as its owner's", arguments: Implementation.allCases)
+    @Test(
+        "a renewal submitted by another player is rejected, and publishes the subscription's change for its owner",
+        arguments: Implementation.allCases)
     func ofItsOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1)
@@ -206,7 +210,8 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "a lease that ends unused leaves it due; one that is put off is due later", arguments: Implementation.allCases)
+        "a subscription is due again after its lease ends unused, and later if it is put off",
+        arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
@@ -222,7 +227,7 @@ struct FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "without the App Store Server API the newest receipt is kept for the question",
+        "without the App Store Server API, a due subscription is leased with its newest receipt",
         arguments: Implementation.allCases)
     func receipts(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -236,7 +241,9 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("one that goes on from another is its owner's", arguments: Implementation.allCases)
+    @Test(
+        "a subscription that continues another subscription belongs to the same player",
+        arguments: Implementation.allCases)
     func passedOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1)
@@ -254,7 +261,9 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    @Test("an app that does not follow renewals has none", arguments: Implementation.allCases)
+    @Test(
+        "a granted period whose decision has no subscription facts makes no subscription",
+        arguments: Implementation.allCases)
     func notFollowed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let purchase = Self.period("1000", original: "1000", at: 0)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every ledger treats further transactions of a granted period alike: seats that are added to it.
-@Suite("Every ledger of periods with seats")
+@Suite("Ledgers in memory and in PostgreSQL: further seats of a granted period")
 struct GrantedPeriodsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -28,7 +28,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "a submission of seats is already granted, in the same receipt and later; another period and product is not",
+        "further seats of a granted period are already granted; another period, product or kind is granted",
         arguments: Implementation.allCases)
     func submitted(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -49,7 +49,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "seats of a period that Apple extended are of that period, where the receipt shows it with its later end",
+        "further seats of an extended period are already granted if the receipt shows the period's new end",
         arguments: Implementation.allCases)
     func extended(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -61,7 +61,9 @@ struct GrantedPeriodsConformance {
         }
     }
 
-    @Test("seats that Apple tells of are refused, without an event", arguments: Implementation.allCases)
+    @Test(
+        "announced seats of a granted period are refused as already granted, an announced renewal is granted",
+        arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             _ = try await record(Self.seats("5000"), in: subject, offset: 1)
@@ -73,7 +75,9 @@ struct GrantedPeriodsConformance {
         }
     }
 
-    @Test("held seats that are released were granted with their period", arguments: Implementation.allCases)
+    @Test(
+        "a released hold of further seats is rejected as already granted if their period is granted",
+        arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             let held = try await record(
@@ -91,7 +95,7 @@ struct GrantedPeriodsConformance {
     }
 
     @Test(
-        "where the period's grant was taken back, the next transaction of it is granted",
+        "further seats of a period are granted after the period's grant is revoked",
         arguments: Implementation.allCases)
     func revoked(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -71,7 +71,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a player with the purchase's token disputes a hold of one without, and each hold has a lease of its own",
+        "a player with the purchase's token gets a hold beside the first player's, and each hold has its own lease",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -100,7 +100,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "who has no token, and who meets a hold of a player with it, finds it owned by the other player",
+        "a second player of a held purchase is rejected without its token, or if the first player has the token",
         arguments: Implementation.allCases)
     func notDisputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -121,7 +121,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "the first player's release is granted, the dispute waits on, and its own release ends it without a grant",
+        "the first player's release is granted; the disputed hold stays, and its own release is rejected",
         arguments: Implementation.allCases, periods)
     func firstWins(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -136,7 +136,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a dispute that is released first leaves the purchase held for its first player, who can be granted it",
+        "a disputed hold released first is rejected; the first player's hold stays, and is granted on release",
         arguments: Implementation.allCases, periods)
     func heldByFirst(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -153,7 +153,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "once the first player's hold is refused, the release of the dispute is granted",
+        "once the first player's hold is rejected, the release of the disputed hold is granted",
         arguments: Implementation.allCases, periods)
     func secondWins(implementation: Implementation, charged: String?) async throws {
         try await with(implementation) { subject in
@@ -171,7 +171,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "both released at once, the purchase is granted once, and both holds have ended",
+        "two released holds of one purchase, settled at once, end with one grant and one rejection",
         arguments: Implementation.allCases)
     func atOnce(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -196,7 +196,8 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a refund ends both holds when they are released, and grants neither", arguments: Implementation.allCases)
+        "both holds of a purchase end with a rejection when their releases are judged as cancelled",
+        arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let purchase = Self.purchase()
@@ -209,7 +210,7 @@ extension HeldPurchasesConformance {
     }
 
     @Test(
-        "a dispute keeps nobody from a hold of his own: the purchase is held for the first who may claim it",
+        "after the first player's hold is rejected, a third player gets a hold beside the disputed hold",
         arguments: Implementation.allCases)
     func disputeFirst(implementation: Implementation) async throws {
         try await with(implementation) { subject in

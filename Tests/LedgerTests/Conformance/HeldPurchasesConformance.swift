@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every store of holds keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of held purchases")
+@Suite("Stores of held purchases in memory and in PostgreSQL")
 struct HeldPurchasesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -69,7 +69,7 @@ struct HeldPurchasesConformance {
             hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
     }
 
-    @Test("a released hold is taken once, and granted to its submission", arguments: Implementation.allCases)
+    @Test("a released hold is leased once, and granted to its submission", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")
@@ -89,7 +89,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold that an older catalog decided is leased, and not again if it stays held",
+        "a hold is leased once for each newer catalog, and not again for the same catalog if it stays held",
         arguments: Implementation.allCases)
     func outdated(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -104,7 +104,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold that was put back is due with one more try; one whose lease was released is as before",
+        "a rescheduled hold is due with one more try; a hold whose lease ends unused is as before",
         arguments: Implementation.allCases)
     func noVerdict(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -121,8 +121,8 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a lease that is over, or that an operator's release ends, settles nothing", arguments: Implementation.allCases
-    )
+        "an expired lease, or a lease that an operator's release ended, settles nothing",
+        arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")
@@ -140,7 +140,9 @@ struct HeldPurchasesConformance {
         }
     }
 
-    @Test("a rejected hold ends with its event, one that stays held with none", arguments: Implementation.allCases)
+    @Test(
+        "a rejected hold ends with an event; a hold that stays held has no event and waits for a newer catalog",
+        arguments: Implementation.allCases)
     func settled(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000", "1001")
@@ -156,7 +158,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "three leases without an end make a suspect, three deaths in isolation leave it to an operator",
+        "a hold is isolated after three expired leases, and left to an operator after three deaths in isolation",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -198,7 +200,7 @@ struct HeldPurchasesConformance {
         }
     }
 
-    @Test("leases that end by a release or a further try make no suspect", arguments: Implementation.allCases)
+    @Test("a hold whose leases end unused or with a further try is not suspected", arguments: Implementation.allCases)
     func unsuspected(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.hold("1000")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every store of places keeps these promises to the worker that reads Apple's notification histories.
-@Suite("Every store of places in notification histories")
+@Suite("Stores of notification history places in memory and in PostgreSQL")
 struct HistoryPlacesConformance {
     private struct Subject {
         let places: any HistoryPlaces
@@ -40,7 +40,8 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "one replica at a time has one, and it moves forward only, under its lease", arguments: Implementation.allCases)
+        "one replica at a time leases a history's place, and the place moves forward only, under its current lease",
+        arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let places = subject.places
@@ -67,7 +68,7 @@ struct HistoryPlacesConformance {
     }
 
     @Test(
-        "the next replica reads the next page, whether the last one died or stopped; a window's end forgets the page",
+        "the next replica goes on with the unfinished page after a death or a stop; a window's end clears the page",
         arguments: Implementation.allCases)
     func goesOn(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The database was put back after an event told of a subscription: the game has a state that nobody else has.
-@Suite("Every ledger of subscriptions that lost a published state")
+@Suite("Subscription ledgers in memory and in PostgreSQL that lost a published state")
 struct LostSubscriptionsConformance {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
@@ -52,7 +52,9 @@ struct LostSubscriptionsConformance {
         }
     }
 
-    @Test("Apple's next answer is told once, though it changes nothing", arguments: Implementation.allCases)
+    @Test(
+        "Apple's next answer is published once, above the lost revision, even if it changes nothing",
+        arguments: Implementation.allCases)
     func toldAnew(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
             #expect(try await makeDue(7) == 1)
@@ -67,7 +69,9 @@ struct LostSubscriptionsConformance {
         }
     }
 
-    @Test("an answer that tells nothing lets the known state be told", arguments: Implementation.allCases)
+    @Test(
+        "an answer from Apple without facts publishes the known state once, above the lost revision",
+        arguments: Implementation.allCases)
     func nothingToTell(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
             #expect(try await makeDue(7) == 1)
@@ -81,7 +85,7 @@ struct LostSubscriptionsConformance {
     }
 
     @Test(
-        "a submission that confirms the state lets it be told, and Apple need not be asked",
+        "a submission that confirms the state publishes it above the lost revision, and no check is due",
         arguments: Implementation.allCases)
     func confirmed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
@@ -96,7 +100,9 @@ struct LostSubscriptionsConformance {
         }
     }
 
-    @Test("a change before the next answer is told above what was published", arguments: Implementation.allCases)
+    @Test(
+        "a renewal submitted before Apple's next answer is published above the lost revision, and no check is due",
+        arguments: Implementation.allCases)
     func changed(implementation: Implementation) async throws {
         try await with(implementation) { subject, makeDue in
             #expect(try await makeDue(7) == 1)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every ledger treats a period of a subscription alike that nobody reported, and that is goods also after its end.
-@Suite("Every ledger of subscriptions with missed periods")
+@Suite("Subscription ledgers in memory and in PostgreSQL: missed periods")
 struct MissedPeriodsConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance
 
@@ -31,7 +31,7 @@ struct MissedPeriodsConformance {
             SubscriptionCheck(leased, findings, at: Self.now), catalog: Catalog(version: 1, apps: [Self.app]))
     }
 
-    @Test("one that renews in time costs no question", arguments: Implementation.allCases)
+    @Test("a subscription that renews in time is not due for a check", arguments: Implementation.allCases)
     func inTime(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: 0, offset: 1, under: Self.app)
@@ -41,7 +41,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "a submission that jumps over a period makes it due, until Apple's history was read to its end",
+        "a submission that skips a period makes the subscription due until Apple's history is read to its end",
         arguments: Implementation.allCases)
     func jumped(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -65,7 +65,7 @@ struct MissedPeriodsConformance {
     }
 
     @Test(
-        "the pages of a long history that were read are not read again, and the rest is due at once",
+        "a history that is read in part is read on from there, and its subscription is due at once",
         arguments: Implementation.allCases)
     func longHistory(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -79,7 +79,9 @@ struct MissedPeriodsConformance {
         }
     }
 
-    @Test("a period that is told while the history is read keeps it open", arguments: Implementation.allCases)
+    @Test(
+        "a period granted while Apple's history is being read leaves the history to be read again",
+        arguments: Implementation.allCases)
     func toldMeanwhile(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
             _ = try await subject.grant("1000", original: "1000", at: -60, offset: 1, under: Self.app)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every ledger of refunds keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every refund ledger")
+@Suite("Refund ledgers in memory and in PostgreSQL")
 struct NoticeLedgerConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -70,7 +70,7 @@ struct NoticeLedgerConformance {
     }
 
     @Test(
-        "a refund from before a reversal is another one where the reversed one was told of, and else may be that one",
+        "a refund dated before a reversal revokes again if the reversed refund was known, and else is outdated",
         arguments: Implementation.allCases)
     func refundedAgain(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -89,7 +89,9 @@ struct NoticeLedgerConformance {
         }
     }
 
-    @Test("parts that were reversed end so, in whatever order the reversals come", arguments: Implementation.allCases)
+    @Test(
+        "a grant refunded in two parts is reinstated by the later reversal, in whatever order the reversals come",
+        arguments: Implementation.allCases)
     func partsReversedLate(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             for (offset, id) in ["1000", "1001"].enumerated() {
@@ -119,7 +121,9 @@ struct NoticeLedgerConformance {
         }
     }
 
-    @Test("a refund finds a non-consumable under the id that it was restored by", arguments: Implementation.allCases)
+    @Test(
+        "a refund of the original transaction revokes a non-consumable that was granted under a restored id",
+        arguments: Implementation.allCases)
     func restored(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let granted = try await subject.submit("1001", original: "1000", kind: .nonConsumable, offset: 1)

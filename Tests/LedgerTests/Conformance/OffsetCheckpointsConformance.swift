@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every keeper of checkpoints keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every keeper of offset checkpoints")
+@Suite("Stores of offset checkpoints in memory and in PostgreSQL")
 struct OffsetCheckpointsConformance {
     private func checkpoints(_ implementation: Implementation) async throws -> any OffsetCheckpoints {
         switch implementation {
@@ -22,7 +22,7 @@ struct OffsetCheckpointsConformance {
         offsets.mapValues { CheckpointWrite(expected: nil, new: row($0)) }
     }
 
-    @Test("a write happens only where the row holds what is expected", arguments: Implementation.allCases)
+    @Test("a checkpoint is written only if its row holds the expected checkpoint", arguments: Implementation.allCases)
     func compareAndSet(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -43,7 +43,7 @@ struct OffsetCheckpointsConformance {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [1]).checkpoints.keys.sorted() == [1])
     }
 
-    @Test("decisions of another history are not covered: nothing is written", arguments: Implementation.allCases)
+    @Test("a checkpoint for decisions of another database history is not written", arguments: Implementation.allCases)
     func otherHistory(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         let history = try await checkpoints.read(topic: Sample.topic, partitions: [0]).history
@@ -52,7 +52,9 @@ struct OffsetCheckpointsConformance {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0]).checkpoints.isEmpty)
     }
 
-    @Test("departures are counted where there is a checkpoint, and outlive writes", arguments: Implementation.allCases)
+    @Test(
+        "departures are counted only for partitions with a checkpoint, and later writes keep the counts",
+        arguments: Implementation.allCases)
     func departures(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)
         _ = try await checkpoints.write(first([0: 5, 1: 8]), topic: Sample.topic, in: nil)
@@ -82,7 +84,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "claims of a lost state are told until they are entered, from the earliest time on",
+        "lost claims are reported from their earliest time until the latest report is entered, not an older report",
         arguments: Implementation.allCases)
     func lostClaims(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)

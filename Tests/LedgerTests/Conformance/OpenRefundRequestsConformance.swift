@@ -8,7 +8,7 @@ import Testing
 @testable import Ledger
 
 /// Every store of refund requests keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of refund requests")
+@Suite("Stores of refund requests in memory and in PostgreSQL")
 struct OpenRefundRequestsConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -86,7 +86,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "one that names another id of a period finds the player who was granted it, or for whom it is held",
+        "a refund request under another id of a period finds the player who was granted it or for whom it is held",
         arguments: Implementation.allCases, [JudgedPurchase.Verdict.grant(payload: nil), .hold(.retiredProduct)])
     func otherID(implementation: Implementation, verdict: JudgedPurchase.Verdict) async throws {
         try await with(implementation) { subject in
@@ -120,7 +120,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "one whose transaction is in the ledger is told of, once for each notification, and no other",
+        "a refund request is published once per notification if its transaction is granted or held, and else not",
         arguments: Implementation.allCases)
     func entered(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -141,7 +141,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "one that comes before its transaction is told of once that is there, and is leased from then on",
+        "a refund request that comes before its transaction is published and leased once the transaction is granted",
         arguments: Implementation.allCases)
     func early(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -164,7 +164,9 @@ struct OpenRefundRequestsConformance {
         }
     }
 
-    @Test("one whose transaction never comes is leased once Apple takes no answer", arguments: Implementation.allCases)
+    @Test(
+        "a refund request without a known transaction is leased after Apple's deadline, and ends as not in the ledger",
+        arguments: Implementation.allCases)
     func never(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.enter(Self.request("1000", hoursAgo: 13))
@@ -181,7 +183,9 @@ struct OpenRefundRequestsConformance {
         }
     }
 
-    @Test("is leased with what became of its transaction", arguments: Implementation.allCases)
+    @Test(
+        "a leased refund request says if its transaction is granted, acknowledged, undelivered or revoked",
+        arguments: Implementation.allCases)
     func delivery(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.submit("1000", offset: 1)
@@ -219,7 +223,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "waits for what the game says, of which the latest counts, whether it came before or after",
+        "a refund request waits for the game's report; the latest report counts, from before or after the request",
         arguments: Implementation.allCases)
     func reported(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -242,7 +246,9 @@ struct OpenRefundRequestsConformance {
         }
     }
 
-    @Test("is not due before the time that it is put off to, and counts its tries", arguments: Implementation.allCases)
+    @Test(
+        "a refund request that is put off is not due before its time, and counts its tries",
+        arguments: Implementation.allCases)
     func putOff(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.submit("1000", offset: 1)
@@ -264,7 +270,7 @@ struct OpenRefundRequestsConformance {
     }
 
     @Test(
-        "is over once it ended, but for one whose player agrees after all; a worker whose lease is over ends nothing",
+        "an ended refund request stays ended unless its player consents later; a worker's old lease ends nothing",
         arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { subject in

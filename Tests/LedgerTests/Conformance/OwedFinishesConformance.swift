@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every store of deliveries to report keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of deliveries to tell Apple of")
+@Suite("Stores of deliveries to report to Apple, in memory and in PostgreSQL")
 struct OwedFinishesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
@@ -61,7 +61,9 @@ struct OwedFinishesConformance {
         }
     }
 
-    @Test("a grant is told of once its event is acknowledged, once", arguments: Implementation.allCases)
+    @Test(
+        "a grant is due to be reported to Apple once, after its event is acknowledged",
+        arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", offset: 1)
@@ -83,7 +85,9 @@ struct OwedFinishesConformance {
         }
     }
 
-    @Test("an earlier grant is reported to Apple once a submission finds it", arguments: Implementation.allCases)
+    @Test(
+        "an earlier grant is due to be reported to Apple when a later submission finds it already granted",
+        arguments: Implementation.allCases)
     func alreadyGranted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", finishes: false, offset: 1)
@@ -100,7 +104,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "auto-renewable, unknown and rejected purchases are not reported to Apple",
+        "auto-renewable purchases and purchases of an unknown kind are not reported to Apple",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -113,7 +117,9 @@ struct OwedFinishesConformance {
         }
     }
 
-    @Test("one that is put off is not due before, and counts its tries", arguments: Implementation.allCases)
+    @Test(
+        "a report that is put off is not due before its time, and counts its tries",
+        arguments: Implementation.allCases)
     func putOff(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             _ = try await subject.submit("1000", offset: 1)
@@ -136,7 +142,7 @@ struct OwedFinishesConformance {
     }
 
     @Test(
-        "one that is released is due at once; a worker whose lease is over ends nothing",
+        "a released report is due at once, an old lease ends nothing, and reports are past their time after 8 days",
         arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every place for parked submissions keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of parked submissions")
+@Suite("Stores of parked submissions in memory and in PostgreSQL")
 struct ParkedSubmissionsConformance {
     struct Subject {
         let store: any ParkedSubmissions
@@ -56,7 +56,9 @@ struct ParkedSubmissionsConformance {
             dueAfterSeconds: seconds)
     }
 
-    @Test("one comes back as it was parked, when it is due and not before", arguments: Implementation.allCases)
+    @Test(
+        "a parked submission is leased as it was parked, when it is due and not before",
+        arguments: Implementation.allCases)
     func comesBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let given = submission(1)
@@ -73,7 +75,7 @@ struct ParkedSubmissionsConformance {
         }
     }
 
-    @Test("the same record is parked once, as it was first", arguments: Implementation.allCases)
+    @Test("a record that is parked a second time keeps its first due time", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1, dueAfter: 3_600))
@@ -83,7 +85,8 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "parked rows of the same proof are leased along, and marked as not due", arguments: Implementation.allCases)
+        "parked submissions with a due submission's proof are leased along, marked as not due",
+        arguments: Implementation.allCases)
     func alike(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1, proof: "same", dueAfter: 3_600))
@@ -96,7 +99,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a row that was put back waits again, a released one is as before, and a removed one is gone",
+        "a rescheduled row is leased with its new reason, a released row as before, and a deleted row not at all",
         arguments: Implementation.allCases)
     func endings(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -116,7 +119,9 @@ struct ParkedSubmissionsConformance {
         }
     }
 
-    @Test("a lease that is over goes to another, and its owner has no say any more", arguments: Implementation.allCases)
+    @Test(
+        "an expired lease goes to another worker, and the earlier worker's calls change nothing",
+        arguments: Implementation.allCases)
     func leases(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1))
@@ -134,8 +139,8 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a player has so many unproven proofs parked, and others of the same proofs", arguments: Implementation.allCases
-    )
+        "a player at the limit of parked proofs can park only a known proof; another player is not limited",
+        arguments: Implementation.allCases)
     func share(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let count = Int64(ParkingPolicy.parkedOfPlayer)
@@ -150,7 +155,7 @@ struct ParkedSubmissionsConformance {
     private let lowest = NameBasedUUID(high: 0, low: 0)
 
     @Test(
-        "those that wait for Apple's trouble to end are woken by turns, of an app or of all",
+        "submissions parked for Apple's trouble are woken in portions, of an app or of all, and no other submission",
         arguments: Implementation.allCases)
     func woken(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -171,7 +176,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "three leases without an end make a suspect, three deaths in isolation set it aside",
+        "a parked submission is isolated after three expired leases, and set aside after three deaths in isolation",
         arguments: Implementation.allCases)
     func suspects(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -207,7 +212,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a row that was parked for crashes has one more try, in isolation, and a crash ends it",
+        "a submission parked for crashes is tried once more in isolation, and another crash leaves it to an operator",
         arguments: Implementation.allCases)
     func lastTry(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -217,7 +222,9 @@ struct ParkedSubmissionsConformance {
         }
     }
 
-    @Test("a last try that ends clears it of all suspicion", arguments: Implementation.allCases)
+    @Test(
+        "a submission parked for crashes is no longer suspected once its last try ends",
+        arguments: Implementation.allCases)
     func lastTryEnds(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await subject.store.park(submission(1, reason: .crashed))

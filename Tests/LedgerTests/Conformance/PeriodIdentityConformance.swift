@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 /// Every ledger treats a paid period alike that has several transactions and originals.
-@Suite("Every ledger of periods with several ids")
+@Suite("Ledgers in memory and in PostgreSQL: periods with several transaction ids")
 struct PeriodIdentityConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -67,7 +67,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a period is granted once, whichever of its originals is told first, and to one player",
+        "a period is granted once and to one player, whichever of its original transactions is submitted first",
         arguments: Implementation.allCases, [true, false])
     func once(implementation: Implementation, isSuccessorFirst: Bool) async throws {
         try await Subject.with(implementation) { subject in
@@ -83,7 +83,9 @@ struct PeriodIdentityConformance {
         }
     }
 
-    @Test("both ids in one submission, and in one batch, are one grant", arguments: Implementation.allCases)
+    @Test(
+        "two ids of one period in a submission are granted once, and a redelivery has the same outcome",
+        arguments: Implementation.allCases)
     func together(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             let both = Self.decision(
@@ -96,7 +98,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "without what was charged, product and times under an original or what it goes on from are a period",
+        "without Apple's charge id, product and times under an original or previous subscription identify a period",
         arguments: Implementation.allCases)
     func byTimes(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -119,7 +121,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "another charge, another app and the sandbox are other periods, and a consumable is none",
+        "another charge, app or environment is another period, and consumables have no period",
         arguments: Implementation.allCases)
     func others(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -151,7 +153,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "another player with the purchase's token disputes a period under its other id as under its first",
+        "a granted period under another id is held as ownership_disputed for a player with that id's token",
         arguments: Implementation.allCases)
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -167,7 +169,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a refund that names another id takes the period back, and its reversal gives it back",
+        "a refund under another id revokes the period's grant, and its reversal reinstates the grant",
         arguments: Implementation.allCases)
     func refunded(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -207,7 +209,8 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a revocation that an answer shows under another id takes the period back", arguments: Implementation.allCases)
+        "in PostgreSQL, a revocation that Apple's answer shows under another id revokes the period's grant",
+        arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         guard implementation == .postgres else { return }
         try await Subject.with(implementation) { subject in
@@ -222,7 +225,7 @@ struct PeriodIdentityConformance {
     }
 
     @Test(
-        "a hold has its period under every id; refused, it frees it, and released, it is granted once",
+        "a hold claims its period under every id, a rejection frees the period, and a release is granted once",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -260,7 +263,9 @@ struct PeriodIdentityConformance {
                 decidedAt: Sample.noon, catalogVersion: 1))
     }
 
-    @Test("a purchase that Apple tells of is refused where its period is granted", arguments: Implementation.allCases)
+    @Test(
+        "an announced purchase is refused as already granted if its period is granted under another id",
+        arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             _ = try await subject.ledger.record(Self.decision(Self.judged("5001", original: "5000"), offset: 1))

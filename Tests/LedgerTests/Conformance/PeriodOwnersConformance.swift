@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 /// Every ledger treats two subscriptions alike that share one period.
-@Suite("Every ledger of subscriptions that share a period")
+@Suite("Ledgers in memory and in PostgreSQL: subscriptions that share a period")
 struct PeriodOwnersConformance {
     private static func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {
         let end = Sample.noon.adding(milliseconds: AnnouncedSubject.period + (Int64(id) ?? 0))
@@ -24,7 +24,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "one answer that shows a period under both gives another player nothing of either, and the owner all of it",
+        "an answer with two subscriptions that share a period grants both to the owner, and neither to another player",
         arguments: Implementation.allCases)
     func inOneAnswer(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -44,7 +44,9 @@ struct PeriodOwnersConformance {
         }
     }
 
-    @Test("a hold passes nothing on: refused, it frees both for others", arguments: Implementation.allCases)
+    @Test(
+        "a held subscription gives no owner to a subscription that shares its period, also after its rejection",
+        arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
             let ledger = subject.ledger

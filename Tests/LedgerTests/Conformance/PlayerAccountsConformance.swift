@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every store of players' accounts keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Every store of players' accounts")
+@Suite("Stores of players' account tokens in memory and in PostgreSQL")
 struct PlayerAccountsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -22,7 +22,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a submission with a token that is another player's is a binding mismatch, whatever the app learns of tokens",
+        "a submission with another player's token is a binding mismatch, whatever the app uses account tokens for",
         arguments: Implementation.allCases, [AccountTokenUse.none, .signals, .holds])
     func binding(implementation: Implementation, use: AccountTokenUse) async throws {
         try await Subject.with(implementation) { subject in
@@ -41,7 +41,9 @@ struct PlayerAccountsConformance {
         }
     }
 
-    @Test("a forgotten token is nobody's, and an older record changes nothing", arguments: Implementation.allCases)
+    @Test(
+        "a token's newest record decides: an older record changes nothing, and a record without a player forgets it",
+        arguments: Implementation.allCases)
     func order(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             let token = Subject.token
@@ -63,7 +65,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "of records in two partitions the later one counts, in whichever order they come",
+        "a token belongs to the player of its latest record, also if another partition's earlier record comes after it",
         arguments: Implementation.allCases)
     func partitions(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

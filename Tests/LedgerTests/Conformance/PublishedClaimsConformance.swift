@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every keeper reads owners from published events alike, in memory and in PostgreSQL.
-@Suite("Every keeper of published claims")
+@Suite("Stores of published claims in memory and in PostgreSQL")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
         PublishedClaim(transaction, of: player, in: Sample.bundle, granted: transaction)
@@ -54,7 +54,9 @@ struct PublishedClaimsConformance {
         try await with(implementation) { try await check(kind, $0, $1) }
     }
 
-    @Test("a revision that was published and is not there is counted", arguments: Implementation.allCases)
+    @Test(
+        "a published revision of a grant is counted as lacking if the ledger does not have it",
+        arguments: Implementation.allCases)
     func lacking(implementation: Implementation) async throws {
         try await with(implementation) { ledger, claims in
             _ = try await ledger.record(
@@ -69,7 +71,8 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a subscription's revision that was published and is not there is counted", arguments: Implementation.allCases)
+        "a published revision of a subscription is counted as lacking if the ledger does not have it",
+        arguments: Implementation.allCases)
     func lackingSubscription(implementation: Implementation) async throws {
         try await with(implementation) { ledger, claims in
             let purchase = FollowedSubscriptionsConformance.period("1001", original: "1000", at: 0)
@@ -114,7 +117,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "a period that was published under one original is not granted under another one",
+        "a published period is granted again to its player under its published original, and under no other original",
         arguments: Implementation.allCases)
     func periods(implementation: Implementation) async throws {
         try await with(implementation) { try await checkPeriod($0, $1) }
@@ -166,7 +169,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "what was published as granted and is held since is granted again, and its hold ends",
+        "a purchase that was published as granted and held since is granted again, and its hold ends",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         switch implementation {
@@ -184,7 +187,7 @@ struct PublishedClaimsConformance {
     }
 
     @Test(
-        "what Apple told of and was published as granted is granted again to its player, whatever the game says of its token by now",
+        "an announced purchase published as granted is granted to its player, though its token names another player",
         arguments: Implementation.allCases)
     func announced(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in
@@ -198,7 +201,7 @@ struct PublishedClaimsConformance {
         }
     }
 
-    @Test("what was published as granted is granted again though its token is told of another player by now")
+    @Test("a purchase published as granted is granted again, though its token names another player by now")
     func toldTokens() {
         let token = "1a2b3c4d-0000-4000-8000-000000000001"
         var purchase = Sample.purchase("1000")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every ledger keeps these promises, those in memory and the one in PostgreSQL.
-@Suite("Every purchase ledger")
+@Suite("Purchase ledgers in memory, observed in memory, and in PostgreSQL")
 struct PurchaseLedgerConformance {
     enum Kind: CaseIterable {
         case inMemory
@@ -25,7 +25,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a purchase is granted once, then already granted, then owned by another", arguments: Kind.allCases)
+    @Test(
+        "a purchase is granted once; later submissions find it already granted, or owned by another player",
+        arguments: Kind.allCases)
     func grantsOnce(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchase = Sample.judged(Sample.purchase("1000"))
@@ -62,7 +64,7 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "a proven receipt is recalled once all of its purchases are in the ledger, under whatever bytes",
+        "a proven receipt is recalled once all its purchases are granted or held, whatever the proof's bytes",
         arguments: Kind.allCases)
     func recallsPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
@@ -81,7 +83,8 @@ struct PurchaseLedgerConformance {
     }
 
     @Test(
-        "with a token a receipt is recalled by its purchases only where all are the player's", arguments: Kind.allCases)
+        "a receipt with a token is recalled by its purchases only if all of them belong to the player",
+        arguments: Kind.allCases)
     func recallsOwnPurchases(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchases = [Sample.purchase("1000"), Sample.purchase("1001")]
@@ -165,7 +168,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a subscription that goes on from another is that one's owner's", arguments: Kind.allCases)
+    @Test(
+        "a subscription that continues another is granted only to the other's owner, or to anyone if it has no owner",
+        arguments: Kind.allCases)
     func goesOn(kind: Kind) async throws {
         try await with(kind) { ledger in
             let first = Sample.judged(Sample.purchase("1000"), .autoRenewableSubscription)
@@ -212,7 +217,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a hold claims its transaction as a grant does", arguments: Kind.allCases)
+    @Test(
+        "a held purchase stays held for its player, and is owned by another player for everyone else",
+        arguments: Kind.allCases)
     func holds(kind: Kind) async throws {
         try await with(kind) { ledger in
             let held = Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))
@@ -226,7 +233,9 @@ struct PurchaseLedgerConformance {
         }
     }
 
-    @Test("a proof is recalled once all behind it is in the ledger, for any player", arguments: Kind.allCases)
+    @Test(
+        "a remembered proof is recalled for any player if all its purchases are in the ledger, and else not",
+        arguments: Kind.allCases)
     func recallsProofs(kind: Kind) async throws {
         try await with(kind) { ledger in
             let purchases = [Sample.judged(Sample.purchase("1000")), Sample.judged(Sample.purchase("1001"))]

@@ -6,7 +6,7 @@ import Testing
 
 /// The store in memory and the one in PostgreSQL heed the refund of an announced purchase that the answer about a
 /// submission shows.
-@Suite("Every store of announced purchases, of refunds that other answers show")
+@Suite("Stores in memory and in PostgreSQL: announced purchases whose refund a submission shows")
 struct ShownRefundsConformance {
     private typealias Subject = AnnouncedSubject
 
@@ -23,7 +23,9 @@ struct ShownRefundsConformance {
         _ = try await subject.ledger.record(Sample.decision([judged], player: "player-2", offset: offset))
     }
 
-    @Test("a whole refund refuses it, a part is revoked with the grant", arguments: Implementation.allCases)
+    @Test(
+        "a full refund refuses an announced purchase, a part is revoked with its grant, an older refund has no effect",
+        arguments: Implementation.allCases)
     func shown(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subject.setGrantsSince(Sample.noon)
@@ -45,7 +47,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "the hold of one has the refund as its evidence, and a try of before ends nothing",
+        "a held announced purchase gets the shown refund as evidence, and an earlier lease of its hold settles nothing",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
@@ -78,7 +80,7 @@ struct ShownRefundsConformance {
     }
 
     @Test(
-        "a delivery that began before delivers nothing, and Apple's word by name decides",
+        "a delivery begun before the refund delivers nothing, and Apple's answer about the transaction decides",
         arguments: Implementation.allCases)
     func leased(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Tests from when on every ledger has a subscription: a hold is no grant.
-@Suite("Every ledger of subscriptions that are held")
+@Suite("Subscription ledgers in memory and in PostgreSQL: held periods")
 struct SubscriptionOwnersConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance
 
@@ -40,7 +40,7 @@ struct SubscriptionOwnersConformance {
     }
 
     @Test(
-        "a hold makes no subscription; its release does, with what was told of the renewal before",
+        "a held period makes no subscription; its release does, with the renewal state that Apple told before",
         arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
@@ -51,7 +51,9 @@ struct SubscriptionOwnersConformance {
         }
     }
 
-    @Test("a refused hold leaves no subscription behind: it is its next player's", arguments: Implementation.allCases)
+    @Test(
+        "a rejected hold leaves no subscription, and the next player's period makes one",
+        arguments: Implementation.allCases)
     func refused(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
             try await hold(subject)
@@ -64,7 +66,9 @@ struct SubscriptionOwnersConformance {
         }
     }
 
-    @Test("a subscription that continues a held one has no owner yet", arguments: Implementation.allCases)
+    @Test(
+        "a subscription that continues a held subscription has no owner until a player is granted it",
+        arguments: Implementation.allCases)
     func notPassedOn(implementation: Implementation) async throws {
         try await Subscriptions.with(implementation) { subject in
             try await hold(subject)

@@ -7,7 +7,7 @@ import Testing
 /// Tests facts about a subscription before there is an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
-        "what is told of the renewal before there is an owner is part of the first revision, the newest of it",
+        "the newest renewal state that Apple told before a subscription had an owner is in its first revision",
         arguments: Implementation.allCases)
     func renewalBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -27,7 +27,7 @@ extension FollowedSubscriptionsConformance {
     }
 
     @Test(
-        "what is told of the state before there is an owner is part of the first revision: an end needs no question",
+        "a subscription that Apple called expired before it had an owner begins as expired, and no check is due",
         arguments: Implementation.allCases)
     func endBeforeOwner(implementation: Implementation) async throws {
         try await with(implementation) { subject in

@@ -6,7 +6,7 @@ import Testing
 @testable import Ledger
 
 /// Every outbox keeps these promises, those in memory and the one in PostgreSQL.
-@Suite("Every outbox")
+@Suite("Outboxes in memory, observed in memory, and in PostgreSQL")
 struct UnpublishedEventsConformance {
     enum Kind: CaseIterable {
         case inMemory
@@ -58,7 +58,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("a partition's events come in their order, as they were made", arguments: Kind.allCases)
+    @Test("a partition's unpublished events are read in their order and unchanged", arguments: Kind.allCases)
     func partition(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -71,7 +71,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("fresh events are nobody's orphans", arguments: Kind.allCases)
+    @Test("fresh events are not orphans", arguments: Kind.allCases)
     func fresh(kind: Kind) async throws {
         try await with(kind) { subject in
             _ = try await subject.grant(0..<5)
@@ -79,7 +79,7 @@ struct UnpublishedEventsConformance {
         }
     }
 
-    @Test("old events are orphans, leased to one replica", arguments: Kind.allCases)
+    @Test("old events are orphans, and each is leased to one replica", arguments: Kind.allCases)
     func orphans(kind: Kind) async throws {
         try await with(kind) { subject in
             let events = try await subject.grant(0..<5)
@@ -108,7 +108,7 @@ struct UnpublishedEventsConformance {
     }
 
     @Test(
-        "no offset that was decided is above the highest, and where none was there is none",
+        "no decided offset is above the highest decided offset, which a partition without decisions does not have",
         arguments: Kind.allCases)
     func highest(kind: Kind) async throws {
         try await with(kind) { subject in
