@@ -49,7 +49,7 @@ struct AccountTokenTests {
         await other.close()
     }
 
-    @Test("of two players who meet a token for the first time on two replicas, one is granted and the other held")
+    @Test("when two players use a new token at once on two replicas, one is granted and the other held")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -73,7 +73,7 @@ struct AccountTokenTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("at the sixth player a token is a constant: that is told once, and who was held for it is decided again")
+    @Test("at the sixth player a token counts as a constant: this is reported once, and its disputed holds are granted")
     func constant() async throws {
         let database = try await LedgerDatabase()
         let told = Mutex<[BundleID]>([])
@@ -105,7 +105,7 @@ struct AccountTokenTests {
         await ledger.close()
     }
 
-    @Test("a hold keeps its signals for the grant that ends it")
+    @Test("a grant that ends a hold has the hold's risk signals")
     func signals() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -128,7 +128,9 @@ struct AccountTokenTests {
         await ledger.close()
     }
 
-    @Test("a dispute that an operator refuses leaves the purchase free, and one that is released is granted")
+    @Test(
+        "a disputed hold leaves the purchase free if an operator rejects it, and is granted if an operator releases it"
+    )
     func endings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

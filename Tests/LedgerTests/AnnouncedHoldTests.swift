@@ -32,7 +32,7 @@ struct AnnouncedHoldTests {
         #expect(refused.rejected == 1)
     }
 
-    @Test("a refused player's own purchase stays refused, and nobody is granted it")
+    @Test("after an operator rejects the purchase's own player's hold, the purchase stays refused")
     func refused() async throws {
         try await with(token: Subject.player) { subject, database in
             try await reject(in: database)
@@ -42,7 +42,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("after another player's refusal, the purchase is granted to its own player")
+    @Test("after an operator rejects another player's hold, the purchase is granted to its own player")
     func others() async throws {
         try await with(token: "player-2") { subject, database in
             try await reject(in: database)
@@ -51,7 +51,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("one that Apple took back while it was held is refused, and granted once Apple reinstates it")
+    @Test("a purchase refunded while it was held is refused, and granted once Apple reverses the refund")
     func refunded() async throws {
         try await with(token: "player-2") { subject, database in
             try await subject.apply(.revoked(.refund, at: Sample.noon), of: "1000", id: "refund")
@@ -62,7 +62,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("a grant leaves no token's hash, and what is not granted keeps it no longer than what Apple signed")
+    @Test("a grant clears an announced purchase's token hash; without a grant the hash is cleared after 180 days")
     func tokens() async throws {
         try await with(token: Subject.player) { subject, database in
             try await subject.enter([
@@ -86,7 +86,7 @@ struct AnnouncedHoldTests {
         }
     }
 
-    @Test("a hold that ends with a grant leaves nothing to be judged again, nor its signed data")
+    @Test("after a hold ends with a grant, the announced purchase has no evidence, no token and nothing to deliver")
     func granted() async throws {
         try await with(token: Subject.player) { subject, database in
             let kept = "SELECT count(*) FROM announced_purchases WHERE evidence IS NOT NULL OR token IS NOT NULL"

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Announced purchases under work at once")
+@Suite("Announced purchases that two workers change at once")
 struct AnnouncedRaceTests {
     private typealias Subject = AnnouncedSubject
 
@@ -21,7 +21,7 @@ struct AnnouncedRaceTests {
         }
     }
 
-    @Test("a purchase that was granted, or leased by another worker, meanwhile is not set aside")
+    @Test("a purchase is not set aside if it was granted, or leased by another worker, in the meantime")
     func setAside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -48,7 +48,7 @@ struct AnnouncedRaceTests {
         await ledger.close()
     }
 
-    @Test("a word about a token that comes while its purchase is being left unclaimed makes it due again")
+    @Test("a record of a token's player, applied while the purchase is set unclaimed, makes the purchase due again")
     func word() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

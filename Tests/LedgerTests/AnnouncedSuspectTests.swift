@@ -49,7 +49,9 @@ struct AnnouncedSuspectTests {
             """)
     }
 
-    @Test("after three takes with others and three deaths in isolation it is unclaimed, and all others are delivered")
+    @Test(
+        "a purchase is unclaimed after three shared leases and three deaths alone, and all other purchases are granted"
+    )
     func poison() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1005, in: subject)
@@ -90,7 +92,7 @@ struct AnnouncedSuspectTests {
     }
 
     @Test(
-        "one that was set aside is looked at by nobody under another catalog or after news of its token, but granted to who submits it"
+        "a purchase that was set aside is not leased by a newer catalog or for a new token owner, but can be submitted"
     )
     func setAside() async throws {
         try await Subject.withPlayer { subject, database in
@@ -110,7 +112,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("an operator's retry has it delivered, without suspicion")
+    @Test("an operator's retry has a crashed purchase delivered without suspicion, unless its evidence is gone")
     func retry() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -140,7 +142,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("a delivery that fails while its worker lives accuses nobody, and an end forgets deaths")
+    @Test("failed deliveries of a living worker raise no suspicion, and a delivery that ends clears earlier deaths")
     func innocent() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -171,7 +173,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("each take without an end makes the next lease longer")
+    @Test("each expired lease makes the next lease longer, up to six times as long")
     func longerLeases() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1001, in: subject)
@@ -189,7 +191,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("a take is counted before what is kept of it is read, and one that another ended is not left unreadable")
+    @Test("a lease is counted before the purchase's evidence is read")
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
@@ -206,7 +208,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("one that fails for no reason that is known is put off, and those beside it are delivered")
+    @Test("a purchase whose delivery fails for an unknown reason is put off, and the purchases beside it are delivered")
     func failing() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1003, in: subject)
@@ -232,7 +234,7 @@ struct AnnouncedSuspectTests {
         }
     }
 
-    @Test("looking for them reads no more of a large table than what is suspected")
+    @Test("the statements for suspected and due purchases use an index in a table of 50,000 rows")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -21,7 +21,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("one whose data the database refuses, or that cannot be read, holds up no other")
+    @Test("a purchase with refused or unreadable data is unclaimed, and the purchases beside it are granted")
     func refusedData() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([
@@ -43,7 +43,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("its event is in the outbox with its grant, and a lease that is over delivers nothing")
+    @Test("a granted announced purchase has its event in the outbox, and an expired lease delivers nothing")
     func leases() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
@@ -64,7 +64,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("another system's grant claims the purchase, and a refunded one is not listed until its reversal")
+    @Test("another system's grant claims the purchase; a refunded purchase is refused until its refund is reversed")
     func others() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -85,7 +85,7 @@ struct AnnouncedTests {
     }
 
     @Test(
-        "a purchase that Apple signed as refunded is granted after a reversal that is signed later, not after an earlier one"
+        "a purchase announced as refunded is granted after a reversal signed later, not after a reversal signed earlier"
     )
     func reversed() async throws {
         try await Subject.withPlayer { subject, _ in
@@ -101,7 +101,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("after 180 days only ids and dates are left, and it can still be claimed")
+    @Test("an announced purchase loses its evidence and token after 180 days, and can still be submitted")
     func forgotten() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000", token: nil), try Subject.told("1001", token: nil)])
@@ -122,8 +122,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test(
-        "of apps that the catalog does not have the newest are kept, and none that a newer catalog has yet to look at")
+    @Test("only the newest purchases of unknown apps are kept, and none is dropped before a newer catalog judged it")
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
             // Version 1, as of the catalog that decides below.
@@ -154,7 +153,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("the list names whom a token was learnt of, unless it is a client's constant, and inspect shows the row")
+    @Test("the unclaimed list names the player of a learnt token unless it is a constant, and inspect shows the row")
     func list() async throws {
         try await Subject.withPlayer { subject, database in
             let other = "1a2b3c4d-0000-4000-8000-000000000002"
@@ -191,7 +190,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("submissions, words about tokens and two replicas' deliveries at once grant each purchase once")
+    @Test("each purchase is granted once while submissions, token records and two replicas' deliveries run at once")
     func race() async throws {
         try await Subject.withPlayer { subject, database in
             let count = 120
@@ -252,7 +251,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("grants read no more of a large table of announced purchases than what they claim")
+    @Test("inserts of grants and holds find announced purchases by an index in a table of 50,000 rows")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

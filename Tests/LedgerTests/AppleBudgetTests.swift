@@ -4,13 +4,13 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-@Suite("The budget that replicas share")
+@Suite("The Apple request budget that replicas share in PostgreSQL")
 struct AppleBudgetTests {
     private static func scope(_ name: String) -> AppleScope {
         AppleScope(bundleID: Identifier(name), endpoint: "verifyReceipt", environment: .production)
     }
 
-    @Test("a lease that a clock since set back has left far ahead counts for nothing")
+    @Test("a lease that ends an hour ahead, left by a clock that was set back, does not delay the next lease")
     func clockSetBack() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)
@@ -51,7 +51,7 @@ struct AppleBudgetTests {
         return (sent, stalled)
     }
 
-    @Test("two replicas keep to 50 a second on any ten seconds, and use it, also where only one has work")
+    @Test("busy replicas, two or one, send about 50 requests a second in any ten seconds")
     func twoReplicas() async throws {
         let uri = try await LedgerDatabase().uri
         async let first = Self.send(Self.scope("both"), uri: uri, seconds: 11, perSecond: 50)

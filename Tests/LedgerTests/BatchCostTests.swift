@@ -31,7 +31,7 @@ struct BatchCostTests {
     }
 
     @Test(
-        "first purchases, however many at once, are two statements, COMMIT and three round trips; five rows each, one for the batch"
+        "a batch of first purchases takes two statements and three round trips, and at most five row writes a purchase"
     )
     func firstPurchases() async throws {
         let database = try await LedgerDatabase()

@@ -42,7 +42,7 @@ struct BulkChangeTests {
         return database
     }
 
-    @Test("an app's parked submissions are woken page by page, and no other app's")
+    @Test("waking an app's parked submissions goes page by page, and wakes no other app's submissions")
     func wake() async throws {
         let database = try await database()
         let parking = PostgresParking(pool: database.pool)
@@ -53,7 +53,7 @@ struct BulkChangeTests {
         await parking.close()
     }
 
-    @Test("parked retry --all goes page by page and tells how far it is")
+    @Test("parked retry --all goes page by page, and reports its progress")
     func retry() async throws {
         let database = try await database()
         let told = Mutex<[Int]>([])
@@ -68,7 +68,7 @@ struct BulkChangeTests {
         #expect(try await store.retry(ParkedFilter(reason: .blockedRequest), limit: 3_000) == 3_000)
     }
 
-    @Test("holds release --all goes page by page, and what failed on the way is done by the next call")
+    @Test("holds release --all goes page by page, and the next call releases the holds that a failed page left")
     func release() async throws {
         let database = try await database()
         let store = HoldAdministration(pool: database.pool)

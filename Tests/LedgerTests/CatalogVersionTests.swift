@@ -21,7 +21,7 @@ struct CatalogVersionTests {
             environment: .production, evidence: nil, decidedAt: Sample.noon, catalogVersion: catalog, traceparent: nil)
     }
 
-    @Test("each purchase is granted once, by the new catalog, and the old one takes none of its holds back")
+    @Test("each purchase is granted once, by the new catalog, and the old catalog leases none of its holds")
     func both() async throws {
         let database = try await LedgerDatabase()
         let (old, new) = (database.ledger(), database.ledger())

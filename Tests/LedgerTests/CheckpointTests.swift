@@ -14,7 +14,7 @@ struct CheckpointTests {
         OffsetCheckpoint(nextOffset: offset, writer: writer, version: version)
     }
 
-    @Test("a partition that was never written has none, and a write happens only where the row holds what is expected")
+    @Test("an unwritten partition has no checkpoint, and a write happens only if the row holds the expected checkpoint")
     func compareAndSet() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let before = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
@@ -40,7 +40,9 @@ struct CheckpointTests {
         #expect(after.departures == [0: 0, 1: 0])
     }
 
-    @Test("of two that expect the same row one writes, and the other is told what it finds")
+    @Test(
+        "one of eight concurrent writers makes a checkpoint, the others get its row; no writer replaces a missing row"
+    )
     func race() async throws {
         let database = try await LedgerDatabase()
         for expected in [nil, Self.row(1, writer: 1)] as [OffsetCheckpoint?] {
@@ -67,7 +69,7 @@ struct CheckpointTests {
         }
     }
 
-    @Test("groups that share a database do not see each other's")
+    @Test("consumer groups that share a database do not see each other's checkpoints and departures")
     func groups() async throws {
         let database = try await LedgerDatabase()
         let (one, other) = (Self.checkpoints(database.pool), Self.checkpoints(database.pool, group: "other"))
@@ -80,7 +82,7 @@ struct CheckpointTests {
         #expect(try await other.read(topic: Sample.topic, partitions: [0]).departures == [0: 0])
     }
 
-    @Test("a group without rows begins with what version 3 has left, once")
+    @Test("a consumer group without checkpoints begins with the offset and departures that version 3 left")
     func adopted() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -95,7 +97,7 @@ struct CheckpointTests {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0, 1]).checkpoints[1]?.nextOffset == 50)
     }
 
-    @Test("departures are counted by partition, and outlive writes")
+    @Test("departures are counted by partition, and later writes keep the counts")
     func departures() async throws {
         let checkpoints = Self.checkpoints(try await LedgerDatabase().pool)
         let writes =
@@ -112,7 +114,7 @@ struct CheckpointTests {
         #expect(try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2]).departures == [0: 1, 1: 2])
     }
 
-    @Test("another database has another history, and takes no checkpoint of this one's decisions")
+    @Test("another database has another history, and refuses a checkpoint for decisions in the first database")
     func otherDatabase() async throws {
         let here = try await Self.checkpoints(try await LedgerDatabase().pool).read(
             topic: Sample.topic, partitions: [0])
@@ -123,7 +125,7 @@ struct CheckpointTests {
         #expect(try await there.read(topic: Sample.topic, partitions: [0]).checkpoints.isEmpty)
     }
 
-    @Test("each life of a server is a history: a data directory that was put back tells by nothing else")
+    @Test("a restarted server has a new history, and refuses a checkpoint for decisions from before the restart")
     func restart() async throws {
         let server = try EmbeddedPostgres.start(durable: true)
         let pool = LedgerDatabase.pool(server.uri)
@@ -143,7 +145,7 @@ struct CheckpointTests {
         server.stop()
     }
 
-    @Test("where the role may not look at the log, the server's start tells one history from another")
+    @Test("without the right to read the log's position, only a checkpoint of the same history is written")
     func hiddenLog() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -7,7 +7,9 @@ import Testing
 /// PostgreSQL's clock was two days ahead when these rows were written, and is right again.
 @Suite("Rows that were written while PostgreSQL's clock was ahead")
 struct ClockTests {
-    @Test("parked submissions are due, also those that someone had leased", arguments: [0, 3])
+    @Test(
+        "a parked submission with its due time and lease two days ahead is leased at once, and only once",
+        arguments: [0, 3])
     func parked(takes: Int) async throws {
         let database = try await LedgerDatabase()
         let store = PostgresParking(pool: LedgerDatabase.pool(database.uri))
@@ -37,7 +39,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("a long delay by the right clock stays one")
+    @Test("a parked submission with a long delay by the right clock is not due early")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
         // RETRY_DOUBT_SECONDS may be so long.
@@ -51,7 +53,7 @@ struct ClockTests {
         await store.close()
     }
 
-    @Test("holds are due, also those that someone had leased")
+    @Test("a hold with its due time and lease two days ahead is leased at once, and only once")
     func holds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -65,7 +67,7 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("events of a dead worker are published, whenever they were written and whoever leased them")
+    @Test("events written or leased two days ahead are leased as orphans at once, and only once")
     func outbox() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -85,7 +87,7 @@ struct ClockTests {
         await ledger.close()
     }
 
-    @Test("requests to Apple are not held back for days, and a new hold still counts")
+    @Test("a budget hold that ends two days ahead is ignored, and a new hold counts")
     func budget() async throws {
         let database = try await LedgerDatabase()
         let budget = PostgresAppleBudget(pool: database.pool)

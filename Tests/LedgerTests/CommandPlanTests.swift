@@ -88,7 +88,7 @@ struct CommandPlanTests {
         return scans.allSatisfy { counts && $0.hasSuffix("(never executed)") } ? nil : plan
     }
 
-    @Test("no command reads a table of 100,000 rows for a few of them")
+    @Test("no operator's command scans a table of 100,000 rows to read a few rows")
     func plans() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -158,7 +158,7 @@ struct CommandPlanTests {
         }
     }
 
-    @Test("an event or an order is looked for in the grants of the last days, and not in those of all years")
+    @Test("the search for an event id reads only the grants of the last days, by an index")
     func recentGrants() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -26,7 +26,7 @@ struct ConcurrencyTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("two players restoring one non-consumable under two new ids at once: one wins, every time")
+    @Test("when two players restore one non-consumable under new ids at once, one is granted and the other rejected")
     func twoRestores() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()
@@ -53,7 +53,7 @@ struct ConcurrencyTests {
         await two.close()
     }
 
-    @Test("two players restoring a purchase whose claim was freed, at once: one wins, every time")
+    @Test("when two players restore a purchase with a freed claim at once, exactly one is granted")
     func twoRestoresOfFreed() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -58,7 +58,7 @@ struct ConnectionTroubleTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a server that crashes and comes back is waited for")
+    @Test("a ledger waits for a server that crashes and comes back, and grants each purchase once")
     func serverRestarts() async throws {
         let server = try EmbeddedPostgres.start(durable: false, settings: ["synchronous_commit": "on"])
         let database = try await LedgerDatabase(server: server)
@@ -78,7 +78,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("a COMMIT whose answer is lost is looked for, not run twice")
+    @Test("a batch whose COMMIT gets no answer is looked up, and not written twice")
     func lostCommitAnswers() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         let database = try await LedgerDatabase(server: server)
@@ -99,7 +99,7 @@ struct ConnectionTroubleTests {
         server.stop()
     }
 
-    @Test("a COMMIT that fails is run again")
+    @Test("a batch whose COMMIT fails is written again")
     func failedCommits() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -13,7 +13,7 @@ struct DailyLimitTests {
             dailyLimit: limit)
     }
 
-    @Test("forty purchases of two players' day through two ledgers grant exactly the limit to each")
+    @Test("forty purchases of two players on one day through two ledgers grant exactly the limit to each player")
     func concurrent() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(writers: 2), database.ledger(writers: 2)]
@@ -66,7 +66,7 @@ struct DailyLimitTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("revoked grants and held purchases count none, another system's count; a release past the limit is granted")
+    @Test("a limit counts other systems' grants, but no revoked grant or held purchase, and a release may exceed it")
     func counted() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -103,7 +103,7 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
-    @Test("a grant of which a part was taken back counts until nothing is left")
+    @Test("a partly revoked grant counts towards the limit until all its units are revoked")
     func parts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -133,7 +133,7 @@ struct DailyLimitTests {
         await ledger.close()
     }
 
-    @Test("batches with many limits in opposite orders never fail one another")
+    @Test("batches that check many limits in opposite orders at once have all their purchases granted")
     func oppositeOrders() async throws {
         let database = try await LedgerDatabase()
         let one = database.ledger()

@@ -14,7 +14,7 @@ struct DatabaseHistoryTests {
             history: WaitingHistory(), dueAfterSeconds: 3_600)
     }
 
-    @Test("comes with everything that lets a record count as done, and is the one that offsets are checkpointed in")
+    @Test("every answer that lets a record count as done names the history in which offsets are checkpointed")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
         let here = try await PostgresCheckpoints(pool: database.pool, group: "receiptd").read(
@@ -42,7 +42,7 @@ struct DatabaseHistoryTests {
         await ledger.close()
     }
 
-    @Test("is worked out once in a session, and again where the session has forgotten it or the transaction was undone")
+    @Test("a session keeps the history, and works it out again after RESET ALL or a rolled-back transaction")
     func kept() async throws {
         struct Stop: Error {}
         let database = try await LedgerDatabase()
@@ -71,7 +71,7 @@ struct DatabaseHistoryTests {
     }
 
     /// The session is never replaced: it could not write when it was opened.
-    @Test("is that of the time of the COMMIT, also in a session that was opened before its server was promoted")
+    @Test("a session that was opened on a standby names the new history after the standby is promoted")
     func promotion() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("promoted-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: directory) }

@@ -17,7 +17,9 @@ struct DecidedAgainTests {
             isDecidedAgain: isDecidedAgain)
     }
 
-    @Test("what was refunded meanwhile is granted and revoked at once, whoever tells of the refund")
+    @Test(
+        "a refunded purchase is granted and revoked at once, whether a notification or its own answer shows the refund"
+    )
     func refunded() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -43,7 +45,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a lost grant is revoked where the next answer shows its refund, and a lost copy of it is granted")
+    @Test("a lost non-consumable's grant is revoked if the next answer shows its refund, and its lost copy is granted")
     func shownNext() async throws {
         let database = try await LedgerDatabase()
         let claims = PostgresClaims(pool: database.pool)
@@ -77,7 +79,7 @@ struct DecidedAgainTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == 3)
     }
 
-    @Test("what was refunded and given back meanwhile is granted, and reinstated above what may have been told")
+    @Test("a purchase whose refund was reversed is granted, and reinstated with revision 2")
     func reversed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -96,7 +98,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a refunded purchase that no rule would grant stays cancelled, and so does one decided for the first time")
+    @Test("a refunded purchase is cancelled if the rules hold or reject it, or if it is decided for the first time")
     func cancelled() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -113,7 +115,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a non-consumable that is granted and revoked at once is free for who buys it again")
+    @Test("a non-consumable that is granted and revoked at once is granted when it is bought again")
     func nonConsumable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -129,7 +131,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a purchase that is granted and revoked at once keeps no other purchase of its receipt from its grant",
+        "a purchase that is granted and revoked at once does not stop the grant of its receipt's other purchase",
         arguments: [ProductKind.consumable, .nonConsumable, .autoRenewableSubscription])
     func othersOfTheReceipt(kind: ProductKind) async throws {
         let database = try await LedgerDatabase()
@@ -162,7 +164,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "what Apple told of before, and took back, is granted and revoked at once, also where it was refused before anyone knew"
+        "a refunded announced purchase, even if refused before, is granted and revoked if signed before the fall-back"
     )
     func announced() async throws {
         let database = try await LedgerDatabase()
@@ -191,7 +193,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("what was held before, is released again and was refunded meanwhile is granted and revoked at once")
+    @Test("a refunded purchase held before the fall-back is granted and revoked on release, a later hold is rejected")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -222,7 +224,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a parked submission is known by its record")
+    @Test("a parked submission counts as decided again if its record's offset and time are among the lost decisions")
     func parked() async throws {
         try await withParking { database, store in
             let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
@@ -245,7 +247,9 @@ struct DecidedAgainTests {
         }
     }
 
-    @Test("a subscription goes on above all revisions that a lost state may have told of, however often one is lost")
+    @Test(
+        "a subscription's revisions continue above all that a lost state may have published, also after a second loss"
+    )
     func revisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -278,7 +282,7 @@ struct DecidedAgainTests {
         await ledger.close()
     }
 
-    @Test("a subscription that is entered again begins above them")
+    @Test("a subscription that is created after the fall-back begins above the revisions of the lost state")
     func firstRevision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -32,7 +32,7 @@ struct DefaultOutcomesTests {
             .each([Sample.judged(Sample.purchase("\(1000 + offset)"))]), offset: offset, at: Self.now, sentAt: sentAt)
     }
 
-    @Test("records of the last month have their days before they come, and those of absurd days make none")
+    @Test("records of the last month have day partitions, and records of more distant days are stored apart")
     func oldTopic() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -56,7 +56,7 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test("a worker moves what lies there in slices, every record keeps its first answer, and days are made again")
+    @Test("a worker empties the default partition in slices, answers stay readable, and missing days are made again")
     func moved() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -80,7 +80,7 @@ struct DefaultOutcomesTests {
         await ledger.close()
     }
 
-    @Test("migrate moves it too, says how far it is, and makes the days")
+    @Test("migrate empties the default partition, reports its progress and makes the missing days")
     func migrated() async throws {
         let database = try await LedgerDatabase()
         let partitions = try await database.number(Self.days)
@@ -92,7 +92,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.days) == partitions)
     }
 
-    @Test("rows that came apart from their day are deleted after their time, by an index")
+    @Test("outcomes stored apart from their day are pruned when their time is over, by an index")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.filled)

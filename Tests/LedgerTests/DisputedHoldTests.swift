@@ -57,7 +57,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("pages of rejections leave none out where several players hold one transaction since one instant")
+    @Test("an operator's paged rejection ends all 250 disputed holds of one transaction that began at one time")
     func pages() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -85,7 +85,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("a purchase that Apple told of is judged again only once its last hold has ended")
+    @Test("an announced purchase stays claimed until the last hold of its transaction has ended")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -102,7 +102,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("a refund is asked about with the player for whom the purchase is held, and not with one who disputes it")
+    @Test("the owner for a refund request about a disputed purchase is its first holder")
     func refundOwner() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -113,7 +113,9 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("of two players who submit it at once on two replicas, one holds it, and the other disputes or is refused")
+    @Test(
+        "when two players submit a purchase at once on two replicas, one holds it, the other disputes it or is rejected"
+    )
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
@@ -138,7 +140,7 @@ struct DisputedHoldTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    @Test("a worker of an earlier version, which knows one hold of a transaction, cannot end two")
+    @Test("a statement of an earlier version, which would delete both holds of a transaction, fails")
     func earlierWorker() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -150,7 +152,7 @@ struct DisputedHoldTests {
         await ledger.close()
     }
 
-    @Test("a large table of holds gets its new key beside the workers")
+    @Test("migrating 60,000 holds reports the new indexes one by one, and then a transaction can have two holds")
     func migrated() async throws {
         let database = try await LedgerDatabase(schema: "11")
         try await database.run(

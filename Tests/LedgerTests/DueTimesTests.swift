@@ -3,9 +3,9 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Due times that a clock put off")
+@Suite("Due times that a wrong clock put too far ahead")
 struct DueTimesTests {
-    @Test("are looked for at the first look and each minute, and at the next look where there were many")
+    @Test("due times are mended 1,000 at a time: at the first look, after a full batch at the next, else each minute")
     func pace() async throws {
         let database = try await LedgerDatabase()
         try await database.run("CREATE TABLE put_off (id bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY, due float8)")

@@ -16,7 +16,9 @@ struct EncodingTests {
         return LedgerDatabase(existing: "\(server)/\(name)")
     }
 
-    @Test("is not migrated, in words that name it", arguments: ["LATIN1", "SQL_ASCII"])
+    @Test(
+        "a migration fails with the database's name and encoding in its error, and makes no table",
+        arguments: ["LATIN1", "SQL_ASCII"])
     func refused(encoding: String) async throws {
         let database = try await database(encoding)
         let error = await #expect(throws: UnsuitableDatabase.self) {
@@ -27,7 +29,7 @@ struct EncodingTests {
         #expect(try await database.number("SELECT count(*) FROM pg_class WHERE relname = 'schema_version'") == 0)
     }
 
-    @Test("does not make the writer loop: a submission that it refuses is parked in characters that it has")
+    @Test("a submission with characters that the database does not have is parked with the characters escaped")
     func parked() async throws {
         let database = try await database("LATIN2")
         try await database.run(Schema.script)

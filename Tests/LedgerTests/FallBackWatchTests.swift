@@ -12,8 +12,7 @@ struct FallBackWatchTests {
         SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
         """
 
-    @Test(
-        "nothing is decided on a new connection whose database has lost the last decision, before the losses are known")
+    @Test("a new connection to a database that lost the last decision decides nothing until the losses are known")
     func lostDecision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -45,7 +44,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a new connection to the same database changes nothing")
+    @Test("a new connection to the same database counts as no fall-back")
     func sameState() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -58,7 +57,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("nothing is decided in a copy of the database, before what the copy may lack is known")
+    @Test("a new connection to a copy of the database decides nothing until the copy's losses are known")
     func otherDatabase() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -79,7 +78,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a copy of the database is noticed by who decided nothing yet, and took partitions over without a fall")
+    @Test("a worker that has decided nothing yet notices each replacement of its database by a copy")
     func otherDatabaseBeforeTheFirst() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -103,7 +102,9 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("no notification is applied and nothing is leased there either, before the losses are known")
+    @Test(
+        "no notification is applied and no hold is leased in a database with a lost decision until the losses are known"
+    )
     func everyDecision() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -129,7 +130,7 @@ struct FallBackWatchTests {
         await ledger.close()
     }
 
-    @Test("a notification that was applied and is gone is noticed before the next decision")
+    @Test("the loss of an applied notification is noticed before the next decision")
     func lostNotice() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

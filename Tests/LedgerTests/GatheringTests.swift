@@ -30,9 +30,7 @@ struct GatheringTests {
         return delays
     }
 
-    @Test(
-        "is none for single submissions, long at everyday rates, shorter where four come sooner, and long behind dozens"
-    )
+    @Test("the wait is none at 20 submissions a second, 10 ms at 250, 3 to 5 ms at 1,000 and 10 ms at 5,000")
     func rates() throws {
         #expect(Self.delays(perSecond: 20, seconds: 5).allSatisfy { $0 == .zero })
         let everyday = try #require(Self.delays(perSecond: 250, seconds: 5).last)
@@ -43,7 +41,7 @@ struct GatheringTests {
         #expect(flood.allSatisfy { $0 == .milliseconds(10) }, "\(flood)")
     }
 
-    @Test("is no longer than its bound, and none where nobody is likely to come within that")
+    @Test("a small batch's wait keeps to the bound, or is none if the bound is short; a large batch's wait ignores it")
     func bounded() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -59,7 +57,7 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
     }
 
-    @Test("is half as long behind a small batch where its share is a half, and as long behind dozens")
+    @Test("a share of one half halves the wait behind a small batch and leaves the wait behind a large batch")
     func half() {
         var (whole, half) = (Self.gathering(), Self.gathering(share: 0.5))
         var now = ContinuousClock.now
@@ -72,7 +70,7 @@ struct GatheringTests {
         #expect(half.delay(behind: 30, now: now) == .milliseconds(6))
     }
 
-    @Test("there is no wait if the longest wait is zero", arguments: [1, 8, 400])
+    @Test("the wait is none if the longest wait is zero", arguments: [1, 8, 400])
     func none(count: Int) {
         var gathering = Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .zero)
         var now = ContinuousClock.now
@@ -82,7 +80,7 @@ struct GatheringTests {
         }
     }
 
-    @Test("is none again after a pause")
+    @Test("the wait is none again after a pause of five seconds")
     func pause() {
         var gathering = Self.gathering()
         var now = ContinuousClock.now
@@ -95,7 +93,7 @@ struct GatheringTests {
     }
 }
 
-@Suite("Questions to the ledger at everyday rates")
+@Suite("Recall queries at everyday rates")
 struct RecallGatheringTests {
     /// Returns the number of looks into the database that `count` questions take that come one after the other.
     private static func looks(for count: Int, longestDelay: Duration) async throws -> Int {
@@ -126,7 +124,7 @@ struct RecallGatheringTests {
     }
 
     /// A slow machine makes the groups larger, never smaller.
-    @Test("several questions are looked up together, and each is answered")
+    @Test("200 recall queries that arrive 4 ms apart take fewer than 100 look-ups, and each is answered")
     func gathered() async throws {
         let looks = try await Self.looks(for: 200, longestDelay: .milliseconds(400))
         #expect(looks < 100, "\(looks) looks for 200 questions")

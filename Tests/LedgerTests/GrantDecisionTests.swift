@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Operators' words about grants")
+@Suite("Operators' decisions about grants")
 struct GrantDecisionTests {
     private static let catalog = Catalog(version: 1, apps: [])
 
@@ -48,7 +48,7 @@ struct GrantDecisionTests {
         let ending: GrantDecision.Ending
     }
 
-    @Test("a grant is revoked and reinstated once each, audited, and the outbox has the events")
+    @Test("an operator revokes and reinstates a grant once each, with an entry in the audit and an event in the outbox")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -89,7 +89,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("what Apple says and what an operator decides are kept beside each other, and each takes back only its own")
+    @Test("a grant stays revoked while Apple's or the operator's revocation of it stands")
     func bothWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,7 +114,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("what another system or an earlier version wrote of a refund is Apple's revocation")
+    @Test("a revocation that another system wrote counts as Apple's: Apple's reversal lifts it, an operator does not")
     func written() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -131,7 +131,9 @@ struct GrantDecisionTests {
     }
 
     /// A restored copy has an id and a date of its own: nothing tells it from what was bought anew but its original.
-    @Test("a restored copy of a non-consumable stays with the operator's decision, whenever it was restored")
+    @Test(
+        "a restored copy of a non-consumable stays revoked or granted as the operator decided, whenever it was restored"
+    )
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -150,7 +152,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a later period of a subscription is granted although an operator took an earlier one back")
+    @Test("a later period of a subscription is granted although an operator revoked an earlier period")
     func laterPeriod() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -186,7 +188,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    @Test("a grant that an operator took back counts nothing towards a daily limit")
+    @Test("a grant that an operator revoked counts nothing towards a daily limit")
     func dailyLimit() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

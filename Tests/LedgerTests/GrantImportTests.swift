@@ -35,7 +35,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("names keep their bytes, and another player's transaction stays theirs and is told by its line")
+    @Test("an import keeps names byte for byte, and reports the lines whose transactions another player has")
     func conflicts() async throws {
         let database = try await LedgerDatabase()
         let importing = GrantImport(pool: database.pool)
@@ -74,7 +74,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("a refund from before the import revokes its share, unless the file has the revocation")
+    @Test("a refund from before the import revokes its share of the imported grant, a reversed refund revokes nothing")
     func refunded() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -111,7 +111,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("the owner whom an import makes known is delivered what Apple told of further periods")
+    @Test("announced renewals are granted to the owner whom an import makes known")
     func renewals() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -130,7 +130,7 @@ struct GrantImportTests {
         await ledger.close()
     }
 
-    @Test("imports beside a ledger that grants the same transactions grant each once")
+    @Test("an import and a ledger that grant the same transactions at once grant each transaction once")
     func beside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Granted units")
 struct GrantedUnitsTests {
-    @Test("units of production are told by product and day of the zone: granted by purchase, taken back by revocation")
+    @Test(
+        "production units count as granted on the day bought and as revoked on the day revoked, in the given time zone"
+    )
     func units() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -33,7 +35,7 @@ struct GrantedUnitsTests {
         #expect(try await GrantedUnits.isKnown(timeZone: "Mars", in: database.pool) == false)
     }
 
-    @Test("money is told by currency where Apple told the price, less the share that is taken back")
+    @Test("money is summed by currency without the revoked share, and grants without a price are listed apart")
     func money() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -4,7 +4,9 @@ import Testing
 
 @Suite("Queue of groups")
 struct GroupQueueTests {
-    @Test("a reader that waits for many elements wakes for many, and leaves few to the others", .timeLimit(.minutes(1)))
+    @Test(
+        "a reader with a minimum of three leaves two elements to another reader, and gets three when they wait",
+        .timeLimit(.minutes(1)))
     func minimum() async {
         let queue = GroupQueue<Int, Int>()
         let patient = Task {
@@ -30,7 +32,7 @@ struct GroupQueueTests {
         #expect(await patient.value == 3)
     }
 
-    @Test("closing ends whoever waits, for few or for many", .timeLimit(.minutes(1)))
+    @Test("closing the queue ends the readers that wait for one element or for several", .timeLimit(.minutes(1)))
     func close() async {
         let queue = GroupQueue<Int, Int>()
         let waiting = [1, 3].map { minimum in
@@ -41,8 +43,8 @@ struct GroupQueueTests {
     }
 
     @Test(
-        "a watcher of an empty queue wakes for new elements, and not after the queue is closed", .timeLimit(.minutes(1))
-    )
+        "a watcher wakes an idle reader for an element that nobody took, and ends when the queue is closed",
+        .timeLimit(.minutes(1)))
     func watch() async {
         let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))
         let watch = Task { await queue.watch() }

@@ -34,9 +34,7 @@ struct HistoryPlaceTests {
 struct HistoryPageTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)
 
-    @Test(
-        "a page is not gone on with where Apple no longer keeps its window, the clock was ahead, or the place has passed it"
-    )
+    @Test("a page is dropped if its window is too old for Apple, ends in the future, or was passed by the place")
     func outdated() {
         let now = Sample.noon
         let day: Int64 = 86_400_000
@@ -69,9 +67,7 @@ struct SuspectNotificationTests {
         }
     }
 
-    @Test(
-        "leases without progress are counted, and a page that is taken, the end of a window or an ended lease starts anew"
-    )
+    @Test("leases without progress are counted, and a taken page, a window's end or a release starts the count anew")
     func starts() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)
@@ -99,7 +95,7 @@ struct SuspectNotificationTests {
         #expect(try await places.lease(Self.scope, survived: nil, seconds: 60)?.starts == 1)
     }
 
-    @Test("deaths are counted of the notification that was taken then, whatever was taken before it")
+    @Test("a death counts against the notification taken last, unless the process that took it survived")
     func deaths() async throws {
         let database = try await LedgerDatabase()
         let places = PostgresHistoryPlaces(pool: database.pool)

@@ -50,7 +50,7 @@ struct HoldSuspectTests {
     }
 
     @Test(
-        "after three takes with others and three deaths in isolation it waits for an operator, and all others are granted"
+        "a hold waits for an operator after three shared leases and three deaths alone, and all other holds are granted"
     )
     func poison() async throws {
         try await with { holds, database in
@@ -92,7 +92,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("one that was set aside is tried under no other catalog, but when an operator releases it, without suspicion")
+    @Test("a hold that was set aside is tried by no newer catalog, and without suspicion after an operator's release")
     func setAside() async throws {
         try await with(holds: 1) { holds, database in
             try await database.run("UPDATE holds SET due_at = now(), takes = 5, is_alone = true, deaths_alone = 2")
@@ -110,7 +110,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("one that kills under a new catalog is found too, and workers that stop or try for long accuse nobody")
+    @Test("three expired leases by a newer catalog make a hold suspect, ended leases and long tries do not")
     func innocent() async throws {
         try await with(holds: 1) { holds, database in
             for _ in 0..<10 {
@@ -143,7 +143,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a hold that stays held is no suspect, and each lease without an end makes the next one longer")
+    @Test("each expired lease makes the next lease longer, up to six minutes, and a hold that stays held is no suspect")
     func kept() async throws {
         try await with(holds: 1) { holds, database in
             var seconds: [Int] = []
@@ -163,7 +163,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("a take is counted before what is held is read, and an operator's release meanwhile is kept")
+    @Test("a lease is counted before the submission is read, and a late finding keeps the operator's release")
     func countedFirst() async throws {
         try await with(holds: 2) { holds, database in
             #expect(try await release(database) == 2)
@@ -190,7 +190,7 @@ struct HoldSuspectTests {
         }
     }
 
-    @Test("looking for them reads no more of a large table than what is suspected")
+    @Test("the statements for suspected and due holds use an index in a table of 50,000 holds")
     func plan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

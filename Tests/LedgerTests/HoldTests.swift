@@ -43,7 +43,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a released hold is taken once, granted to its submission, and its event waits in the outbox")
+    @Test("a released hold is leased once and granted to its submission, and its event waits in the outbox")
     func release() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -77,9 +77,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test(
-        "one that cannot be read is kept as such, and a release that Apple answers no better leaves it held with a note"
-    )
+    @Test("an unreadable purchase that a release finds unreadable again stays held, with a note and no purchase time")
     func unreadable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -104,7 +102,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a worker that dies loses nothing, and an operator's release ends the lease of one at work")
+    @Test("an operator's release and an expired lease each stop the earlier worker from settling the hold")
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -130,7 +128,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a refused hold is free for others and remembered for its player, whoever is held or refused after")
+    @Test("an operator's rejection frees the purchase for other players, and stays in force for its player")
     func reject() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -159,7 +157,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a refused renewal leaves its player the subscription that was granted")
+    @Test("an operator's rejection of a held renewal leaves the subscription with its owner")
     func refusedRenewal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -174,7 +172,9 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("what Apple tells under another original by now is granted under that one, and the first is free again")
+    @Test(
+        "a hold that Apple shows under another original moves to it, and the first original is free after its last hold"
+    )
     func anotherOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -205,7 +205,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("two transactions that one record left held are refused under two event ids")
+    @Test("two held transactions of one record are rejected with two events")
     func twoOfOneRecord() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -219,7 +219,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("what an older catalog decided is taken, what stays is not taken again, and a version never goes back")
+    @Test("a hold is leased once for each newer catalog, and not for a catalog older than the last that kept it")
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -28,7 +28,7 @@ struct HungSessionTests {
             """)
     }
 
-    @Test("holds up nobody else, and is done again once", arguments: Moment.allCases)
+    @Test("a hung batch delays no other submission, and is written once in the end", arguments: Moment.allCases)
     func others(moment: Moment) async throws {
         let database = try await LedgerDatabase()
         try await freeze(moment, in: database)
