@@ -15,7 +15,7 @@ struct InspectionTests {
         return try #require(inspection.sections.first { $0.name == section }).rows
     }
 
-    @Test("a search is ended after its time, whatever it waits for, and leaves its session of use")
+    @Test("a search that exceeds its time limit throws TooLong, and the database session can be used again")
     func tooLong() async throws {
         let database = try await LedgerDatabase()
         let obstacle = try await OpenTransaction(database, "LOCK TABLE outcomes IN ACCESS EXCLUSIVE MODE")
@@ -30,7 +30,7 @@ struct InspectionTests {
         #expect(found.sections.allSatisfy { $0.rows.isEmpty })
     }
 
-    @Test("a submission, a transaction and a player are found in every table, and no receipt comes along")
+    @Test("an inspection by player, transaction or submission finds grants, holds and outcomes, without the receipt")
     func everywhere() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -72,7 +72,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("an order and an event lead to their submissions, what is decided and what is parked, each row once")
+    @Test("an inspection by order id or event id finds the submission, decided or parked, and lists each row once")
     func orders() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -99,8 +99,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test(
-        "the decided submissions of the days are read once for what nobody knows, and twice for an order of any number")
+    @Test("an inspection reads the days' outcomes once for an unknown id or a submission, and twice for an order id")
     func readings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -134,7 +133,7 @@ struct InspectionTests {
         #expect(try await read("s-7") == ([], 1000))
     }
 
-    @Test("the trace tells each try at Apple, each rule and each event, of what was decided and of what waits")
+    @Test("the trace of a decided or parked submission lists each try at Apple, each rule and each event")
     func trace() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -201,7 +200,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("of many tries the last ones are kept, and a trace holds neither receipt nor token")
+    @Test("a trace keeps the last eight tries at Apple, and contains neither the receipt nor the account token")
     func bounded() async throws {
         var tries: [AppleTry] = []
         for second in 0..<20 {
@@ -228,7 +227,7 @@ struct InspectionTests {
         await ledger.close()
     }
 
-    @Test("replays of others' purchases are counted by player and app over 30 days, and the tenth is told once")
+    @Test("a player's tenth replay of another player's purchase within 30 days is reported, once")
     func replays() async throws {
         let database = try await LedgerDatabase()
         let told = Told()

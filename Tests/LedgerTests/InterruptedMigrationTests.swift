@@ -25,7 +25,7 @@ struct InterruptedMigrationTests {
     }
 
     @Test(
-        "at any command leaves the old schema or the new one, and the next migration completes",
+        "a migration killed at a command leaves the schema version as it was, and the next migration completes",
         arguments: [true, false])
     func killed(fromVersion3: Bool) async throws {
         let database =
@@ -48,7 +48,7 @@ struct InterruptedMigrationTests {
         #expect(try await database.catalog() == LedgerDatabase().catalog())
     }
 
-    @Test("while it builds an index beside the writers leaves one that is not valid, and the next builds it again")
+    @Test("a migration killed while it builds an index leaves the index invalid, and the next migration rebuilds it")
     func killedBuilding() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -81,7 +81,7 @@ struct InterruptedMigrationTests {
         await pool.close()
     }
 
-    @Test("and run again under the load of workers loses and refuses none of their decisions")
+    @Test("workers' decisions during killed and repeated migrations are neither lost nor refused")
     func underLoad() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2, backlog: 1)

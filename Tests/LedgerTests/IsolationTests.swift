@@ -3,7 +3,7 @@ import Ledger
 import Postgres
 import Testing
 
-@Suite("One submission whose transaction fails again and again")
+@Suite("A submission whose SQL transaction fails again and again")
 struct IsolationTests {
     private static func decision(_ number: Int64, product: String = "gold") -> PendingDecision {
         Sample.decision([Sample.judged(Sample.purchase("t\(number)", product: product))], offset: number)
@@ -21,7 +21,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "whose grants were deleted by hand is set aside for an operator, and its batch goes through",
+        "a submission whose grants were deleted by hand is parked, and the other 59 of its batch are granted",
         .timeLimit(.minutes(2)))
     func grantsGone() async throws {
         let database = try await LedgerDatabase()
@@ -43,7 +43,9 @@ struct IsolationTests {
         await ledger.close()
     }
 
-    @Test("by an error that is nobody else's is set aside, and its batch goes through", .timeLimit(.minutes(2)))
+    @Test(
+        "a submission that alone raises an error is parked, and the other 99 of its batch are granted",
+        .timeLimit(.minutes(2)))
     func ownError() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.cursing("cursed", sqlState: "P0001"))
@@ -64,7 +66,7 @@ struct IsolationTests {
     }
 
     @Test(
-        "for a right or a table that is missing is never set aside, and goes through once that is mended",
+        "a submission that fails for a missing right is not parked, and is granted once the cause is removed",
         .timeLimit(.minutes(2)))
     func missingRight() async throws {
         let database = try await LedgerDatabase()
@@ -83,7 +85,9 @@ struct IsolationTests {
         await ledger.close()
     }
 
-    @Test("while nothing at all is stored, nothing is set aside", .timeLimit(.minutes(2)))
+    @Test(
+        "while every SQL transaction fails no submission is parked, and all are granted once the cause is removed",
+        .timeLimit(.minutes(2)))
     func everything() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.cursing("gold", sqlState: "P0001"))

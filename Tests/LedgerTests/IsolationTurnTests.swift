@@ -7,7 +7,7 @@ import Testing
 struct IsolationTurnTests {
     private static let error = PostgresError(sqlState: "P0001", message: "no")
 
-    @Test("come however fast others do")
+    @Test("while a new entry arrives before each turn, the halves of a failed batch get two of twenty turns")
     func steadyStream() throws {
         var isolation = Isolation([1, 2, 3, 4])
         let now = ContinuousClock.now

@@ -36,7 +36,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("are written where nothing is to be written between the two")
+    @Test("grants and outcomes take one statement, unless a replay has to be counted between the two")
     func statements() async throws {
         let database = try await LedgerDatabase()
         let (ledger, pool) = Self.ledger(database)
@@ -54,7 +54,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("leave out what another player owns, by a claim or by a grant without one, and a record is decided once")
+    @Test("the joined statement skips purchases claimed by or granted to another player, and decides a record once")
     func known() async throws {
         for (index, known) in [
             // A claim of another player's.
@@ -85,7 +85,8 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("wait for a claim that another transaction is about to make, and go by what became of it")
+    @Test(
+        "the joined statement waits for an uncommitted claim, and grants the purchase only if the claim is rolled back")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (ledger, _) = Self.ledger(database)
@@ -118,7 +119,7 @@ struct JoinedStatementTests {
         await ledger.close()
     }
 
-    @Test("fail at an event or a proof that is there already, and are written by the statement that looks for one")
+    @Test("where the event or proof exists, the joined statement fails, and its ON CONFLICT variant writes the batch")
     func conflict() async throws {
         let decision = Sample.decision(
             [Sample.judged(Sample.purchase("1"))], player: "one", offset: 1, remembers: true)
@@ -154,7 +155,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("look for conflicts for a number of batches behind one, and no longer")
+    @Test("after a conflict, conflicts count as likely for ConflictWatch.batches batches, and no longer")
     func watch() {
         let watch = ConflictWatch()
         #expect(!watch.areLikely())
@@ -165,7 +166,7 @@ struct JoinedStatementTests {
         }
     }
 
-    @Test("differ in nothing but what each does where a row is there already")
+    @Test("the two variants of the joined statement differ only in ON CONFLICT clauses")
     func variants() throws {
         let conflict = "    ON CONFLICT DO NOTHING"
         let strict = try Self.lines("insert_grants_and_outcomes")
@@ -176,7 +177,7 @@ struct JoinedStatementTests {
         #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })
     }
 
-    @Test("say what the two statements say that write them one after another")
+    @Test("the text of the joined statement is insert_grants followed by insert_outcomes")
     func parts() throws {
         let grants = try Self.lines("insert_grants").dropLast(2)
         let outcomes = try Self.lines("insert_outcomes").dropLast().map { line in

@@ -49,7 +49,7 @@ struct LimitTests {
             risk: RiskThresholds(), trace: DecisionTrace(signature: .proven, source: .apple, tries: [Sample.appleTry]))
     }
 
-    @Test("a purchase is granted, recalled, taken back and told of")
+    @Test("a purchase with the longest names is granted, recalled, leased from the outbox and inspected")
     func granted() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -67,7 +67,7 @@ struct LimitTests {
         await ledger.close()
     }
 
-    @Test("a purchase with a proof of a mebibyte is held, leased, and granted from the hold")
+    @Test("a purchase with a proof of nearly a mebibyte is held, released, leased, and rejected by an operator")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -88,7 +88,7 @@ struct LimitTests {
 
     private static let longestOperator = longest("a", 255)
 
-    @Test("a submission with a proof of a mebibyte is parked, leased, and comes back as it was")
+    @Test("a submission with a proof of nearly a mebibyte is parked and listed, and leased as it was")
     func parked() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: LedgerDatabase.pool(database.uri))
@@ -107,7 +107,7 @@ struct LimitTests {
         await parking.close()
     }
 
-    @Test("NUL, which PostgreSQL's text cannot hold, sets a submission aside and grants nothing", arguments: 0..<5)
+    @Test("a submission with a NUL character in a name is parked, and nothing is granted", arguments: 0..<5)
     func nul(field: Int) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

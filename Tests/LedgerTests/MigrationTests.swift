@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Migration beside workers and readers")
 struct MigrationTests {
-    @Test("a current schema is left as it is, also while a backup reads the grants")
+    @Test("a current schema is left unchanged, without waiting for a backup that reads the grants")
     func current() async throws {
         let database = try await LedgerDatabase()
         let backup = try await OpenTransaction(database, "LOCK TABLE grants, outcomes IN ACCESS SHARE MODE")
@@ -18,7 +18,7 @@ struct MigrationTests {
     }
 
     @Test(
-        "an old schema waits for a backup without a queue behind it, names it, and is brought up once it has ended",
+        "a migration that waits for a backup names it, blocks no grants, and completes once the backup ends",
         .timeLimit(.minutes(2)))
     func old() async throws {
         let database = try await LedgerDatabase()
@@ -46,7 +46,7 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("it gives up after a while, says who was in the way, and has changed nothing")
+    @Test("a migration blocked beyond its patience names the blocking session, and leaves the schema version unchanged")
     func patience() async throws {
         let database = try await LedgerDatabase()
         try await database.run("DROP TABLE maintenance_turns; UPDATE schema_version SET version = 3")
@@ -60,7 +60,7 @@ struct MigrationTests {
         try await backup.finish()
     }
 
-    @Test("indexes of large tables are built beside the writers, also after a build that was interrupted")
+    @Test("a migration builds a missing index, rebuilds an invalid index, and drops the index it replaces")
     func indexes() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -87,7 +87,9 @@ struct MigrationTests {
         #expect(try await database.number(limit) == 30_000)
     }
 
-    @Test("an index waits for an old snapshot for so long, and says whose it is", .timeLimit(.minutes(2)))
+    @Test(
+        "an index build that an old snapshot blocks fails and names its session, and succeeds once the snapshot ends",
+        .timeLimit(.minutes(2)))
     func snapshot() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -116,7 +118,7 @@ struct MigrationTests {
                 == 1)
     }
 
-    @Test("a role that may not create is told which right it lacks and who gives it")
+    @Test("a role that cannot migrate is told the GRANT that it lacks, or the role that owns the tables")
     func rights() async throws {
         let database = try await LedgerDatabase(isMigrated: false)
         let role = "Owner \(UUID().uuidString.prefix(8).lowercased())"
@@ -135,7 +137,7 @@ struct MigrationTests {
         await pool.close()
     }
 
-    @Test("sightings keep their rows as they lose their key, and can be deleted where everything is replicated")
+    @Test("the migration from version 9 drops the sightings' key, keeps rows, and allows deletes under a publication")
     func sightings() async throws {
         let database = try await LedgerDatabase(schema: "9")
         try await database.run("INSERT INTO device_sightings VALUES ('b', 'd', '2026-01-01', 'p')")

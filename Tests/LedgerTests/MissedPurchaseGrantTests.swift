@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Since when missed purchases are delivered")
+@Suite("The start of the delivery of missed purchases")
 struct MissedPurchaseGrantTests {
     private typealias Subject = AnnouncedSubject
 
@@ -41,7 +41,7 @@ struct MissedPurchaseGrantTests {
         }
     }
 
-    @Test("the import of the first catalog that says grant counts, whichever a worker sees first")
+    @Test("the first import of a catalog with grant sets the start, and a worker with a later catalog keeps it")
     func imports() async throws {
         let report = try await importCatalog("report", .report)
         _ = try await replica.leaseDue(under: report, limit: 1)
@@ -53,7 +53,7 @@ struct MissedPurchaseGrantTests {
         #expect(try await since() == [first.version])
     }
 
-    @Test("a catalog that says off in between changes nothing")
+    @Test("a catalog with off in between, and a repeated import, leave the start unchanged")
     func off() async throws {
         let first = try await importCatalog("grant", .grant)
         _ = try await importCatalog("off", .off)
@@ -65,7 +65,7 @@ struct MissedPurchaseGrantTests {
         #expect(try await since() == [first.version])
     }
 
-    @Test("a replica that runs writes it again where a fail-over has lost it, and delivers")
+    @Test("a replica restores a start that a fail-over lost, and delivers the missed purchase")
     func lost() async throws {
         let ledger = database.ledger()
         let catalog = try await importCatalog("grant", .grant)

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("A database of an earlier version")
 struct OlderSchemaTests {
-    @Test("has the same catalog as a new one once it is migrated", arguments: try OlderSchema.all.get())
+    @Test(
+        "a migrated database of any earlier version has the same PostgreSQL catalog as a new database",
+        arguments: try OlderSchema.all.get())
     func migrated(schema: OlderSchema) async throws {
         let database = try await LedgerDatabase(schema: schema.name)
         #expect(try await database.pool.run { try Schema.version(in: $0) } == schema.version)
@@ -18,12 +20,12 @@ struct OlderSchemaTests {
         #expect(new.count > 800)
     }
 
-    @Test("is kept for the test above, of each version")
+    @Test("a sample schema exists for each earlier version")
     func kept() throws {
         #expect(Set(try OlderSchema.all.get().map(\.version)) == Set(1..<Schema.currentVersion))
     }
 
-    @Test("is refused by schema.sql, which says what to run, and stays what it is")
+    @Test("schema.sql refuses a database of version 9, names receiptd migrate, and changes nothing")
     func refused() async throws {
         let database = try await LedgerDatabase(schema: "9")
         let before = try await database.catalog()
@@ -33,7 +35,7 @@ struct OlderSchemaTests {
         #expect(try await database.catalog() == before)
     }
 
-    @Test("is changed by each file of migrations/ once, in their order, and remembers the last")
+    @Test("each migration file is applied once, in order, and the schema version is the last file's")
     func order() async throws {
         let database = try await LedgerDatabase()
         let first = Schema.currentVersion + 1
@@ -51,7 +53,7 @@ struct OlderSchemaTests {
         #expect(try await database.number("SELECT sum(number) + 100 * count(*) FROM steps") == 311)
     }
 
-    @Test("finds every file of migrations/ in the program, by the number in its name")
+    @Test("the program contains every file of migrations/, under the version in its name")
     func files() throws {
         let root = LedgerStatement.sources.deletingLastPathComponent()
         let folder = root.appendingPathComponent("migrations")

@@ -12,7 +12,7 @@ struct OutboxTests {
         return try await recordAll(decisions, in: ledger).flatMap(\.events)
     }
 
-    @Test("rows of acknowledged events go with the next batch, or at the end")
+    @Test("rows of acknowledged events are deleted with the next batch, or when the ledger closes")
     func acknowledged() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -26,7 +26,7 @@ struct OutboxTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == 1)
     }
 
-    @Test("acknowledged events that no batch takes along go by themselves")
+    @Test("rows of acknowledged events are deleted after the acknowledgement delay if no batch follows")
     func flushed() async throws {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
@@ -38,7 +38,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("two sweepers never take the same event, and a lease ends")
+    @Test("concurrent sweeps never lease the same event, and an event can be leased again once its lease expired")
     func leases() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -60,7 +60,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("what operators decide of grants, holds and parked submissions is any worker's to publish at once")
+    @Test("events of operators' decisions on grants, holds and parked submissions can be leased by any worker at once")
     func operators() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -93,7 +93,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test("a partition's new owner takes its events in their order, whoever leased them")
+    @Test("a partition's new owner leases all its unpublished events in order, including events that a sweeper leased")
     func newOwner() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -114,9 +114,7 @@ struct OutboxTests {
         await ledger.close()
     }
 
-    @Test(
-        "a mark of each partition is known that no decided offset is above, whichever writer decided it; it moves rarely"
-    )
+    @Test("a partition's mark lies above every decided offset, and its row changes once in 4,096 offsets")
     func decidedOffsets() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2)

@@ -2,14 +2,14 @@ import Fulfillment
 import Ledger
 import Testing
 
-@Suite("Grants that others write")
+@Suite("Grants that another system writes")
 struct OutsideWriterTests {
     private let columns = """
         transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
         submission_id, granted_at
         """
 
-    @Test("a row of only the contract's columns is a grant, and claims its original transaction")
+    @Test("a grants row with only the contract's columns counts as a grant, and claims its original transaction")
     func contractColumns() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -27,7 +27,7 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("a grant without its claim is met by the insert, and the batch looks again")
+    @Test("a grant without a claim rejects its purchase, and another purchase of the same batch is granted")
     func withoutClaim() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -48,7 +48,7 @@ struct OutsideWriterTests {
         await ledger.close()
     }
 
-    @Test("after a revocation a non-consumable can be granted under a new id, and the old one stays cancelled")
+    @Test("a revoked non-consumable can be granted once under a new transaction id, and its old id stays cancelled")
     func revoked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("An operator rejects parked submissions")
 struct ParkedRejectionTests {
-    @Test("one that a worker had at first is told as rejected, and not as still tried")
+    @Test("a submission that a worker leases at first counts as rejected once the lease ends")
     func leasedAtFirst() async throws {
         let database = try await LedgerDatabase()
         let parking = PostgresParking(pool: database.pool)

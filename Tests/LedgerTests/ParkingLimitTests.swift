@@ -3,13 +3,13 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Limits of what is parked for one player")
+@Suite("Limits of parked submissions")
 struct ParkingLimitTests {
     private func outcome(of given: ParkingSubmission, in store: PostgresParking) async throws -> ParkingOutcome {
         try await store.park(given).value
     }
 
-    @Test("a player's proven ones beyond twenty follow one after the other within seconds; others' are not delayed")
+    @Test("a player's proven submissions beyond twenty fall due over ten seconds, another player's at once")
     func shareOfPlayer() async throws {
         try await withParking { (database, store) async throws -> Void in
             for offset in 0..<60 {
@@ -25,7 +25,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("a player's twenty-first proof that is not proven is not parked, whatever brought it there")
+    @Test("parking refuses a player's twenty-first unproven proof, whatever the reason to park it")
     func tooManyWaiting() async throws {
         try await withParking { database, store in
             for offset in 0..<20 {
@@ -54,7 +54,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("a flood of one player's in one batch is bounded as one by one")
+    @Test("of one player's 300 unproven submissions parked at once, 20 are accepted")
     func tooManyAtOnce() async throws {
         try await withParking(hasSecondWriter: false) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
@@ -74,9 +74,7 @@ struct ParkingLimitTests {
         return Int64(submission.storedBytes.count)
     }()
 
-    @Test(
-        "what is parked unproven is bounded for all players together; proven ones and what waits already are not refused"
-    )
+    @Test("unproven submissions of all players are limited in bytes; proven and already parked submissions are not")
     func fleet() async throws {
         try await withParking(mostUnprovenBytes: 10 * Self.weight + 9) { database, store in
             for offset in 10..<20 {
@@ -103,7 +101,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("a flood of many players' in one batch stays within the bound of all")
+    @Test("many players' unproven submissions parked at once stay within the limit for all players")
     func fleetAtOnce() async throws {
         try await withParking(hasSecondWriter: false, mostUnprovenBytes: 5 * Self.weight + 20) { database, store in
             let outcomes = try await withThrowingTaskGroup(of: ParkingOutcome.self) { group in
@@ -119,7 +117,7 @@ struct ParkingLimitTests {
         }
     }
 
-    @Test("the bound is asked of the database more often the less room is left, and never all the time")
+    @Test("the parked bytes are counted more often the less room is left, with a minimum interval")
     func counting() {
         var bytes = UnprovenBytes(limit: 1_600)
         #expect(bytes.mustCount(now: 0))
@@ -135,7 +133,7 @@ struct ParkingLimitTests {
         #expect(bytes.room == 0 && !bytes.mustCount(now: 3) && bytes.mustCount(now: 7))
     }
 
-    @Test("what found no place in memory is tried in order, one after the other")
+    @Test("a player's submissions without a place in memory fall due in offset order, spread over time")
     func playerShare() async throws {
         try await withParking { database, store in
             for offset in 0..<8 { try await store.park(Sample.parking(Int64(offset), player: "hog", .playerShare)) }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Parked submissions")
 struct ParkingTests {
-    @Test("one comes back as it was parked, when it is due and not before")
+    @Test("a parked submission is leased unchanged once it is due, and not before")
     func roundTrip() async throws {
         try await withParking { database, store in
             let history = WaitingHistory(
@@ -31,7 +31,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the same record is parked once, and its offset counts as one that may come again")
+    @Test("a record that is parked twice has one row, and its offset lies below its partition's mark")
     func once() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(7, dueAfter: 60))
@@ -44,7 +44,8 @@ struct ParkingTests {
         }
     }
 
-    @Test("two replicas never take the same, and a lease that ends gives it to another")
+    @Test(
+        "two replicas never lease the same submission; an expired lease passes on, and its old holder changes nothing")
     func leases() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -78,7 +79,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("one that is released waits anew, or goes on as before; one that is answered is gone")
+    @Test("a rescheduled submission waits anew, a submission whose lease ends stays due, a deleted submission is gone")
     func released() async throws {
         try await withParking { database, store in
             for offset in 1...3 { try await store.park(Sample.parking(Int64(offset))) }
@@ -101,7 +102,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("parked rows of the same proof are leased along, and marked as not due")
+    @Test("parked submissions with the proof of a due submission are leased along with it, marked as not due")
     func alike() async throws {
         try await withParking { _, store in
             try await store.park(Sample.parking(1, proof: "same", dueAfter: 3_600))
@@ -113,7 +114,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the row goes with the transaction that decides the submission, also where it was decided before")
+    @Test("a decision deletes the parked row, even if the submission was decided before")
     func decided() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -136,7 +137,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record that waits is known to wait, and its row does not hide an answer")
+    @Test("a redelivered record of a parked submission is recalled as parked, and as answered once it is decided")
     func recalled() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -160,7 +161,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("data that the database refuses stays for the operator, and a try of it leaves it there")
+    @Test("a submission whose data the database refuses stays for the operator, and can be neither deleted nor leased")
     func refused() async throws {
         try await withParking { database, store in
             let ledger = database.ledger()
@@ -180,7 +181,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a bad row does not keep the good ones of its batch from being parked")
+    @Test("a submission with data that the database refuses does not keep the rest of its batch from being parked")
     func badRow() async throws {
         try await withParking { database, store in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -200,7 +201,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an app whose credentials work again wakes what they held up, and nothing else")
+    @Test("when an app's credentials work again, only the submissions parked for these credentials become due")
     func wakes() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(1, .blockedSharedSecret, dueAfter: 3_600))
@@ -214,7 +215,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists, counts, retries and leases by app and reason")
+    @Test("an operator lists, counts, retries and leases parked submissions by filter")
     func operators() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(1, .blockedRequest, dueAfter: 3_600))
@@ -235,7 +236,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("taking what is due reads no more than that, however much waits")
+    @Test("a query for due rows among 20,000 parked rows uses their index, and only the due submission is leased")
     func plan() async throws {
         try await withParking { database, store in
             try await store.park(Sample.parking(1))

@@ -20,7 +20,7 @@ struct PartitionMaintenanceTests {
         END $$
         """
 
-    @Test("a reader of the outcomes keeps days from being made and dropped, is named, and holds up nobody")
+    @Test("a session that reads outcomes postpones maintenance, is named in its report, and delays no decision")
     func reader() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -44,7 +44,7 @@ struct PartitionMaintenanceTests {
         await ledger.close()
     }
 
-    @Test("two days are dropped in one look, the oldest first")
+    @Test("each maintenance run drops the two oldest expired days, until none is left")
     func twoAtATime() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -56,7 +56,9 @@ struct PartitionMaintenanceTests {
         #expect(try await database.number(Self.days) == 40)
     }
 
-    @Test("nothing is forgotten while the clocks disagree by more than a day", arguments: [-45.0, 45, -1.5, 1.5])
+    @Test(
+        "while the worker's and PostgreSQL's clocks differ by more than a day, nothing is dropped or pruned",
+        arguments: [-45.0, 45, -1.5, 1.5])
     func clocks(daysAhead: Double) async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -77,7 +79,7 @@ struct PartitionMaintenanceTests {
         #expect(sane.dropped.count == 2 && sane.pruned.proofs == 1 && sane.pruned.replays == 1)
     }
 
-    @Test("one replica looks, and the others do not for a while")
+    @Test("one of four concurrent replicas runs maintenance, and a turn dated in the future is taken again")
     func turns() async throws {
         let database = try await LedgerDatabase()
         let pool = LedgerDatabase.pool(database.uri, size: 4)
@@ -96,7 +98,7 @@ struct PartitionMaintenanceTests {
         await pool.close()
     }
 
-    @Test("a role that owns nothing makes and drops days, and check names the right that it lacks")
+    @Test("a role that owns no table makes and drops days, and the maintenance check names each missing right")
     func roles() async throws {
         let database = try await LedgerDatabase()
         let role = "worker_\(UUID().uuidString.prefix(8).lowercased())"
@@ -134,7 +136,7 @@ struct PartitionMaintenanceTests {
         await pool.close()
     }
 
-    @Test("a large default partition is not read under an exclusive lock: its days stay where they are")
+    @Test("while the default partition is larger than 8 MiB, maintenance does not make a missing day")
     func largeDefault() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.untended)
@@ -153,7 +155,7 @@ struct PartitionMaintenanceTests {
     }
 
     @Test(
-        "old rows are found by their date, and not by reading the table",
+        "old proofs, replays and default outcomes are found by an index scan, and deleted by their row addresses",
         arguments: [Pruning.proofs, .replays, .defaults])
     func plans(pruning: Pruning) async throws {
         let database = try await LedgerDatabase()
@@ -174,7 +176,7 @@ struct PartitionMaintenanceTests {
         #expect(deletion.contains("Tid Scan"), "\(deletion)")
     }
 
-    @Test("sightings that no longer count are deleted within eight days, another share of the table each day")
+    @Test("expired sightings are deleted within eight daily runs, each over another share of the table")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -203,7 +205,9 @@ struct PartitionMaintenanceTests {
         #expect(try await database.number("SELECT count(*) FROM device_sightings") == 20_000)
     }
 
-    @Test("each block of a table of any size has its day in eight", arguments: [0, 1, 2, 7, 8, 9, 1_000] as [Int64])
+    @Test(
+        "each block of a table falls into the share of exactly one day in eight",
+        arguments: [0, 1, 2, 7, 8, 9, 1_000] as [Int64])
     func shares(of blocks: Int64) {
         var days: [Int64: Int] = [:]
         for day in Int32(20_000)..<20_008 {
@@ -212,7 +216,7 @@ struct PartitionMaintenanceTests {
         #expect(days == Dictionary(uniqueKeysWithValues: (0..<blocks).map { ($0, 1) }))
     }
 
-    @Test("old sightings are deleted by the blocks that a statement names, and not by reading the whole table")
+    @Test("the statement that deletes old sightings scans only the blocks that it is given")
     func sightingsPlan() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -30,7 +30,7 @@ struct PeriodIdentityTests {
             grantedAt: Sample.noon, submissionID: "import", charged: charged.map { Identifier($0) })
     }
 
-    @Test("two replicas that are told of one period under two originals at once grant it once")
+    @Test("two replicas that record one period under two original transactions at once grant it once")
     func race() async throws {
         let database = try await LedgerDatabase()
         let (one, two) = (database.ledger(), database.ledger())
@@ -52,7 +52,7 @@ struct PeriodIdentityTests {
         await two.close()
     }
 
-    @Test("a period costs one claim beside its original's, and a consumable none")
+    @Test("a subscription period has a claim beside its original transaction's claim, a consumable has no such claim")
     func rows() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -66,7 +66,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("an import enters a period once, and tells of one that another player has")
+    @Test("an import enters a period once under several ids, and reports a period of another player as a conflict")
     func imports() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -93,7 +93,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("an imported period ends a hold of it under another id")
+    @Test("a hold of a period that was imported under another id settles as already granted")
     func importedHold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -113,7 +113,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("a subscription in another environment passes no ownership on")
+    @Test("a subscription does not inherit an owner from a subscription of another environment")
     func anotherEnvironment() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -132,7 +132,7 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "what goes on from a player's subscription by two changes of the original is that player's",
+        "a subscription that continues a player's subscription over two changes of the original is the player's too",
         arguments: [false, true])
     func chain(isFirstChangeKnown: Bool) async throws {
         let database = try await LedgerDatabase()
@@ -158,7 +158,8 @@ struct PeriodIdentityTests {
     }
 
     @Test(
-        "a subscription that another player shows to share a granted period is its owner's", arguments: [false, true])
+        "a second original that shares a granted period belongs to the period's owner, even if another player shows it",
+        arguments: [false, true])
     func shownByAnother(isRejected: Bool) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -177,7 +178,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("a family member's copy of a granted period passes no ownership on")
+    @Test("a family-shared copy of a granted period does not pass its subscription to the owner of the grant")
     func familyMember() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -192,7 +193,7 @@ struct PeriodIdentityTests {
         await ledger.close()
     }
 
-    @Test("an erased player's claims of periods bear the pseudonym, and stay claims")
+    @Test("an erased player's period claim no longer names the player, and still rejects another player")
     func erased() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

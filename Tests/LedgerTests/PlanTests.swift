@@ -11,7 +11,7 @@ struct PlanTests {
     private static let batch: Int64 = 60
     private static let rows = 20_000
 
-    @Test("made on a new database's empty tables, read no whole table once these have grown")
+    @Test("statements prepared on empty tables read none of them whole once these have 20,000 rows")
     func grown() async throws {
         let database = try await LedgerDatabase()
         let pool = PostgresPool(
@@ -65,7 +65,7 @@ struct PlanTests {
         }
     }
 
-    @Test("made on tables that were analyzed while they were empty, are made anew once these have grown")
+    @Test("a prepared plan of an empty table is made anew after planSeconds, and kept if planSeconds is 0")
     func analyzedWhileEmpty() async throws {
         let database = try await LedgerDatabase()
         // Nobody analyzes it while this runs.

@@ -22,7 +22,7 @@ struct PlayerErasureTests {
                 OR column_name IN ('story', 'note', 'subject'))
         """
 
-    @Test("the list of what is erased has every column that may hold something of a player")
+    @Test("ErasedColumns lists exactly the columns that may hold something of a player")
     func list() async throws {
         let database = try await LedgerDatabase()
         let names = try await database.pool.run { session in
@@ -94,7 +94,7 @@ struct PlayerErasureTests {
             """)
     }
 
-    @Test("nothing of the player is left in any table, the grants stay, and others' rows are as they were")
+    @Test("an erased player's id is left in no table, the grants stay, and another player's rows remain")
     func erased() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -120,7 +120,7 @@ struct PlayerErasureTests {
     }
 
     @Test(
-        "a redelivered record is answered by no second event, and a new one finds another player's purchase")
+        "an erased player's redelivered record gets no second event, and a new record finds another player's purchase")
     func redelivered() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -150,7 +150,8 @@ struct PlayerErasureTests {
         #expect(try await traces(of: "alice", in: database) == [])
     }
 
-    @Test("what Apple told of with the player's id as its token waits of the player, and is refused")
+    @Test(
+        "an announced purchase with the player's id as token waits for the player, and is unclaimed after the erasure")
     func tokens() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -168,7 +169,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("what waits for the player by player-accounts waits of the player, unless it is another's by now")
+    @Test("an announced purchase mapped by player-accounts waits for the player until another player owns it")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -184,7 +185,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("who has a subscription by now is delivered its periods, whoever gave it away is erased")
+    @Test("the new owner of a subscription gets its announced period after the former owner's erasure")
     func passedOn() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -209,7 +210,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("what an erased player gave away loses the token, also where nobody knows whose that was")
+    @Test("the erasure of a transferred subscription's former owner removes the token from an announced period")
     func forgottenToken() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -233,7 +234,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("a renewal that Apple tells of after the erasure leaves neither token nor signed data")
+    @Test("a renewal announced after its owner's erasure is refused, and neither its token nor its signed data is kept")
     func renewed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -248,7 +249,7 @@ struct PlayerErasureTests {
         await ledger.close()
     }
 
-    @Test("what Apple and operators say of an erased player's grant is kept, without an event")
+    @Test("an operator's revocation of an erased player's grant is stored without an event")
     func noted() async throws {
         let database = try await LedgerDatabase()
         try await prepare(database)
@@ -261,7 +262,7 @@ struct PlayerErasureTests {
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
     }
 
-    @Test("what waits is counted and rejected, each by its own event")
+    @Test("before an erasure the player's held purchase is counted, and rejected with an event of its own")
     func rejected() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

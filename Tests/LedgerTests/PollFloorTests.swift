@@ -4,10 +4,10 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Looks that are repeated")
+@Suite("The floor of repeated polls")
 struct PollFloorTests {
     @Test(
-        "do not walk again through what is gone and an old snapshot keeps, and find what comes",
+        "a poll from the floor does not reread deleted rows that an old snapshot keeps, and finds new events",
         .timeLimit(.minutes(1)))
     func oldSnapshot() async throws {
         let database = try await LedgerDatabase()
@@ -59,7 +59,7 @@ struct PollFloorTests {
         return line.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
     }
 
-    @Test("a floor passes no row that is there, and no transaction that was under way when its time was looked at")
+    @Test("the floor passes no existing row and no running SQL transaction, and resets with the clock or the database")
     func floor() {
         let second: Int64 = 1_000_000
         var state = FloorState()

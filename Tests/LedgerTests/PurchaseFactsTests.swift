@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("What Apple tells beside, in PostgreSQL")
+@Suite("Apple's further facts of a purchase in PostgreSQL")
 struct PurchaseFactsTests {
     private static var told: StorePurchase {
         var purchase = Sample.purchase("1000", quantity: 3)
@@ -15,7 +15,7 @@ struct PurchaseFactsTests {
         return purchase
     }
 
-    @Test("a grant has it in columns, null where it is not told")
+    @Test("a grant stores Apple's price, storefront and offer in columns, which are null where Apple omits them")
     func columns() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -33,7 +33,7 @@ struct PurchaseFactsTests {
         await ledger.close()
     }
 
-    @Test("evidence keeps it, for holds and for what is remembered")
+    @Test("a receipt stored as evidence reads back with the same facts")
     func evidence() {
         for purchase in [Self.told, Sample.purchase("2000")] {
             var receipt = Sample.receipt([purchase])
@@ -45,7 +45,7 @@ struct PurchaseFactsTests {
         }
     }
 
-    @Test("evidence of an id with a leading zero, which an earlier release stored, is none")
+    @Test("stored evidence with a leading zero in a transaction id cannot be read")
     func unsoundID() {
         let wrong = [
             Sample.purchase("01000"),

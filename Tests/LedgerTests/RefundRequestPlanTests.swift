@@ -29,7 +29,7 @@ struct RefundRequestPlanTests {
         ("lease_due_refund_requests", "int8, float8, float8, float8, float8", "8, 3600, 7200, 60, 1800"),
     ]
 
-    @Test("none reads a table of 30,000 rows for a few of them")
+    @Test("no statement of refund requests scans a table of 30,000 rows sequentially")
     func plans() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

@@ -5,8 +5,7 @@ import Testing
 @testable import Ledger
 
 extension RefundRequestTests {
-    @Test(
-        "a try without a verdict is put off by its seconds; one that was none leaves the game's word to be waited for")
+    @Test("the game's report wakes a refund request that was put off without a try, not after a counted try")
     func putOff() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

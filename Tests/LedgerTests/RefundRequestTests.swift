@@ -36,7 +36,7 @@ struct RefundRequestTests {
         }
     }
 
-    @Test("events are in the outbox with their bytes and keys, and inspect shows the request, the report and its end")
+    @Test("refund requests' events are in the outbox with their keys, and inspect shows request, report and result")
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -71,8 +71,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test(
-        "one that came early is looked at each minute, and once its transaction is there it waits for the game as any")
+    @Test("a refund request that precedes its grant is looked up each minute, then waits for the game like any other")
     func early() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -115,7 +114,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("one that came early is told of once, whichever replica finds its owner, and not where the player is erased")
+    @Test("a refund request that precedes its grant gets one event over concurrent leases, none for an erased player")
     func earlyAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -143,7 +142,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("what is delivered by another transaction is not told of as undelivered, and what was refused is")
+    @Test("a purchase refused as retired_product is undelivered, not as already_granted or owned_by_other_player")
     func seats() async throws {
         let database = try await LedgerDatabase()
         let reasons = ["already_granted", "owned_by_other_player", "retired_product"]
@@ -165,7 +164,7 @@ struct RefundRequestTests {
         #expect(leased.map(\.delivery) == [.unknown, .unknown, .undelivered])
     }
 
-    @Test("a part that was taken back before leaves the rest to be asked for, the whole does not")
+    @Test("a refund request for a partly revoked grant is leased as granted, for a wholly revoked grant as revoked")
     func parts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -189,7 +188,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("no wait for the game goes on into the last two hours, and no try comes earlier than its lease")
+    @Test("the wait for the game ends two hours before the deadline, and a leased request is not due at once")
     func due() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -209,7 +208,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("the distance between leases of a delivery grows, up to a limit, and what was put off too far is due again")
+    @Test("the lease of a delivery lengthens up to a limit, and a delivery due days ahead is leased again")
     func distances() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -233,7 +232,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("while events are owed their deliveries wait, and hold up none whose event is acknowledged")
+    @Test("deliveries whose grant event is unpublished wait, and do not hold up a delivery with an acknowledged event")
     func owed() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -249,7 +248,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("what is over is forgotten after its time, and what is open is not")
+    @Test("old deliveries, refund requests, reports and unowned subscriptions are deleted, an open delivery is kept")
     func pruned() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -276,7 +275,7 @@ struct RefundRequestTests {
         await ledger.close()
     }
 
-    @Test("a report whose data the database refuses holds up no other")
+    @Test("a consumption report whose data the database refuses does not hold up the other reports")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let store = PostgresRefundRequests(pool: database.pool)

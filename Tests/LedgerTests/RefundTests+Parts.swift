@@ -27,7 +27,7 @@ extension RefundTests {
         return Sample.decision([Sample.judged(purchase)], offset: offset)
     }
 
-    @Test("parts of a refund are told one by one, and only what grows counts")
+    @Test("a larger partial refund revokes more units, and a repeated or smaller partial refund changes nothing")
     func parts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -50,7 +50,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("what was refunded in part before the grant is granted, and revoked by its units at once")
+    @Test("a purchase partly refunded before its grant is granted, and at once revoked by the refunded units")
     func partBeforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -67,7 +67,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a revocation that an answer of Apple's shows counts once, and not against a reversal since")
+    @Test("a revocation that Apple's answer shows takes effect once, and not again after a reversal")
     func shown() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -87,7 +87,7 @@ extension RefundTests {
     }
 
     @Test(
-        "a copy of a non-consumable that was restored before the reversal takes nothing back, a later refund does",
+        "after a reversal a restored copy that shows the old refund revokes nothing, and a later refund revokes",
         arguments: ["1000", "1001"])
     func shownByRestored(granted: String) async throws {
         let database = try await LedgerDatabase()
@@ -111,7 +111,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("what is shown beside the purchases of the verdict counts too, of whatever original and with whatever hold")
+    @Test("a refund shown beside the judged purchases revokes its grant, also in a rejected submission or settled hold")
     func shownBeside() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -156,7 +156,7 @@ extension RefundTests {
         await ledger.close()
     }
 
-    @Test("a notification counts once, whichever way it comes and whatever it is about")
+    @Test("a notification that arrives again, from Apple or from the notification history, is a duplicate")
     func once() async throws {
         let database = try await LedgerDatabase()
         func test(_ source: PurchaseSource) -> ReceivedNotice {

@@ -45,7 +45,7 @@ struct RefundTests {
         Sample.decision([Sample.judged(Sample.purchase(id))], player: player, offset: offset)
     }
 
-    @Test("a grant is revoked and reinstated, once for each notification, and the outbox has each event")
+    @Test("a refund revokes a grant and its reversal reinstates it, once per notification and each with an event")
     func revokedAndBack() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -72,7 +72,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a batch is settled in its order")
+    @Test("the refunds and reversals of one batch take effect in their order")
     func oneBatch() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -87,7 +87,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("what was refunded before it was submitted is cancelled for everybody, until that is reversed")
+    @Test("a purchase refunded before its submission is cancelled for every player until the refund is reversed")
     func beforeTheGrant() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -102,7 +102,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a hold of what was refunded is never released into a grant, and after the reversal it is")
+    @Test("a released hold of a refunded purchase is rejected, and is granted if the refund was reversed")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -134,7 +134,8 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a refund reaches what another system granted, and an import learns of an earlier one")
+    @Test(
+        "a refund revokes an imported grant, and an import of a purchase that was refunded before enters it as revoked")
     func imported() async throws {
         let database = try await LedgerDatabase()
         func line(_ id: String) -> ImportedGrant {
@@ -161,7 +162,7 @@ struct RefundTests {
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'old'") == 3)
     }
 
-    @Test("a non-consumable is revoked under the id it was restored by, and its restored copies are cancelled")
+    @Test("a refund of the original revokes a non-consumable granted under a restored id, and cancels later restores")
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -182,7 +183,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a revoked grant counts nothing towards a daily limit")
+    @Test("a revoked grant does not count towards a daily limit")
     func dailyLimit() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -200,7 +201,7 @@ struct RefundTests {
         await ledger.close()
     }
 
-    @Test("a notice whose data the database refuses holds up no other")
+    @Test("a refund notification whose data the database refuses does not hold up the others of its batch")
     func refused() async throws {
         let database = try await LedgerDatabase()
         let effects = try await apply(
@@ -209,7 +210,7 @@ struct RefundTests {
         #expect(effects == ["remembered", "refused", "remembered"])
     }
 
-    @Test("where grants and refunds of the same transactions race, no grant is left in force that Apple took back")
+    @Test("where two replicas race grants against refunds, every grant of a refunded purchase is revoked exactly once")
     func race() async throws {
         let database = try await LedgerDatabase()
         let ledgers = (0..<2).map { _ in database.ledger(writers: 2) }

@@ -31,7 +31,7 @@ struct RefusedDataTests {
         await ledger.close()
     }
 
-    @Test("whatever is in a refused submission, it can be parked, and read back as it was")
+    @Test("a refused submission with NUL characters and extreme times is parked, with its bytes readable")
     func anythingIsParked() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -52,7 +52,7 @@ struct RefusedDataTests {
         await ledger.close()
     }
 
-    @Test("a held submission can be read back as the record it came from")
+    @Test("a held submission's stored bytes have its submission id and its receipt")
     func heldSubmission() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

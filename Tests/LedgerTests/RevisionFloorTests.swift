@@ -22,8 +22,7 @@ struct RevisionFloorTests {
         return Int32(try await database.number("SELECT max(revisions_above) FROM offsets_decided_again"))
     }
 
-    @Test(
-        "Apple's and an operator's next words about a grant are numbered above all that a lost state may have told of")
+    @Test("after a fall back, Apple's and operators' changes of a grant get revisions above the revision floor")
     func nextRevisions() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -50,9 +49,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test(
-        "Apple's words that cancel each other after a fall back are told again, for the lost state may have told but one"
-    )
+    @Test("after a fall back, a refund and a reversal that leave a grant unchanged publish its state again")
     func cancelledWords() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -96,7 +93,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("a reversal that a newer refund has outdated since a fall back tells again that the refund is in force")
+    @Test("after a fall back, a reversal that a newer refund has outdated publishes the revocation again, once")
     func outdatedReversal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -122,7 +119,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("what is granted again has its first revision again, and what is revoked of it at once one above them")
+    @Test("a purchase granted again has revision 1, and its revocation by an earlier refund is one above the floor")
     func revokedAtOnce() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -139,7 +136,7 @@ struct RevisionFloorTests {
         await ledger.close()
     }
 
-    @Test("a promoted replica and a recovered backup are known by themselves, before any partition is read")
+    @Test("a database copied from another primary raises its revision floor at the first refund")
     func anotherLife() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

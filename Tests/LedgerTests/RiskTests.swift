@@ -33,7 +33,7 @@ struct RiskTests {
         return (json["risk"]?.array ?? []).compactMap(\.string)
     }
 
-    @Test("devices are remembered over batches and for thirty days, purchases of a day are counted from grants")
+    @Test("players on a device are counted over batches for thirty days, and purchases of a day from the grants")
     func remembered() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -58,7 +58,7 @@ struct RiskTests {
         await ledger.close()
     }
 
-    @Test("a player's sightings on a device are one a day, whatever batch they are in, and count the player once")
+    @Test("a player's sightings on a device take one row a day over all batches, and count as one player")
     func sightings() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -87,7 +87,7 @@ struct RiskTests {
         await ledger.close()
     }
 
-    @Test("of two batches that see the same player on the same device at once neither waits for the other")
+    @Test("a batch does not wait for an uncommitted sighting of the same player on the same device")
     func atOnce() async throws {
         let database = try await LedgerDatabase()
         let sighting = """
@@ -104,7 +104,7 @@ struct RiskTests {
         await ledger.close()
     }
 
-    @Test("of a device that is the same for everybody no more is read than the signal needs")
+    @Test("for a device id with 50,000 sightings, the risk query reads at most 90 index entries")
     func sharedByAll() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -125,7 +125,7 @@ struct RiskTests {
         #expect(try await database.number(read("idx_tup_read")) <= 90)
     }
 
-    @Test("a device is found by its own index, also by a plan that was made while statistics call the table empty")
+    @Test("a device is found by its index, even with a plan made while the table was analyzed as empty")
     func plannedWhileEmpty() async throws {
         let database = try await LedgerDatabase()
         try await database.run("ALTER TABLE device_sightings SET (autovacuum_enabled = false)")
@@ -147,7 +147,7 @@ struct RiskTests {
         #expect(try await database.number(whole) == 0)
     }
 
-    @Test("the Apple accounts that bought for a player are remembered with the grants, over batches")
+    @Test("the Apple accounts that bought for a player are counted over batches, and the third gives many_accounts")
     func accounts() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The schema")
 struct SchemaTests {
-    @Test("it can be applied twice, and by several replicas at once")
+    @Test("six replicas may migrate an empty database at once, and a further migration leaves it current")
     func appliedAgain() async throws {
         let database = try await LedgerDatabase(isMigrated: false)
         #expect(try await database.pool.run { try Schema.check($0) } == .missing)
@@ -23,7 +23,7 @@ struct SchemaTests {
         #expect(try await database.number(days) == 40)
     }
 
-    @Test("an old one and a newer one are told apart, and a newer one is left as it is")
+    @Test("an older and a newer schema are told apart, and a migration leaves a newer schema as it is")
     func versions() async throws {
         let database = try await LedgerDatabase()
         try await database.run("UPDATE schema_version SET version = version + 1")
@@ -38,7 +38,7 @@ struct SchemaTests {
         #expect(try await database.pool.run { try Schema.check($0) } == state)
     }
 
-    @Test("a database of version 1 is brought up, and what it held can be released")
+    @Test("a database of version 1 is migrated, and its held purchase can be released")
     func fromVersion1() async throws {
         let database = try await LedgerDatabase(schema: "1")
         try await database.run(
@@ -58,7 +58,7 @@ struct SchemaTests {
         #expect(taken.first?.evidence == nil && taken.first?.submission.submissionID == "s")
     }
 
-    @Test("a database of the very first states is brought up, and what it had parked is kept")
+    @Test("a database of the first schema is migrated, its parked row is kept in parked_of_old, and parking works")
     func fromFirstStates() async throws {
         let database = try await LedgerDatabase(schema: "1-first")
         try await database.run(
@@ -78,7 +78,7 @@ struct SchemaTests {
         #expect(try await database.number("SELECT count(*) FROM parked") == 1)
     }
 
-    @Test("a database of version 2 is brought up, and what waits in it is leased")
+    @Test("a database of version 2 is migrated, and its parked submission can be leased")
     func fromVersion2() async throws {
         let database = try await LedgerDatabase(schema: "2")
         try await database.run(
@@ -99,7 +99,7 @@ struct SchemaTests {
         await store.close()
     }
 
-    @Test("every table says what it is for")
+    @Test("every table has a comment in the database")
     func comments() async throws {
         let database = try await LedgerDatabase()
         let silent = """
@@ -110,7 +110,7 @@ struct SchemaTests {
         #expect(try await database.number(silent) == 0)
     }
 
-    @Test("a catalog has one version for as long as it is the latest")
+    @Test("an import of the latest catalog keeps its version, and an import of an earlier document makes a new version")
     func catalogs() async throws {
         let store = CatalogStore(pool: try await LedgerDatabase().pool)
         #expect(try await store.latestVersion() == nil)
@@ -129,7 +129,7 @@ struct SchemaTests {
 struct OutcomeRetentionTests {
     private let count = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
 
-    @Test("days to come have partitions, also when several replicas make them; old ones are dropped")
+    @Test("concurrent maintenance runs make a missing day's partition once, and drop an old partition")
     func partitions() async throws {
         let database = try await LedgerDatabase()
         try await database.run(
@@ -151,7 +151,7 @@ struct OutcomeRetentionTests {
         #expect(try await database.number(count) == 40)
     }
 
-    @Test("a day whose rows lie in the default partition stays there; old rows and proofs are pruned")
+    @Test("a day with rows in the default partition gets no partition, and old outcomes and proofs are deleted")
     func defaultPartition() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("A second decision on a record that was refused here")
+@Suite("A second decision on a record that the worker refused locally")
 struct SecondDecisionTests {
     private func with(
         _ implementation: Implementation, _ body: (any PurchaseLedger, any UnpublishedEvents) async throws -> Void
@@ -34,7 +34,7 @@ struct SecondDecisionTests {
     }
 
     @Test(
-        "it grants, is owed, and the record itself still has no answer of the ledger's",
+        "a second decision grants and puts its event in the outbox, and its record is still recalled as undecided",
         arguments: Implementation.allCases)
     func grants(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in
@@ -56,7 +56,7 @@ struct SecondDecisionTests {
         }
     }
 
-    @Test("what an operator refuses of a submission that was granted is answered with the grant, from the outbox")
+    @Test("an operator's refusal of a granted submission is answered with the grant, whose event is published again")
     func refusedByOperator() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -74,7 +74,9 @@ struct SecondDecisionTests {
         await ledger.close()
     }
 
-    @Test("a rejection is remembered and owed to nobody", arguments: Implementation.allCases)
+    @Test(
+        "a second decision that rejects is stored, and its rejection is neither published nor put in the outbox",
+        arguments: Implementation.allCases)
     func rejects(implementation: Implementation) async throws {
         try await with(implementation) { ledger, outbox in
             let purchase = Sample.purchase("1000")

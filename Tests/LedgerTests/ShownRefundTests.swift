@@ -22,7 +22,7 @@ struct ShownRefundTests {
         _ = try await subject.ledger.record(decision)
     }
 
-    @Test("a reversal counts against the refunds before it, and nothing else remembers what an answer shows")
+    @Test("an announced purchase is granted if its reversal is newer than the shown refund, and else refused")
     func reversed() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000"), try Subject.told("1001")])
@@ -42,7 +42,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("the answer about a held purchase shows it, too")
+    @Test("a refund shown in the answer about a held purchase cancels the announced purchase")
     func held() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter([try Subject.told("1000")])
@@ -59,7 +59,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("what may have killed its workers stays as it is, with its count and its lease")
+    @Test("a shown refund does not change announced purchases that are suspected of killing workers")
     func suspects() async throws {
         try await Subject.withPlayer { subject, database in
             try await subject.enter(try (1000...1003).map { try Subject.told("\($0)") })
@@ -89,7 +89,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("what Apple refunded after a grant that is lost is granted and revoked at once, once Apple was asked")
+    @Test("a purchase whose grant was lost waits for Apple's answer, and if refunded is granted and revoked at once")
     func lostGrant() async throws {
         try await Subject.withPlayer { subject, database in
             let asking = Subject.catalog {

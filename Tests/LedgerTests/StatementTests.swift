@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Every statement of the ledger")
 struct StatementTests {
-    @Test("is taken by PostgreSQL, and returns the columns that the Swift beside it reads, each once")
+    @Test("PostgreSQL accepts every statement, whose columns are distinct and include all that the Swift code reads")
     func columns() async throws {
         let database = try await LedgerDatabase()
         let importing = try LedgerStatement.text("create_import_table").replacing("ON COMMIT DROP", with: "")
@@ -40,7 +40,7 @@ struct StatementTests {
         }
     }
 
-    @Test("is read by the names of its columns, never by their places")
+    @Test("Swift code reads the columns of a statement by name, never by position")
     func names() throws {
         let byPlace = /\.\w+\((?:0|row|\$0), ?\d+\)/
         for (path, text) in try LedgerStatement.sources(endingWith: ".swift") {
@@ -48,7 +48,7 @@ struct StatementTests {
         }
     }
 
-    @Test("throws where it does not return what is read, with the columns that it does")
+    @Test("reading a column that a statement does not return throws an error that lists its columns")
     func wrongName() async throws {
         let database = try await LedgerDatabase()
         let error = await #expect(throws: PostgresError.self) {
@@ -124,14 +124,14 @@ struct StatementTests {
         "find_receipt_of_app": "receiptd check",
     ]
 
-    @Test("that a worker may run is rehearsed by check")
+    @Test("check rehearses every statement that a worker may run")
     func rehearsed() throws {
         let rehearsed = Set(LedgerRehearsal.worker.flatMap(\.statements))
         let missing = try LedgerStatement.files().filter { !rehearsed.contains($0.sql) }.map(\.name)
         #expect(Set(missing) == Set(Self.notRehearsed.keys))
     }
 
-    @Test("what a trigger refuses is found, by writing it, and nothing of that stays")
+    @Test("the rehearsal reports an insert that a trigger refuses, and leaves no rows")
     func refusedRows() async throws {
         let database = try await LedgerDatabase()
         let tables = ["grants", "holds", "parked"]
@@ -154,7 +154,7 @@ struct StatementTests {
         }
     }
 
-    @Test("that is rehearsed is found sound in a database as migrate leaves it")
+    @Test("the rehearsal finds no fault in a freshly migrated database")
     func sound() async throws {
         let database = try await LedgerDatabase()
         #expect(try await database.pool.run { try LedgerRehearsal.run(in: $0) } == [])

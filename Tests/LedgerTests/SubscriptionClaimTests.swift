@@ -17,7 +17,7 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("an answer waits for whoever is granting what it tells of, and then finds the owner")
+    @Test("settling an answer waits for an SQL transaction that grants its subscription, and then finds the owner")
     func grantedMeanwhile() async throws {
         try await with { database, subject, leased in
             let granting = try await OpenTransaction(
@@ -39,7 +39,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("an answer makes the claims of all that it tells of, and of what that goes on from")
+    @Test("settling an answer adds unowned claims for its subscription and for the previous original transaction")
     func claims() async throws {
         try await with { database, subject, leased in
             var told = FollowedSubscriptionsConformance.status(
@@ -60,8 +60,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test(
-        "what a receipt shows as taken back besides counts where it was granted, and leaves no trace where it was not")
+    @Test("a refund shown in a receipt revokes a granted purchase, and stores nothing of a purchase never granted")
     func shown() async throws {
         try await with { database, subject, leased in
             try await database.run(
@@ -96,7 +95,8 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("one whose owner is gone is asked about no more, whatever Apple answers", arguments: [true, false])
+    @Test(
+        "a subscription whose owner is gone is not asked about again, whatever Apple answers", arguments: [true, false])
     func ownerless(isToldOf: Bool) async throws {
         try await with { database, subject, leased in
             try await database.run("UPDATE claims SET player_id = NULL, granted_transaction_id = NULL")
@@ -107,7 +107,7 @@ struct SubscriptionClaimTests {
         }
     }
 
-    @Test("seats that come by themselves are of the period that Apple extended meanwhile, as its subscription shows")
+    @Test("seats that end with a period that Apple extended are already granted, and other periods are granted")
     func extended() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -142,7 +142,7 @@ struct SubscriptionClaimTests {
         await ledger.close()
     }
 
-    @Test("seats that Apple tells of before they are delivered are of the period that Apple extended")
+    @Test("announced seats that end with a period that Apple extended are refused as already granted")
     func toldBeforeDelivery() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

@@ -26,7 +26,7 @@ struct SubscriptionLeaseTests {
         try await database.number("SELECT ceil(extract(epoch FROM leased_until - now()))::int8 FROM subscriptions")
     }
 
-    @Test("each that ends with its worker's death is followed by one twice as long, up to eight and a half hours")
+    @Test("after each death of a worker the next lease is twice as long, up to eight and a half hours")
     func growing() async throws {
         try await with { database, subject in
             for take in 0..<11 {
@@ -41,7 +41,7 @@ struct SubscriptionLeaseTests {
         }
     }
 
-    @Test("one that ends in order is followed by one of the usual length")
+    @Test("a lease that ends in order does not lengthen the next lease")
     func inOrder() async throws {
         try await with { database, subject in
             _ = try await leaseAgain(database, subject)
@@ -58,7 +58,7 @@ struct SubscriptionLeaseTests {
         }
     }
 
-    @Test("one whose answer the database refuses is put off for a day, and the error is told")
+    @Test("a subscription whose answer the database refuses is put off for a day, and the error is thrown")
     func refused() async throws {
         try await with { database, subject in
             try await database.run(

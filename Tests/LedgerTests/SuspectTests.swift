@@ -34,7 +34,7 @@ struct SuspectTests {
         if case .isolated(let leased) = try await store.leaseSuspect() { leased } else { nil }
     }
 
-    @Test("after three takes with others and three deaths in isolation it is set aside, and none that was beside it")
+    @Test("a submission whose workers died three times in isolation is set aside, and its neighbours are not")
     func poison() async throws {
         try await with { database, store in
             try await park(1...5, in: store)
@@ -94,7 +94,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("workers that stop in order, and tries that last long, accuse nobody")
+    @Test("released leases, cleared suspicions and two deaths in isolation do not set a submission aside")
     func innocent() async throws {
         try await with { database, store in
             try await park(1...1, in: store)
@@ -125,7 +125,7 @@ struct SuspectTests {
         }
     }
 
-    @Test("a suspect does not come along with others of its proof, and two replicas never take the same one")
+    @Test("a suspect is leased neither along with other submissions of its proof nor twice at once")
     func alike() async throws {
         try await with { database, store in
             try await park(1...2, in: store)

@@ -25,7 +25,7 @@ struct ToldEventTests {
         return try #require(ids.isEmpty ? nil : ids)
     }
 
-    @Test("a revocation and a reinstatement by Apple lead to their grant, for thirty days")
+    @Test("the ids of Apple's revocation and reinstatement events find their grant for thirty days")
     func refunds() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -45,7 +45,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("a refund of an original leads to the grant under another transaction that it revoked")
+    @Test("the id of an event about an original's refund finds the grant under the restored transaction")
     func restored() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -61,7 +61,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("what an operator revoked or rejected leads to its transaction")
+    @Test("the ids of events about an operator's revocation and rejection find their transactions")
     func operators() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -83,7 +83,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("the hold and the rejection of a purchase that nobody submitted lead to it")
+    @Test("the ids of events about an announced purchase's hold and rejection find the purchase")
     func announced() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -108,7 +108,7 @@ struct ToldEventTests {
         await ledger.close()
     }
 
-    @Test("a change of a subscription and a request for a refund lead to their transactions")
+    @Test("the ids of events about subscription changes and refund requests find their transactions")
     func subscriptions() async throws {
         let database = try await LedgerDatabase()
         try await database.run(

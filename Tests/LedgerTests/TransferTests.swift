@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Transfers of subscriptions")
 struct TransferTests {
-    @Test("none is done while a transaction of the subscription is held for its owner")
+    @Test("a transfer is refused while a transaction of the subscription is held, and done after its rejection")
     func held() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -37,7 +37,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("what shares a period with a transferred subscription is its new owner's")
+    @Test("a subscription that shares a period with a transferred subscription belongs to the new owner")
     func sharedPeriod() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -60,7 +60,7 @@ struct TransferTests {
         await ledger.close()
     }
 
-    @Test("a second original that shows a granted period of a transferred subscription is the new owner's")
+    @Test("a second original that shows a granted period of a transferred subscription belongs to the new owner")
     func secondOriginal() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

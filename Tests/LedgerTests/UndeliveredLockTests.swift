@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ledger
 
-@Suite("Two transactions that delete and write what was not delivered")
+@Suite("Two SQL transactions that delete and write undelivered purchases")
 struct UndeliveredLockTests {
     /// A session that has deleted goes on once the other has deleted too, waits for a lock, or is gone.
     private static let meeting = """
@@ -48,7 +48,7 @@ struct UndeliveredLockTests {
         return UndeliveredRows(decisions, settlements)
     }
 
-    @Test("take the rows in one order, whichever of them each deletes", .timeLimit(.minutes(1)))
+    @Test("two SQL transactions with crossed deletes and writes do not deadlock", .timeLimit(.minutes(1)))
     func order() async throws {
         let database = try await LedgerDatabase()
         try await database.run(Self.meeting)

@@ -8,7 +8,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("What did not reach the player who paid")
+@Suite("Undelivered purchases")
 struct UndeliveredTests {
     private let database: LedgerDatabase
     private let ledger: PostgresLedger
@@ -61,8 +61,7 @@ struct UndeliveredTests {
         }
     }
 
-    @Test(
-        "a purchase that a rule refused is its player's, undelivered; one that another has, or nobody paid for, is not")
+    @Test("a purchase that a rule rejects is undelivered, unless it is granted elsewhere, unpaid or refunded")
     func refused() async throws {
         let later = Sample.noon.adding(milliseconds: 86_400_000)
         let kept: [Reason] = [.retiredProduct, .subscriptionExpired]
@@ -88,7 +87,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("what is refused for its binding is its sender's until it is known as another's, or another paid for it")
+    @Test("a binding_mismatch purchase is undelivered to its sender until it is known as another player's")
     func binding() async throws {
         func refused(_ id: String, _ token: String?) -> JudgedPurchase {
             Self.rejected(id, .bindingMismatch) { $0.appAccountToken = token }
@@ -127,7 +126,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("inspect shows what was kept of a transaction and of a player")
+    @Test("inspect lists the undelivered purchases of a transaction or of a player")
     func inspected() async throws {
         _ = try await ledger.record(
             Self.decision(
@@ -149,7 +148,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a submission that is refused as a whole leaves its newest purchases, where it shows whose they are")
+    @Test("a wholly rejected submission leaves its twenty newest purchases undelivered, if it proves possession")
     func whole() async throws {
         let many = (0..<30).map { number in
             Sample.purchase("\(1000 + number)", at: Sample.noon.adding(milliseconds: Int64(number)))
@@ -164,7 +163,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("a period that is over beside one that is granted is not kept, nor one that a seat's transaction delivered")
+    @Test("an expired period is not undelivered beside a granted period, nor as a seat of a granted period")
     func periods() async throws {
         let end = Sample.noon.adding(milliseconds: 86_400_000)
         func period(
@@ -194,7 +193,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("what is parked with a proven proof is undelivered until it is decided")
+    @Test("a parked purchase of a proven proof is undelivered until its submission is decided")
     func parked() async throws {
         let parking = PostgresParking(pool: database.pool)
         func park(
@@ -237,7 +236,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("what was held and is then refused by a rule is undelivered")
+    @Test("a held purchase that a rule then rejects is undelivered")
     func held() async throws {
         let hold = Sample.judged(Sample.purchase("1000"), nil, .hold(.unknownProduct))
         _ = try await ledger.record(Self.decision(.each([hold]), offset: 1))
@@ -251,7 +250,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("one that came before its submission was refused is told of then")
+    @Test("a refund request that precedes the rejection of its purchase is answered as undelivered afterwards")
     func early() async throws {
         #expect(try await ask("1000") == ["- -"])
         _ = try await ledger.record(Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 1))
@@ -261,7 +260,7 @@ struct UndeliveredTests {
         await ledger.close()
     }
 
-    @Test("it is forgotten after 180 days, and with its player")
+    @Test("an undelivered purchase is deleted after 180 days, and with the erasure of its player")
     func forgotten() async throws {
         for (offset, player) in ["player-1", "player-2", "player-3"].enumerated() {
             _ = try await ledger.record(

@@ -5,7 +5,7 @@ import Postgres
 import Testing
 
 /// Periods that something tells of which does not grant them, before their own notification does or in its place.
-@Suite("Periods of subscriptions that are told of and not granted")
+@Suite("Periods of subscriptions that become known without a grant")
 struct UntoldPeriodsTests {
     private typealias Subscriptions = FollowedSubscriptionsConformance
     private static let day: Int64 = 86_400_000
@@ -71,7 +71,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "one that a refused submission tells of first is asked for at once, and granted once to the owner",
+        "a period that a refused submission shows first is asked for at once, and granted once to the owner",
         arguments: ["player-2", "player-1"])
     func refused(player: String) async throws {
         try await with { subject in
@@ -96,7 +96,7 @@ struct UntoldPeriodsTests {
     }
 
     @Test(
-        "one whose own notification is lost is asked for when another one carries it",
+        "a period whose own notification is lost is asked for when another notification carries it",
         arguments: ["DID_CHANGE_RENEWAL_STATUS", "RENEWAL_EXTENDED"])
     func lost(type: String) async throws {
         try await with { subject in
@@ -110,7 +110,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("one that its own notification brings costs no question, whatever tells of it beside")
+    @Test("a period that its own notification brings costs no request, whatever other notification carries it")
     func brought() async throws {
         try await with { subject in
             try await subject.notify([
@@ -123,7 +123,7 @@ struct UntoldPeriodsTests {
         }
     }
 
-    @Test("one that is told of before the subscription has a row is asked for once it gets one")
+    @Test("a period that becomes known before its subscription has a row is asked for once the row exists")
     func firstTold() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
