@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A lost connection", .timeLimit(.minutes(2)))
 struct ConnectionLossTests {
-    @Test("that ended while idle is replaced unnoticed", arguments: [true, false])
+    @Test("a connection that ended while idle is replaced without an error", arguments: [true, false])
     func whileIdle(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let other = TestDatabase.pool(database.uri)
@@ -17,7 +17,7 @@ struct ConnectionLossTests {
         }
     }
 
-    @Test("that ends with a transaction's first statement under way is replaced, and the statement done once")
+    @Test("a connection lost in an SQL transaction's first statement is replaced, and the statement applied once")
     func withFirstStatement() async throws {
         let database = try TestDatabase()
         // Ends its own session the first time, behind the look at the idle connection.
@@ -45,7 +45,7 @@ struct ConnectionLossTests {
         #expect(found == [2, 1])
     }
 
-    @Test("in a transaction fails it at once, and the body cannot go on elsewhere")
+    @Test("a connection lost in an SQL transaction fails it, and its body cannot continue on another connection")
     func duringTransaction() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -64,7 +64,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(count).int8(0, 0) } == 0)
     }
 
-    @Test("during a COPY fails it")
+    @Test("a connection lost during COPY fails the COPY")
     func duringCopy() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -83,7 +83,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("during COMMIT leaves the outcome unknown")
+    @Test("a connection lost during COMMIT leaves the outcome of the SQL transaction unknown")
     func duringCommit() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -103,7 +103,7 @@ struct ConnectionLossTests {
         #expect(try await database.pool.run { try $0.execute(processID).count } == 1)
     }
 
-    @Test("comes back when the server restarts, and fails fast while it is down")
+    @Test("a pool fails fast while the server is down, and works again after a restart")
     func serverRestarts() async throws {
         let server = try EmbeddedPostgres.start(durable: false)
         defer { server.stop() }
@@ -137,7 +137,7 @@ struct ConnectionLossTests {
         await pool.close()
     }
 
-    @Test("is what a read-only server amounts to")
+    @Test("a read-only server counts as a lost connection")
     func readOnly() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The throw-away server")
 struct EmbeddedPostgresTests {
-    @Test("keeps a directory it was given, with its databases, and is durable unless told otherwise")
+    @Test("keeps a given directory with its databases, and is durable by default")
     func keptDirectory() async throws {
         let directory = "/tmp/embedded-postgres-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -32,7 +32,7 @@ struct EmbeddedPostgresTests {
         await copy.close()
     }
 
-    @Test("says why it does not start")
+    @Test("names the wrong setting with which it does not start")
     func wrongSetting() throws {
         let error = #expect(throws: EmbeddedPostgresError.self) {
             try EmbeddedPostgres.start(settings: ["no_such_setting": "1"])
@@ -40,7 +40,7 @@ struct EmbeddedPostgresTests {
         #expect(error?.description.contains("no_such_setting") == true)
     }
 
-    @Test("a directory counts as open to the server's user only where all above it are")
+    @Test("a directory counts as open to the server's user only if all directories above it are open")
     func closedDirectory() throws {
         // The directory is not in TMPDIR, which may be closed itself.
         let directory = URL(fileURLWithPath: "/tmp/embedded-postgres-test-\(UUID().uuidString)")
@@ -55,7 +55,7 @@ struct EmbeddedPostgresTests {
         #expect(!PostgresInstallation.isOpenToAll(directory.path + "-missing"))
     }
 
-    @Test("takes another port where somebody listens on its own by the time it starts, and keeps that one")
+    @Test("takes another port if its own is taken when it starts, and keeps the new port over a restart")
     func portTaken() throws {
         let first = try EmbeddedPostgres.start(durable: false)
         defer { first.stop() }

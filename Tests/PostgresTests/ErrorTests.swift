@@ -5,7 +5,7 @@ import Testing
 @Suite("Errors")
 struct ErrorTests {
     @Test(
-        "a SQLSTATE has its kind",
+        "each SQLSTATE maps to a kind of error, which says whether to retry",
         arguments: [
             ("08006", PostgresError.Kind.connection), ("57P01", .connection), ("57P03", .connection),
             ("25006", .connection), ("22021", .data), ("23505", .data), ("40001", .retriable), ("40P01", .retriable),
@@ -32,7 +32,7 @@ struct ErrorTests {
         #expect(error.sqlState == "22021")
     }
 
-    @Test("a row that its partition does not take may be taken by another, which a check of the table's own is not")
+    @Test("a row that its partition refuses is a retriable error, and a row that the table's check refuses is bad data")
     func partitionConstraint() async throws {
         let database = try TestDatabase()
         for (insert, kind) in [
@@ -69,7 +69,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "no value is in an error's text",
+        "the text of an error never contains the parameter's value",
         arguments: [
             "SELECT $1::int", "SELECT $1::timestamptz", "SELECT $1::uuid", "SELECT $1::text[]", "SELECT $1::bool",
             "SELECT to_date($1, 'YYYY-MM-DD')", "SELECT $1::numeric", "SELECT $1::jsonb",
@@ -105,7 +105,7 @@ struct ErrorTests {
         await pool.close()
     }
 
-    @Test("what the server refuses names server, user and database, has its SQLSTATE, and is wrong settings")
+    @Test("a connection that the server refuses is an error of the settings that names server and user")
     func refusals() async throws {
         let uri = try TestDatabase().uri
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
@@ -131,7 +131,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "what is wrong with a connection string is said without quoting it",
+        "a fault of a connection string is described without quoting the string",
         arguments: [
             "postgresql://user:topsecret%zz@h/d", "postgresql://h/d?topsecret=1", "topsecret", "host='topsecret",
             "postgresql://[topsecret", "postgresql://user:topsecret/x@h:5/d", "  ", "postgresql://h:99999/",
@@ -142,7 +142,7 @@ struct ErrorTests {
     }
 
     @Test(
-        "libpq's two forms of connection string are both right",
+        "libpq's two forms of connection string have no fault",
         arguments: [
             "postgresql://u:p@h1:5432,h2:5433/d?application_name=x&target_session_attrs=any", "host=h port=5 dbname=d",
             "postgres://", "postgresql:///d?host=/run/postgresql",

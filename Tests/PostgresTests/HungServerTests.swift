@@ -17,7 +17,7 @@ struct HungServerTests {
             size: size, hung: hung)
     }
 
-    @Test("is left behind at its deadline, its work is not done, and its locks go once it wakes up")
+    @Test("a session that hangs in a statement is abandoned at its deadline, and its SQL transaction is rolled back")
     func statement() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -46,7 +46,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("in a COMMIT leaves the outcome unknown: it may be done later")
+    @Test("a session that hangs in COMMIT leaves the outcome unknown, and the COMMIT may succeed later")
     func commit() async throws {
         let database = try TestDatabase()
         let other = TestDatabase.pool(database.uri)
@@ -70,7 +70,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("is one of a few: the others are waited for until the pool is interrupted")
+    @Test("eight hung sessions are abandoned, and a ninth is waited for until the pool is interrupted")
     func bounded() async throws {
         let database = try TestDatabase()
         let (told, tells) = AsyncStream.makeStream(of: HungSession.self)
@@ -122,7 +122,7 @@ struct HungServerTests {
         await both.close()
     }
 
-    @Test("a statement that is slow but alive is the server's to end, and a transaction may give it more time")
+    @Test("a slow statement is ended by the server's timeout, which an SQL transaction may raise")
     func slow() async throws {
         let pool = Self.pool(try TestDatabase().uri)
         let error = try await TestDatabase.failure(of: pool) { try $0.run(script: "SELECT pg_sleep(60)") }
@@ -136,7 +136,7 @@ struct HungServerTests {
         await pool.close()
     }
 
-    @Test("an answer of megabytes and a parameter of megabytes are sent whole")
+    @Test("a parameter and an answer of 20 MiB are sent whole")
     func large() async throws {
         let database = try TestDatabase()
         let bytes = [UInt8](repeating: 7, count: 20 << 20)

@@ -6,7 +6,7 @@ import Testing
 struct NameLookUpTests {
     private let limit = Duration.seconds(20)
 
-    @Test("is looked up before libpq is asked, which gets addresses")
+    @Test("a host name is resolved to addresses before libpq connects")
     func addresses() throws {
         let found = try ConnectTarget(parameters: ["host": "localhost", "port": "1"]).resolved(
             within: limit, interrupt: Interrupt())
@@ -16,9 +16,7 @@ struct NameLookUpTests {
         #expect(found.allSatisfy { $0.parameters["host"] == "localhost" && $0.parameters["port"] == "1" })
     }
 
-    @Test(
-        "is none where there is an address or a socket's directory",
-        arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
+    @Test("an address or a socket's directory is not looked up", arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
     func noName(host: String) throws {
         let interrupt = Interrupt()
         // Every look-up would be given up.
@@ -27,7 +25,7 @@ struct NameLookUpTests {
         #expect(found.count == 1 && found[0].parameters["hostaddr"] == nil)
     }
 
-    @Test("is not waited for by a program that stops, nor past the deadline")
+    @Test("a name look-up ends when the program stops or at its deadline")
     func givenUp() throws {
         let target = ConnectTarget(parameters: ["host": "nobody.invalid", "user": "bob"])
         let interrupt = Interrupt()
@@ -41,7 +39,7 @@ struct NameLookUpTests {
         #expect(late?.message.contains("nobody.invalid") ?? false)
     }
 
-    @Test("of several is one target each, in their order")
+    @Test("several hosts give one connection target each, in their order")
     func several() {
         let targets = ConnectTarget.all(["host": "a,b", "port": "1,2", "user": "bob"])
         #expect(targets.map { $0.parameters["host"] } == ["a", "b"])

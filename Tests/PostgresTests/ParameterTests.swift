@@ -45,7 +45,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("what a value means to PostgreSQL is what it meant to us")
+    @Test("PostgreSQL reads times, dates, UUIDs and empty texts with the meaning that they had in Swift")
     func meaning() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
@@ -118,7 +118,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("unnest inserts a batch and RETURNING says what won")
+    @Test("unnest inserts a batch, and RETURNING lists the rows that did not conflict")
     func unnest() async throws {
         let database = try TestDatabase()
         let (first, second) = try await database.pool.run { session in
@@ -143,7 +143,7 @@ struct ParameterTests {
         #expect(second == ["thing 500"])
     }
 
-    @Test("what is not there, or not of the type asked for, is nil")
+    @Test("reading an absent row or column, or a value as another type, gives nil")
     func wrongReads() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in

@@ -55,7 +55,7 @@ struct PoolTests {
         #expect(await order.reduce(into: []) { $0.append($1) } == [0, 1, 2])
     }
 
-    @Test("closes after the jobs that run, failing those that wait and those that come later")
+    @Test("closes after the running job, and fails waiting and later jobs")
     func close() async throws {
         let database = try TestDatabase()
         let (started, starts) = AsyncStream.makeStream(of: Int64.self)

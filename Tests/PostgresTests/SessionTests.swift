@@ -26,7 +26,8 @@ struct SessionTests {
         #expect(levels == ["read committed", prepared ? "read committed" : "serializable"])
     }
 
-    @Test("is set up as configured, and what the URI says counts most", arguments: [true, false])
+    @Test(
+        "has the configured timeouts and UTF-8, and takes its application name from the URI", arguments: [true, false])
     func setUp(prepared: Bool) async throws {
         let database = try TestDatabase(preparedStatements: prepared)
         let show = PostgresStatement(
@@ -45,7 +46,8 @@ struct SessionTests {
         }
     }
 
-    @Test("commits to the disk, whatever the server and the URI say", arguments: [true, false], ["off", "on"])
+    @Test(
+        "commits to the disk, even if the URI sets synchronous_commit to off", arguments: [true, false], ["off", "on"])
     func waitsForDisk(preparedStatements: Bool, given: String) async throws {
         let database = try TestDatabase()
         let separator = database.uri.contains("?") ? "&" : "?"
@@ -77,7 +79,7 @@ struct SessionTests {
         #expect(sum == 1)
     }
 
-    @Test("begins with its first statement, be that prepared or not, and undoes it where it or a later one fails")
+    @Test("an SQL transaction begins with its first statement, prepared or not, and is undone if a statement fails")
     func firstStatement() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -111,7 +113,7 @@ struct SessionTests {
         }
     }
 
-    @Test("begins with several statements, whose rows come in turn, and undoes all where one fails")
+    @Test("an SQL transaction that begins with several statements returns their rows, and is undone if one fails")
     func firstStatements() async throws {
         let database = try TestDatabase()
         let inserting = PostgresStatement("INSERT INTO t SELECT 12 / $1::int4 RETURNING n")
@@ -149,7 +151,7 @@ struct SessionTests {
         }
     }
 
-    @Test("does not call a transaction committed that a swallowed error had doomed")
+    @Test("does not report an SQL transaction as committed after a swallowed error in it")
     func doomedTransaction() async throws {
         let database = try TestDatabase()
         let error = try await database.failure { session in
@@ -172,7 +174,7 @@ struct SessionTests {
         }
     }
 
-    @Test("copies in what it is given, chunk by chunk")
+    @Test("copies rows whose bytes are split over several chunks")
     func copyIn() async throws {
         let database = try TestDatabase()
         let (copied, found) = try await database.pool.run { session in
@@ -185,7 +187,7 @@ struct SessionTests {
         #expect(found == "zwö")
     }
 
-    @Test("aborts a COPY whose source fails, whose rows are wrong, or that is none")
+    @Test("aborts a COPY whose source fails or whose rows are wrong, and refuses a copyIn of a SELECT")
     func failedCopy() async throws {
         struct Stop: Error {}
         let database = try TestDatabase()
@@ -208,7 +210,7 @@ struct SessionTests {
         #expect(count == 0)
     }
 
-    @Test("prepares a statement again that the server has lost, or whose tables changed")
+    @Test("prepares a statement again after the server lost it or its table changed")
     func prepareAgain() async throws {
         let database = try TestDatabase()
         try await database.pool.run { session in
