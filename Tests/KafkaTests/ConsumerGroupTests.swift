@@ -14,7 +14,7 @@ struct ConsumerGroupTests {
     }
 
     @Test(
-        "The revoke handler's commit at close is where the next member resumes",
+        "The next member resumes at the offset that the revoke handler commits at close",
         arguments: ["range", "cooperative-sticky"])
     func resume(assignor: String) async throws {
         let cluster = try MockCluster(topics: ["t": 1])
@@ -57,7 +57,7 @@ struct ConsumerGroupTests {
         }
     }
 
-    @Test("The assign handler's offset overrides the committed one, and a fenced commit loses the partitions")
+    @Test("The assign handler's offset overrides the committed offset, and a fenced commit loses the partitions")
     func overrideAndFence() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)

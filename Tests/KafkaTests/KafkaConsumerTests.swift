@@ -45,7 +45,7 @@ struct KafkaConsumerTests {
     }
 
     @Test(
-        "A time before 1970 is looked up as 1970, not taken for one of Kafka's other questions",
+        "A time before 1970 is looked up as 1970, not as one of Kafka's special timestamps",
         arguments: [-1, -2, -1000])
     func timesBefore1970(milliseconds: Int64) async throws {
         try await withConsumer { consumer, _ in
@@ -87,7 +87,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A committed offset is read back; a partition without one is left out")
+    @Test("A committed offset is read back, and a partition without a committed offset is left out")
     func commitAndRead() async throws {
         try await withConsumer { consumer, _ in
             let both = [Self.partition, TopicPartition(topic: "t", partition: 1)]
@@ -98,7 +98,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("An asynchronous commit's outcome comes out of poll, success and failure")
+    @Test("Poll reports the outcome of an asynchronous commit, success or failure")
     func asynchronousCommit() async throws {
         try await withConsumer { consumer, cluster in
             var outcomes: [Result<[TopicPartition: Int64], KafkaError>] = []
@@ -131,7 +131,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Watermarks are known to the broker, and after a fetch without it")
+    @Test("Watermarks come from the broker, and after a fetch from the consumer's cache")
     func watermarks() async throws {
         try await withConsumer { consumer, _ in
             let (low, high) = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
@@ -145,7 +145,7 @@ struct KafkaConsumerTests {
     }
 
     /// librdkafka 2.0's own call for it waits for the broker, whatever time it is given.
-    @Test("Watermarks are not waited for beyond their time where the broker is slow, and are had afterwards")
+    @Test("A request for watermarks times out while the broker is slow, and succeeds afterwards")
     func slowWatermarks() async throws {
         try await withConsumer { consumer, cluster in
             let partitions = [Self.partition, TopicPartition(topic: "t", partition: 1)]
@@ -161,7 +161,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Waking the fetchers loses and repeats nothing, and harms no consumer that is paused, unassigned or closed")
+    @Test("Waking the fetchers loses and repeats no record, and is harmless on a paused, unassigned or closed consumer")
     func wake() async throws {
         try await withConsumer(["queued.max.messages.kbytes": "1"]) { consumer, _ in
             consumer.wakeFetchers(of: [])
@@ -186,7 +186,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("The broker's error for a fetch comes out of poll")
+    @Test("Poll reports the error of a fetch whose offset is out of range")
     func trouble() async throws {
         try await withConsumer(["auto.offset.reset": "error"]) { consumer, _ in
             try consumer.assign([Self.partition: 1_000])
@@ -210,7 +210,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("A closed consumer gives nothing and throws")
+    @Test("A closed consumer polls nothing, and its commits throw")
     func closed() async throws {
         try await withConsumer { consumer, _ in
             try consumer.assign([Self.partition: 0])

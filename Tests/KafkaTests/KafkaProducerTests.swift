@@ -33,7 +33,7 @@ struct KafkaProducerTests {
 
     /// With more, librdkafka concludes from a later batch's acknowledgement that the broker has the earlier one, as every
     /// broker but the one in the process sees to.
-    @Test("With one request in flight, all that is acknowledged is in the log, whatever the broker refuses")
+    @Test("With one request in flight, every acknowledged record is in the log in order, even after refused requests")
     func acknowledgedIsThere() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let more: KeyValuePairs = [
@@ -63,7 +63,7 @@ struct KafkaProducerTests {
         #expect(acknowledged.value == 100)
     }
 
-    @Test("Closing reports what cannot be delivered, once each, and refuses what comes after")
+    @Test("Closing reports each undeliverable record once, and later records are refused")
     func closeWithOutstanding() async throws {
         let cluster = try MockCluster(topics: ["t": 2])
         let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -91,7 +91,7 @@ struct KafkaProducerTests {
         cluster.close()
     }
 
-    @Test("A producer that is dropped, even by its own thread, reports everything all the same")
+    @Test("A producer that is dropped on its own thread still reports the delivery")
     func dropped() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         var producer: KafkaProducer? = try KafkaProducer(properties: properties(cluster), log: quiet)
@@ -128,7 +128,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("Sending into a full queue waits for room; producing throws")
+    @Test("Sending into a full queue waits for room, and producing into a full queue throws")
     func fullQueue() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let few = properties(cluster, ["queue.buffering.max.messages": "10", "linger.ms": "1"])
@@ -169,7 +169,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("A record produced while the broker is down is delivered once it is up, and the log hears of the outage")
+    @Test("A record produced while the broker is down is delivered once it is up, and the outage is logged")
     func outage() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let (lines, log) = AsyncStream.makeStream(of: KafkaLogLine.self)
@@ -203,7 +203,7 @@ struct KafkaProducerTests {
         }
     }
 
-    @Test("An idempotent producer the cluster does not authorize has a fatal error, which the log hears of")
+    @Test("An idempotent producer that the cluster does not authorize has a fatal error, which is logged")
     func fatal() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         cluster.pushRequestErrors(apiKey: 22, [31])  // InitProducerId, CLUSTER_AUTHORIZATION_FAILED

@@ -29,7 +29,7 @@ struct KafkaPropertiesTests {
         #expect(error?.message.contains(value) == false)
     }
 
-    @Test("All faults are told, not only the first")
+    @Test("All faulty properties are reported, not only the first")
     func allFaults() {
         let properties = KafkaProperties([("linger.ms", "x"), ("acks", "all"), ("nonsense", "y")])
         #expect(properties.faults().map(\.name) == ["linger.ms", "nonsense"])

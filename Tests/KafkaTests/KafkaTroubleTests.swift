@@ -3,9 +3,9 @@ import Testing
 
 @testable import Kafka
 
-@Suite("Words about brokers in trouble")
+@Suite("Descriptions of trouble with brokers")
 struct KafkaTroubleTests {
-    @Test("a line and an event of the same trouble give the same words, without librdkafka's times and counts")
+    @Test("a log line and an event of one trouble give the same words, without librdkafka's times and counts")
     func sameWords() {
         let words = "SSL handshake failed: error:0A000086:SSL routines::certificate verify failed"
         let advice = ": broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
@@ -43,7 +43,7 @@ struct KafkaTroubleTests {
         #expect(KafkaTrouble(KafkaLogLine(level: 4, facility: "CONFWARN", message: "[thrd:app]: x")) == nil)
     }
 
-    @Test("a refused client certificate, and a port that wants TLS, are told in words")
+    @Test("a refused client certificate, and a port that wants TLS or a log-in, are described in words")
     func withoutWords() {
         let refused = KafkaLogLine(
             level: 3, facility: "FAIL",
@@ -81,7 +81,7 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test("a client without a log-in at a port that wants one is told what the port may want")
+    @Test("a client without a log-in at a port that requires it is told that the port may want a log-in")
     func logInMissing() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let recorder = TroubleRecorder()
@@ -116,7 +116,7 @@ struct KafkaTroubleTests {
         }
     }
 
-    @Test("a certificate of an unknown authority, one that has expired and one of another host are told apart")
+    @Test("an unknown authority, an expired certificate and a certificate for another host are told apart")
     func certificates() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -174,7 +174,7 @@ struct KafkaTroubleTests {
         try await scram.shutdown()
     }
 
-    @Test("the end of a broker's trouble is told, once", .timeLimit(.minutes(1)))
+    @Test("a broker's first answer after its trouble is logged, once", .timeLimit(.minutes(1)))
     func answersAgain() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let lines = Shared<[KafkaLogLine]>([])

@@ -34,12 +34,15 @@ struct UnpackingLimitTests {
         }
     }
 
-    @Test("a bomb is not unpacked, whatever its codec, and its offset is told", arguments: ["gzip", "lz4", "zstd"])
+    @Test(
+        "a batch that unpacks beyond the limit is refused and its offset is reported, whatever the codec",
+        arguments: ["gzip", "lz4", "zstd"])
     func bomb(codec: String) async throws {
         #expect(try await read(codec, megabytes: [1, 110]) == ["1 at 0", "_BAD_COMPRESSION at 1"])
     }
 
-    @Test("each answer has the whole of it", arguments: ["gzip", "lz4", "zstd"])
+    @Test(
+        "five batches that together exceed the limit are read, whatever the codec", arguments: ["gzip", "lz4", "zstd"])
     func whole(codec: String) async throws {
         #expect(try await read(codec, megabytes: [20, 20, 20, 20, 20]) == (0..<5).map { "20 at \($0)" })
     }
