@@ -21,7 +21,7 @@ extension ModelTests {
 
     private func at(_ time: String) -> String { #","occurred_at":"2026-01-01T00:00:\#(time)Z""# }
 
-    @Test("a submission that won and comes again is told its grant, also where Apple refunded it since")
+    @Test("the model requires a repeated submission to be answered with its grant, even after a refund")
     func winner() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1_100_000, thousandths: 100_000, isDelivered: true)]
@@ -39,7 +39,7 @@ extension ModelTests {
         #expect(rules(facts, [granted, revoked, refused], rows).isEmpty)
     }
 
-    @Test("what was decided since a database was put back has the newest event, also where an order was lost")
+    @Test("after a restore, the model requires an event decided since to be the newest, even if an order was lost")
     func newestSincePutBack() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -57,7 +57,7 @@ extension ModelTests {
         #expect(rules(facts, events + [above], ["1": row(isInForce: false)]).isEmpty)
     }
 
-    @Test("a revocation has one content, also behind an order that was lost")
+    @Test("the model reports a revocation with two contents, even if an order was lost")
     func revocationOfLostOrder() throws {
         var facts = facts()
         facts.conditions.wasPutBack = true
@@ -93,14 +93,14 @@ extension ModelTests {
         return rules(facts, [answered, held], isGranted ? ["2": row("ben")] : [:])
     }
 
-    @Test("a token is learnt by a grant and not by a hold, and disputes only where the app requires tokens")
+    @Test("the model lets a token dispute a purchase only if a grant taught it and the app requires tokens")
     func learntTokens() throws {
         #expect(try disputed(isGranted: true, isRequired: true).isEmpty)
         #expect(try disputed(isGranted: false, isRequired: true) == [.answeredRightly, .paidArrives])
         #expect(try disputed(isGranted: true, isRequired: false) == [.answeredRightly, .paidArrives])
     }
 
-    @Test("what Apple told of arrives at its token's player once a hold for another player was refused")
+    @Test("once another player's hold is refused, the model requires an announced purchase to reach its token's player")
     func refusedHold() throws {
         var facts = facts()
         facts.apps[Self.app]?.missed = .grant

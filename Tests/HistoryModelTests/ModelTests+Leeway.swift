@@ -3,7 +3,9 @@ import Testing
 
 /// Where the contract leaves more than one thing open, the model allows each.
 extension ModelTests {
-    @Test("a smaller refund changes nothing while the reversal before it has not come", arguments: [true, false])
+    @Test(
+        "the model lets a smaller refund change nothing while the reversal before it has not been delivered",
+        arguments: [true, false])
     func smallerRefund(isReversalDelivered: Bool) throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [
@@ -18,7 +20,9 @@ extension ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (isReversalDelivered ? [.refunds] : []))
     }
 
-    @Test("an offset may be committed once what is before it is durable", arguments: [true, false])
+    @Test(
+        "the model allows an offset to be committed only once the records before it are durable",
+        arguments: [true, false])
     func commitsAhead(isDurable: Bool) throws {
         let facts = facts()
         let place = facts.submissions[0].place
@@ -29,7 +33,7 @@ extension ModelTests {
         #expect(Set(Model(facts, seen).differences().map(\.rule)) == (isDurable ? [] : [.commits]))
     }
 
-    @Test("Apple is asked no more often than it allows", arguments: [0, 1])
+    @Test("the model reports more requests to Apple than were allowed", arguments: [0, 1])
     func spared(asked: Int) throws {
         var seen = Seen()
         seen.events = [try event("receipt.granted", "1", id: "e1")]
@@ -52,7 +56,7 @@ extension ModelTests {
             Event(place: Place(partition: 0, offset: 9), key: Array(player.utf8), value: Array(text.utf8)))
     }
 
-    @Test("another id of a granted period is its player's also after later periods went to another player")
+    @Test("the model gives another id of a granted period to its player, even if later periods went to another player")
     func answerBeforeTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 2")
@@ -76,7 +80,7 @@ extension ModelTests {
     }
 
     @Test(
-        "a second original is its first owner's once an answer shows a granted period under it",
+        "the model gives a second original to its first owner only once an answer showed a granted period under it",
         arguments: [true, false])
     func secondOriginal(isShownBefore: Bool) throws {
         var facts = facts()
@@ -101,7 +105,7 @@ extension ModelTests {
         #expect(rules(facts, events, [:]).contains(.onePlayer) == isShownBefore)
     }
 
-    @Test("a period that its buyer submits once the subscription is another player's need not arrive")
+    @Test("the model does not require a period to arrive at its buyer once its subscription was transferred")
     func arrivalAfterTransfer() throws {
         var facts = facts()
         facts.purchases["1"] = period("1", line: "line 1")
@@ -116,7 +120,7 @@ extension ModelTests {
         #expect(!rules(facts, [refused], [:]).contains(.paidArrives))
     }
 
-    @Test("a period that is over is its player's within the grace period, which an answer may show")
+    @Test("the model allows the grant of an expired period only within its grace period")
     func graceEnd() throws {
         var facts = facts()
         facts.apps[Self.app]?.followsRenewals = false
@@ -133,7 +137,7 @@ extension ModelTests {
         #expect(!rules(facts, [granted], [:]).contains(.grantsAreEarned))
     }
 
-    @Test("what Apple showed beside a held receipt stays held for whoever submits it again")
+    @Test("the model lets a purchase shown beside a held receipt stay held in a later submission")
     func heldBesideReceipt() throws {
         var facts = facts()
         facts.apps[Self.app]?.requiresToken = true

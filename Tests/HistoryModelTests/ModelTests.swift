@@ -71,24 +71,24 @@ struct ModelTests {
         return Set(Model(facts, seen).differences().map(\.rule))
     }
 
-    @Test("a grant to the player who proved the purchase is as the contract says")
+    @Test("the model accepts a grant to the player who proved the purchase")
     func sound() throws {
         let granted = try event("receipt.granted", "1", id: "e1")
         #expect(rules(facts(), [granted, granted], ["1": row()]).isEmpty)
     }
 
-    @Test("the model finds a proven purchase that was never granted, and a missing answer")
+    @Test("the model reports a proven purchase that was never granted, and a missing answer")
     func lost() {
         #expect(rules(facts(), [], [:]) == [.paidArrives, .answered])
     }
 
-    @Test("a grant without a row, and a row without an event, are told")
+    @Test("the model reports a grant without a row, and a row without an event")
     func ledger() throws {
         #expect(try rules(facts(), [event("receipt.granted", "1", id: "e1")], [:]).contains(.ledger))
         #expect(rules(facts(), [], ["1": row()]).contains(.ledger))
     }
 
-    @Test("one id with two contents is told, however small the difference")
+    @Test("the model reports one event id with two contents, which differ in one member")
     func contents() throws {
         let events = [
             try event("receipt.granted", "1", id: "e1"),
@@ -97,7 +97,7 @@ struct ModelTests {
         #expect(rules(facts(), events, ["1": row()]) == [.oneContent])
     }
 
-    @Test("a purchase that was granted to two players is told")
+    @Test("the model reports a purchase that was granted to two players")
     func twoPlayers() throws {
         var facts = facts()
         facts.submissions.append(submission("s2", by: "ben", of: ["1"], offset: 1))
@@ -108,7 +108,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row()]).isSuperset(of: [.onePlayer, .oneGrant]))
     }
 
-    @Test("a grant to a player who never proved it is told, and one of what nobody bought")
+    @Test("the model reports a grant to a player who never proved the purchase, or of a purchase that nobody made")
     func unearned() throws {
         let other = try event("receipt.granted", "1", id: "e1", to: "ben")
         #expect(rules(facts(), [other], ["1": row("ben")]).contains(.grantsAreEarned))
@@ -134,7 +134,7 @@ struct ModelTests {
         return rules(facts, [try event("receipt.granted", "1", id: "e1"), answer], ["1": row()])
     }
 
-    @Test("a dispute is answered as one where the token names the player, and nowhere else")
+    @Test("the model requires a dispute where the submission has the purchase's token, and nowhere else")
     func disputes() throws {
         #expect(try !answer("held ownership_disputed", token: "t").contains(.answeredRightly))
         #expect(try answer("rejected owned_by_other_player", token: "t").contains(.answeredRightly))
@@ -142,7 +142,7 @@ struct ModelTests {
         #expect(try !answer("rejected owned_by_other_player", token: nil).contains(.answeredRightly))
     }
 
-    @Test("what Apple lists beside a receipt may be left, where the receipt's own purchase may wait for another player")
+    @Test("the model lets a listed purchase be refused only if the receipt's purchase may be held for another player")
     func receiptOfAnother() throws {
         for isHeld in [true, false] {
             var facts = facts()
@@ -166,7 +166,7 @@ struct ModelTests {
         }
     }
 
-    @Test("one paid period under two ids is granted once")
+    @Test("the model reports two grants of one paid period under two ids")
     func period() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7"), "2": period("2", line: "7")]
@@ -178,7 +178,7 @@ struct ModelTests {
         #expect(try !rules(facts, [granted("1")], ["1": row()]).contains(.oneGrant))
     }
 
-    @Test("a period that was over when its record was written is no grant")
+    @Test("the model reports a grant of a period that had ended when its record was written")
     func expired() throws {
         var facts = facts()
         facts.purchases = ["1": period("1", line: "7")]
@@ -187,7 +187,7 @@ struct ModelTests {
         #expect(rules(facts, [granted], ["1": row()]).contains(.grantsAreEarned))
     }
 
-    @Test("the newest event has as many units revoked as Apple has refunded", arguments: [3, 7])
+    @Test("the model requires the newest event to revoke as many units as Apple refunded", arguments: [3, 7])
     func units(told: Int) throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 66_667, isDelivered: true)]
@@ -198,7 +198,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]) == (told == 7 ? [] : [.refunds]))
     }
 
-    @Test("a decision's grants out of their order are told, and a fact of a subscription that no event has")
+    @Test("the model reports a decision's grants out of order, and a subscription's state that no event has")
     func orderAndSubscriptions() throws {
         let grants = [try event("receipt.granted", "2", id: "e2"), try event("receipt.granted", "1", id: "e1")]
         #expect(rules(facts(), grants, ["1": row(), "2": row()]).contains(.order))
@@ -221,7 +221,7 @@ struct ModelTests {
         }
     }
 
-    @Test("two events of one revision are told")
+    @Test("the model reports two events with one revision")
     func revisions() throws {
         var facts = facts()
         facts.purchases["1"]?.refunds = [RefundWord(signedAt: 1, thousandths: 100_000, isDelivered: true)]
@@ -232,7 +232,7 @@ struct ModelTests {
         #expect(rules(facts, events, ["1": row(isInForce: false)]).contains(.revisions))
     }
 
-    @Test("a submission that became a dead letter is told, also where its purchase came by another")
+    @Test("the model reports a submission that became a dead letter, even if its purchase was granted")
     func deadLetter() throws {
         var facts = facts()
         facts.submissions.append(submission("s2", by: "anna", of: ["1"], offset: 1))
@@ -243,7 +243,7 @@ struct ModelTests {
         #expect(Model(facts, seen).differences().map(\.rule) == [.answered])
     }
 
-    @Test("a malformed record is a dead letter with an answer, and both are missed")
+    @Test("the model reports that a malformed record has neither a dead letter nor an answer")
     func malformed() {
         var facts = facts()
         facts.submissions[0] = Submission(
@@ -252,7 +252,7 @@ struct ModelTests {
         #expect(Model(facts, Seen()).differences().map(\.rule) == [.answered, .answered])
     }
 
-    @Test("an erased player's purchase keeps its pseudonym, and is still granted once")
+    @Test("the model accepts a pseudonym as owner of an erased player's grant, and reports a second grant")
     func erased() throws {
         var facts = facts()
         facts.conditions.erased = ["anna"]
