@@ -10,7 +10,7 @@ struct ClockTests {
         clock.took(topic: "t", partition: 0, offset: offset, timestamp: timestamp, now: now)
     }
 
-    @Test("A backlog says nothing of clocks, however old its records are")
+    @Test("Old records of a backlog give no clock difference")
     func backlog() {
         let clock = RecordClock()
         Self.took(clock, offset: 5, timestamp: Self.noon - 86_400_000, now: Self.noon)
@@ -20,7 +20,7 @@ struct ClockTests {
         #expect(clock.take() == nil)
     }
 
-    @Test("A record appended behind the end that was seen is as old as that look at most")
+    @Test("A record appended after the last look at the end shows by how much this clock is ahead")
     func ahead() {
         let clock = RecordClock()
         clock.ended(topic: "t", partition: 0, offset: 10, now: Self.noon)
@@ -41,7 +41,7 @@ struct ClockTests {
         #expect(clock.take() == -3_600)
     }
 
-    @Test("Clocks more than a minute apart are named, and by how much; what a record told is forgotten after a while")
+    @Test("Clocks more than a minute apart are reported with their difference, and a record's difference expires")
     func complaint() {
         var differences = ClockDifferences()
         #expect(differences.complaint == nil)
@@ -58,7 +58,7 @@ struct ClockTests {
         #expect(differences.complaint == nil)
     }
 
-    @Test("What Apple signed in the future tells by how much the clock is behind, until nothing tells so for a while")
+    @Test("A proof signed in the future shows by how much this clock is behind, until the difference expires")
     func signed() {
         let clock = SignedClock()
         clock.took(signedAt: 1_000, now: 5_000)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Failures of what runs by itself")
+@Suite("Failures of the worker's parts")
 struct FailuresTests {
     private static let denied = FailureDescription(
         code: "42501", codeKey: .sqlState, words: "permission denied for table grants")
@@ -20,7 +20,7 @@ struct FailuresTests {
         var failedDependency: FailingPart? { .postgresql }
     }
 
-    @Test("Something is said at the first failure, each minute while it lasts, and when it is over")
+    @Test("A failure is reported when it begins, each minute while it lasts, and when it is over")
     func notices() {
         var states = FailureStates()
         var said: [(at: Double, FailureStates.Notice.Kind, Int)] = []
@@ -39,7 +39,7 @@ struct FailuresTests {
         #expect(states.episodes.isEmpty)
     }
 
-    @Test("A part that fails now and then is one failure until it has been quiet for a while")
+    @Test("A part that fails now and then counts as one failure until it has succeeded for a while")
     func flapping() {
         var states = FailureStates()
         var said: [FailureStates.Notice.Kind] = []
@@ -53,7 +53,7 @@ struct FailuresTests {
         #expect(states.failed(.recall, Self.denied, now: 70)?.kind == .began)
     }
 
-    @Test("A failing part makes the process unready after some seconds, where nothing goes on without it")
+    @Test("A failing part without which nothing goes on makes the process unready after five seconds")
     func readiness() {
         var states = FailureStates()
         _ = states.failed(.decisions, Self.denied, now: 100)
@@ -74,7 +74,7 @@ struct FailuresTests {
         #expect(states.unmet(now: 112).count == 1)
     }
 
-    @Test("The log names the part and the code, and health and metrics tell it until it is over")
+    @Test("A failure is in the log with its part and code, and in health and metrics until it is over")
     func shell() {
         let log = LogRecorder()
         let metrics = ReceiptdMetrics(version: "1")
@@ -107,7 +107,7 @@ struct FailuresTests {
         #expect(health.readyz().text == "ready\n")
     }
 
-    @Test("What is out of reach is told once, whoever notices it, and is back with anyone's success")
+    @Test("An unreachable dependency is logged once for all parts, and is reachable again with any part's success")
     func dependency() {
         let log = LogRecorder()
         let metrics = ReceiptdMetrics(version: "1")
@@ -127,7 +127,7 @@ struct FailuresTests {
         #expect(log.lines.count == 2)
     }
 
-    @Test("A cancelled task is no failure, and of an error that does not describe itself only its type is told")
+    @Test("A cancelled task is no failure, and of an error that is no DescribedError only the type is logged")
     func strangers() {
         struct Secretive: Error, CustomStringConvertible { let description = "password" }
         let log = LogRecorder()
@@ -139,7 +139,7 @@ struct FailuresTests {
         #expect(log.lines.allSatisfy { $0.contains("Secretive") && !$0.contains("password") })
     }
 
-    @Test("A revoked partition has no lag here, and a lost one keeps its lag until another replica reads it")
+    @Test("A revoked partition's lag is 0, and a lost partition keeps its lag until an assignment leaves it out")
     func partitionGauges() {
         let metrics = ReceiptdMetrics(version: "1")
         var gauges = PartitionGauges(lag: metrics.consumerLag, count: metrics.assignedPartitions)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Text in pages")
 struct HTMLTextTests {
-    @Test("what cannot be seen is written out where it is looked at, and stays as it is where it is carried back")
+    @Test("invisible characters are spelled out in shown text, and unchanged in escaped text")
     func unseen() {
         let hostile = "a\u{202E}nimda\u{0007}<b>\r\n\u{200B}é"
         #expect(HTMLText.shown(hostile) == #"a\u{202e}nimda\u{7}&lt;b&gt;\u{d}\u{a}\u{200b}é"#)

@@ -47,7 +47,7 @@ struct HealthTests {
         #expect(health.livez().ok)
     }
 
-    @Test("Being not ready says every reason, in the order of start-up")
+    @Test("Readiness lists every unmet condition, in the order of start-up")
     func readiness() {
         let health = Health()
         #expect(!health.readyz().ok)

@@ -1,9 +1,9 @@
 import Operations
 import Testing
 
-@Suite("Incidents that are to be kept")
+@Suite("Incidents that wait to be stored")
 struct IncidentsTests {
-    @Test("what happens again is added up until it is kept, and comes again where it could not be")
+    @Test("repeated incidents are added up until they are taken, and counts put back are added to later incidents")
     func waiting() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         incidents.note(.crashed)
@@ -20,7 +20,7 @@ struct IncidentsTests {
         #expect(Set(incidents.take()).contains(Incidents.Entry(.crashed, count: 3)))
     }
 
-    @Test("however many different ones wait, no more than so many are in memory, and none goes uncounted")
+    @Test("5,000 different incidents take at most 501 entries in memory, and none goes uncounted")
     func bounded() {
         let incidents = ReceiptdMetrics(version: "test").incidents
         for number in 0..<5_000 { incidents.note(.deletedUnread, of: "t/\(number): 0 to 0") }
@@ -29,7 +29,7 @@ struct IncidentsTests {
         #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
     }
 
-    @Test("what was lost is told to whoever asks whether all is well, for a day, also by a process that did not see it")
+    @Test("readyz reports records that Kafka deleted unread, until the last loss is old")
     func losses() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

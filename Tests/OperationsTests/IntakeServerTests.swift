@@ -61,7 +61,7 @@ struct IntakeServerTests {
         return await socket.ask(text)
     }
 
-    @Test("says 200, 400 or 503 as the notification deserves, and answers probes")
+    @Test("answers 200, 400 or 503 to a notification that is taken, refused or to be sent again, and answers probes")
     func answers() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -98,7 +98,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["no way", "one", "two"])
     }
 
-    @Test("takes 256 KiB and no more, told before or not, and ends the connection")
+    @Test("takes a body of 256 KiB, and answers 413 to a larger body, chunked or with its length")
     func tooLarge() async throws {
         let posted = Posted()
         let limit = IntakeServer.maximumBodyBytes
@@ -115,7 +115,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == ["\(limit) bytes"])
     }
 
-    @Test("ends a connection whose header is too long")
+    @Test("does not take a notification with a header of 20,000 characters, and closes its connection")
     func longHeader() async throws {
         let posted = Posted()
         try await serve(posted) { port in
@@ -126,7 +126,7 @@ struct IntakeServerTests {
         #expect(posted.bodies.withLock { $0 } == [])
     }
 
-    @Test("more silent connections than there may be keep no notification waiting")
+    @Test("silent connections beyond the limit do not keep a notification waiting")
     func silentConnections() async throws {
         let posted = Posted()
         let metrics = ReceiptdMetrics(version: "test")
@@ -146,7 +146,7 @@ struct IntakeServerTests {
         }
     }
 
-    @Test("a request that comes byte by byte ends after its time, whatever it sends")
+    @Test("a request that arrives byte by byte is closed after its time limit, unless its answer has begun")
     func slow() {
         let table = ConnectionTable(requestSeconds: 20)
         let channels = (0..<2).map { _ in EmbeddedChannel() }

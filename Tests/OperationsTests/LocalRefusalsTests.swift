@@ -3,7 +3,7 @@ import Testing
 
 @testable import Operations
 
-@Suite("Local refusals that are kept")
+@Suite("Local refusals that wait to be stored")
 struct LocalRefusalsTests {
     private func entry(_ number: Int, _ reason: String, player: String) -> LocalRefusal {
         LocalRefusal(
@@ -16,7 +16,7 @@ struct LocalRefusalsTests {
         refusals.note(reason: reason, player: player) { entry(number, reason, player: player) }
     }
 
-    @Test("a flood of one reason leaves room for a rarer one, and never more than so many are kept")
+    @Test("a flood of one reason leaves room for a rarer reason, and never more than the maximum are kept")
     func flood() {
         let refusals = LocalRefusals()
         for number in 0..<10_000 { note(refusals, number, "foreign_app") }
@@ -28,7 +28,7 @@ struct LocalRefusalsTests {
         #expect(refusals.take().isEmpty)
     }
 
-    @Test("one player has a few places only, and gets them again with the next minute")
+    @Test("one player's refusals get four places, and places again after the next take")
     func onePlayer() {
         let refusals = LocalRefusals()
         for number in 0..<100 { note(refusals, number, "malformed_receipt", player: "loud") }
@@ -38,7 +38,7 @@ struct LocalRefusalsTests {
         #expect(refusals.take().count == 1)
     }
 
-    @Test("what could not be kept is kept the next time")
+    @Test("local refusals that could not be stored are taken again")
     func putBack() {
         let refusals = LocalRefusals()
         note(refusals, 1, "foreign_app")

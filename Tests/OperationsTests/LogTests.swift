@@ -38,7 +38,7 @@ struct LogTests {
             ])
     }
 
-    @Test("A text line is for people")
+    @Test("A text line has time, level, logger, message, then the sorted metadata, quoted where needed")
     func text() {
         let recorder = LogRecorder()
         recorder.logger(.text).warning("cannot reach it", [.error: "no route", .attempt: "2", .reason: ""])
@@ -88,7 +88,7 @@ struct LogTests {
         #expect(object.count == 8)
     }
 
-    @Test("Numbers and flags stay what they are, except those that JSON does not know")
+    @Test("Numbers and flags are JSON values, and NaN is a text")
     func numbers() {
         let recorder = LogRecorder()
         recorder.logger(.json).info(

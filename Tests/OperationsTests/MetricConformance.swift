@@ -3,7 +3,7 @@ import Testing
 @testable import Operations
 
 /// Every `Metric` keeps these promises to a scrape.
-@Suite("Every metric")
+@Suite("Every metric: counter, gauge and histogram")
 struct MetricConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case counter
@@ -42,7 +42,7 @@ struct MetricConformance {
         }
     }
 
-    @Test("has all its lines from the start, at zero, and in one order", arguments: Implementation.allCases)
+    @Test("has all its lines from the start, at zero, and in a fixed order", arguments: Implementation.allCases)
     func fresh(implementation: Implementation) {
         let subject = subject(implementation)
         #expect(subject.metric.samples() == subject.reading(0))
@@ -50,14 +50,14 @@ struct MetricConformance {
         #expect(subject.metric.samples() == subject.reading(1))
     }
 
-    @Test("is not changed by being read", arguments: Implementation.allCases)
+    @Test("is not changed by a scrape", arguments: Implementation.allCases)
     func readTwice(implementation: Implementation) {
         let subject = subject(implementation)
         subject.count()
         #expect(subject.metric.samples() == subject.metric.samples())
     }
 
-    @Test("is read consistently while it is counted, and loses nothing", arguments: Implementation.allCases)
+    @Test("is read consistently while it is counted, and loses no count", arguments: Implementation.allCases)
     func consistent(implementation: Implementation) async {
         let subject = subject(implementation)
         await withTaskGroup(of: Void.self) { group in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Metrics")
 struct MetricsTests {
-    @Test("A scrape tells families in the order declared, children sorted by labels")
+    @Test("A scrape lists families in the order declared, and children sorted by labels")
     func rendering() {
         let registry = MetricsRegistry()
         let requests = registry.counter("app_requests_total", help: "Requests.", labels: ["path", "result"])
@@ -78,7 +78,7 @@ struct MetricsTests {
         #expect(PrometheusText.number(value) == text)
     }
 
-    @Test("Beyond the limit of children all further label values share one")
+    @Test("Beyond the limit of children, all further label values share one child")
     func cardinality() {
         let family = MetricsRegistry().counter("app_x_total", help: "X.", labels: ["a", "b"])
         for index in 0..<(CounterFamily.maximumChildren + 50) { family.with("\(index)", "b").increment() }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Misconfigured apps")
 struct MisconfigurationTests {
-    @Test("an app is misconfigured until the last cause has ended, and each app for itself")
+    @Test("an app is misconfigured until its last cause has ended, whatever the state of another app")
     func causes() {
         let metrics = ReceiptdMetrics(version: "test")
         func value(_ bundleID: String) -> Double { metrics.misconfigured.with(bundleID).value }
@@ -18,7 +18,7 @@ struct MisconfigurationTests {
         #expect(value("a") == 0 && value("b") == 1)
     }
 
-    @Test("who asks whether all is well hears of each app and cause what to do, and the process stays ready")
+    @Test("readyz says for each misconfigured app and cause what to do, and the process stays ready")
     func told() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])

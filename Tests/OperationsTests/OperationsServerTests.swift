@@ -88,7 +88,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("The page is whole as it is served and loads nothing from elsewhere; /status.json has its figures")
+    @Test("The page shows lag and readiness and loads nothing from elsewhere; /status.json has readiness and version")
     func page() async throws {
         let fixture = Fixture()
         fixture.metrics.consumerLag.with("submissions", "3").set(77)
@@ -111,7 +111,7 @@ struct OperationsServerTests {
     }
 
     @Test(
-        "HEAD answers without a body, other paths and methods 404",
+        "HEAD answers without a body, and other paths and methods answer 404",
         arguments: ["/livez", "/metrics", "/", "/status.json"])
     func methods(path: String) async throws {
         try await Fixture().serve { ask, _ in
@@ -123,7 +123,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("While all is well the log holds the address, and nothing above info")
+    @Test("While the server answers requests, its log has one line, with the address")
     func quiet() async throws {
         let fixture = Fixture()
         try await fixture.serve { ask, port in
@@ -135,7 +135,7 @@ struct OperationsServerTests {
         #expect(fixture.log.lines.count == 1)
     }
 
-    @Test("A connection that says nothing does not hold up the shutdown")
+    @Test("A silent connection does not hold up the shutdown")
     func silentConnection() async throws {
         let silent = Socket()
         try await Fixture().serve { ask, port in
@@ -146,7 +146,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("more silent connections than there may be keep no probe waiting, and are closed after seconds")
+    @Test("silent connections beyond the limit keep no probe waiting, and are closed after seconds")
     func silentConnections() async throws {
         // More than the 100 that connect at once. Several event loops accept connections, so that any of the 100 may be counted
         // after the one that asks: with fewer places that one could be evicted before its request is read.
@@ -176,7 +176,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("The connection that was silent for longest has to go where there are too many, and none that is new")
+    @Test("Beyond the limit the connection that was silent for longest is closed, and a new connection is not")
     func oldestGoes() {
         let table = ConnectionTable(maximum: 2)
         let channels = (0..<3).map { _ in EmbeddedChannel() }
@@ -238,7 +238,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("A port that is taken is an error that says so")
+    @Test("A taken port is an error with EADDRINUSE and the address")
     func portTaken() async throws {
         let first = Fixture()
         try await first.serve { _, port in
@@ -251,7 +251,7 @@ struct OperationsServerTests {
         }
     }
 
-    @Test("A host that does not exist is an error that says so")
+    @Test("An address that is not this machine's is an error that is not retried")
     func noSuchHost() async throws {
         let fixture = Fixture()
         let server = OperationsServer(

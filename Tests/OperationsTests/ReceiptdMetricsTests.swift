@@ -52,7 +52,7 @@ struct ReceiptdMetricsTests {
         #expect(ReceiptdMetrics(version: "0").registry.render().contains("# TYPE \(name) \(type)\n"))
     }
 
-    @Test("What alerts watch starts at 0")
+    @Test("The counts of granted outcomes and of crashed dead letters start at 0")
     func zeroes() {
         let text = ReceiptdMetrics(version: "0").registry.render()
         #expect(text.contains("receiptd_outcomes_total{type=\"receipt.granted\",reason=\"\"} 0\n"))
@@ -81,7 +81,7 @@ struct ReceiptdMetricsTests {
         #expect(process.terminationStatus == 0)
     }
 
-    @Test("The process metrics are this process's")
+    @Test("The process metrics have plausible values for this process")
     func process() throws {
         let text = ReceiptdMetrics(version: "0").registry.render()
         func value(_ name: String) throws -> Double {
@@ -107,7 +107,7 @@ struct ReceiptdMetricsTests {
         #expect(ProcessMetrics.Stat("") == nil)
     }
 
-    @Test("The status report sums what the live page shows")
+    @Test("The status report sums submissions, lag and Apple's requests, and lists problems and misconfigured apps")
     func status() throws {
         let health = Health()
         for condition in Health.ReadinessCondition.allCases { health.set(condition, unmet: nil) }

@@ -28,7 +28,7 @@ struct StatusPageTests {
         ).html
     }
 
-    @Test("what is told from outside is text, wherever it is shown")
+    @Test("hostile names are escaped wherever the page shows them")
     func escaping() {
         let hostile = "<script>alert('x')</script>\"&\0"
         metrics.outcomes.with("receipt.rejected", hostile).increment()
@@ -42,7 +42,7 @@ struct StatusPageTests {
         #expect(page.components(separatedBy: text).count >= 7)
     }
 
-    @Test("rates are since a sample that is old enough, and there is none before there are two")
+    @Test("a rate is measured since a sample that is old enough, and is absent before there are two samples")
     func rates() {
         let history = TrafficHistory()
         #expect(page(history, at: 0).contains("<span>Submissions per second</span><b class=\"\">–</b>"))
@@ -54,7 +54,7 @@ struct StatusPageTests {
         #expect(page(history, at: 20).contains("<span>Submissions per second</span><b class=\"\">0</b>"))
     }
 
-    @Test("a bin has what came in its seconds, the newest last, and what is older than the chart is gone")
+    @Test("a bin counts the submissions of its seconds, the newest bin is last, and old samples leave the chart")
     func bins() {
         let history = TrafficHistory()
         let foreign = metrics.submissions.with(TrafficClass.foreign.rawValue)
@@ -76,7 +76,7 @@ struct StatusPageTests {
         #expect(bins.map { $0.classes[place] }.suffix(3) == [4, 0, 1])
     }
 
-    @Test("classes have the console's names: what is forged is junk, and so is every dead letter, once")
+    @Test("forged submissions and dead letters are shown as junk, and each dead letter counts once")
     func classes() throws {
         let history = TrafficHistory()
         history.add(sample(at: 0))
@@ -91,7 +91,7 @@ struct StatusPageTests {
         #expect(page.contains("<li class=\"c-junk\">junk</li>") && !page.contains("c-forged"))
     }
 
-    @Test("a quantile lies within its bucket")
+    @Test("a quantile at the end of a bucket is the bucket's bound, and at most the highest bound")
     func quantiles() {
         let histogram = Histogram(upperBounds: [1, 2, 4])
         #expect(histogram.reading.quantile(0.5, upperBounds: histogram.upperBounds) == nil)
@@ -109,7 +109,7 @@ struct StatusPageTests {
     }
 
     @Test(
-        "numbers have three digits that count, or thousands apart",
+        "numbers have three significant digits, or separated thousands",
         arguments: [
             (0.0, "0"), (0.01234, "0.012"), (1.5, "1.5"), (12.34, "12.3"), (123.4, "123"), (1_234_567, "1,234,567"),
             (.infinity, "–"),
@@ -118,7 +118,7 @@ struct StatusPageTests {
         #expect(ShownNumber.short(value) == text)
     }
 
-    @Test("a chart draws what is there, leaves gaps where nothing is, and names what it shows")
+    @Test("a chart draws its values, leaves gaps where a value is absent, and names its series")
     func charts() {
         let series = [
             Chart.Series(name: "a & b", style: "c-x", values: [1, nil, 3]),
