@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Account tokens that were learnt")
+@Suite("Account tokens that the ledger has learnt")
 struct AccountTokenTests {
     private func decision(
         _ id: StoreTransactionID, player: PlayerID, submitted: String? = Sample.token, told: String? = Sample.token,
@@ -27,7 +27,7 @@ struct AccountTokenTests {
         return (words.compactMap(\.self) + event.risk.map(\.rawValue)).joined(separator: " ")
     }
 
-    @Test("a thief who copies the token out of the JWS is held, claims nothing, and the buyer is granted")
+    @Test("a player who submits a purchase with the buyer's token is held without a claim, and the buyer is granted")
     func copied() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -41,7 +41,9 @@ struct AccountTokenTests {
         #expect(settle(decision("1", player: "thief"), in: &view) == "rejected owned_by_other_player")
     }
 
-    @Test("one item bought with a victim's token denies the victim nothing, whose copies are held as before")
+    @Test(
+        "an attacker who buys first with a victim's token blocks none of the victim's purchases and gets none of them"
+    )
     func firstComeAttacker() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "attacker", account: "70"), in: &view) == "granted")
@@ -54,7 +56,7 @@ struct AccountTokenTests {
         #expect(settle(decision("4", player: "victim", account: "71"), in: &view) == "granted shared_token")
     }
 
-    @Test("if either purchase has no Apple account, the token decides")
+    @Test("a shared token is disputed unless both purchases have Apple accounts and the accounts differ")
     func unknownAccount() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
@@ -67,7 +69,9 @@ struct AccountTokenTests {
         #expect(settle(decision("6", player: "other", account: "70"), in: &view) == copied)
     }
 
-    @Test("a dispute names the token's first player, and no more accounts are learnt than a player has")
+    @Test(
+        "a dispute names the token's first player, and the ledger keeps a bounded number of Apple accounts for a token"
+    )
     func disputes() throws {
         var view = LedgerView()
         for number in 0..<10 {
@@ -86,7 +90,9 @@ struct AccountTokenTests {
         #expect(other.disputedTokens(in: other.settle(in: &view), view).isEmpty)
     }
 
-    @Test("where the app does not require tokens, another's is a signal and decides nothing")
+    @Test(
+        "if the app does not require tokens, a token of another player adds a risk signal and the purchase is granted"
+    )
     func signal() {
         var view = LedgerView()
         #expect(settle(decision("1", player: "a", use: .signals), in: &view) == "granted")
@@ -98,7 +104,7 @@ struct AccountTokenTests {
         #expect(settle(decision("7", player: "e", use: .none), in: &view) == "granted")
     }
 
-    @Test("a token is learnt from a grant with it on both sides, and from nothing else")
+    @Test("a token is learnt only from a grant that has it in both the submission and the purchase")
     func learning() {
         let key = AccountTokenKey(bundleID: Sample.bundle, token: Sample.token)
         let others: [PendingDecision] = [
@@ -118,7 +124,7 @@ struct AccountTokenTests {
         #expect(view.tokens[key] == AccountTokenFacts(learntOf: "b", senders: ["a", "b"]))
     }
 
-    @Test("a token that more than five players sent is the client's constant: it names nobody and holds nobody")
+    @Test("a token that six players submitted counts as a constant of the client and disputes no further purchase")
     func constant() {
         for (use, second) in [
             (AccountTokenUse.holds, "held ownership_disputed shared_token"), (.signals, "granted shared_token"),
@@ -137,9 +143,7 @@ struct AccountTokenTests {
         }
     }
 
-    @Test(
-        "a refusal for every player comes before a dispute, and a dispute before other holds"
-    )
+    @Test("a rejection by a rule comes before a token dispute, and a token dispute before other holds")
     func order() {
         var view = LedgerView()
         _ = settle(decision("1", player: "buyer"), in: &view)
@@ -156,7 +160,7 @@ struct AccountTokenTests {
                 == "rejected owned_by_other_player")
     }
 
-    @Test("the nil UUID is no token")
+    @Test("Apple's account token is read in lower case, the nil UUID is no token, and other text is malformed")
     func nilUUID() {
         #expect(AccountToken(told: "00000000-0000-0000-0000-000000000000").text == nil)
         #expect(AccountToken(told: Sample.token.uppercased()).text == Sample.token)

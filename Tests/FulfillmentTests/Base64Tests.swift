@@ -38,7 +38,7 @@ struct Base64Tests {
         ("+/+/", [0xFB, 0xFF, 0xBF]), ("-_-_", [0xFB, 0xFF, 0xBF]), ("+_-/", [0xFB, 0xFF, 0xBF]), ("/w", [0xFF]),
     ]
 
-    @Test("either alphabet, padded or not, with white space anywhere", arguments: accepted)
+    @Test("text in either alphabet, padded or not, with white space anywhere, is decoded", arguments: accepted)
     func accepts(text: String, bytes: [UInt8]) {
         #expect(decode(text) == bytes)
     }
@@ -55,7 +55,7 @@ struct Base64Tests {
         #expect(decode(text) == nil)
     }
 
-    @Test("every byte is a digit, padding, white space or foreign, wherever it is")
+    @Test("a byte is accepted only if it is a digit, white space, or padding at the end")
     func everyByte() {
         let digits = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_".utf8)
         let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
@@ -70,7 +70,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("Apple gets the standard form, and the text itself if it is standard already")
+    @Test("base64 for Apple is rewritten to the standard form, and left as it is if it is standard")
     func standardForm() throws {
         for text in ["QUJD", "QUI=", "QQ==", "+/+/", ""] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == text)
@@ -84,7 +84,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the standard form wants its padding and its alphabet, and takes white space as any form does")
+    @Test("the standard form requires padding and the standard alphabet, and allows white space")
     func paddedForm() {
         for (text, bytes) in [
             ("", []), ("QQ==", [65]), ("QUI=", [65, 66]), ("QU\r\nJD +/ +/ ", [65, 66, 67, 251, 255, 191]),
@@ -96,7 +96,7 @@ struct Base64Tests {
         }
     }
 
-    @Test("the URL form has neither padding nor the standard alphabet's last two digits, and reads back")
+    @Test("bytes encoded for a URL have the URL alphabet and no padding, and decode to the same bytes")
     func urlForm() {
         #expect(Base64.encodeURL([251, 255, 191, 65]) == "-_-_QQ")
         for count in 0..<50 {

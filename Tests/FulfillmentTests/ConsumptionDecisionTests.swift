@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("What Apple is told about a refund request")
+@Suite("Consumption answers to Apple's refund requests")
 struct ConsumptionDecisionTests {
     private static let signedAt = Timestamp(milliseconds: 1_795_176_000_000)
     private static let soon = Timestamp(milliseconds: signedAt.milliseconds + 3_600_000)
@@ -118,12 +118,12 @@ struct ConsumptionDecisionTests {
             decision: .end(.notConfigured)),
     ]
 
-    @Test("follows from the purchase's state, the game's report and the catalog", arguments: cases)
+    @Test("the answer follows from the purchase's state, the game's report and the catalog", arguments: cases)
     func table(_ one: Case) {
         #expect(one.leased.decision(under: one.catalog, at: Self.soon) == one.decision)
     }
 
-    @Test("is sent for twelve hours after Apple's signature, and not later")
+    @Test("a refund request is answered until twelve hours after Apple signed it, and not later")
     func end() {
         let end = Self.signedAt.milliseconds + 12 * 3_600_000
         let leased = Self.leased()
@@ -134,7 +134,9 @@ struct ConsumptionDecisionTests {
         #expect(unknown.decision(under: Self.catalog(), at: Timestamp(milliseconds: end)) == .end(.notInLedger))
     }
 
-    @Test("the event has the fields of the contract, no more, and the same id and bytes each time")
+    @Test(
+        "the refund.requested event has exactly the contract's members, and its id does not depend on the product kind"
+    )
     func event() throws {
         let request = Self.leased().request
         let event = OutcomeEvent.refundRequested(request, by: "player-1", at: Self.soon)
@@ -157,7 +159,7 @@ struct ConsumptionDecisionTests {
     private struct NotAnObject: Error {}
 }
 
-@Suite("What the game reports of consumption")
+@Suite("Consumption reports of the game")
 struct ConsumptionReportTests {
     private func decode(_ text: String?, headers: [String] = [], keys: [String] = [])
         -> ConsumptionReportDecoder.Decoded
@@ -175,7 +177,7 @@ struct ConsumptionReportTests {
         return report.content
     }
 
-    @Test("is read member by member; an absent or null member is left to the catalog")
+    @Test("a report is read member by member, and an absent or null member is left unset")
     func read() {
         #expect(content("") == ConsumptionReport.Content())
         #expect(content(#","consumption_percentage":null"#) == ConsumptionReport.Content())
@@ -186,7 +188,7 @@ struct ConsumptionReportTests {
     }
 
     @Test(
-        "is a dead letter if it has a value that Apple does not accept",
+        "a report with a value that Apple does not accept, an unknown member or a repeated member is a dead letter",
         arguments: [
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
@@ -198,7 +200,7 @@ struct ConsumptionReportTests {
         #expect(content(members) == nil)
     }
 
-    @Test("is a dead letter without a transaction or an app, and where it is no object or null")
+    @Test("a record that is null, no object, or without a valid transaction id and bundle id is a dead letter")
     func unreadable() {
         for text in [
             nil, "", "[]", "{}", #"{"transaction_id":"1000"}"#, #"{"transaction_id":"01","bundle_id":"b"}"#,
@@ -212,7 +214,7 @@ struct ConsumptionReportTests {
         }
     }
 
-    @Test("is taken with a valid signature only, where keys are set")
+    @Test("if signing keys are set, a report is taken only with a signature made for its record key and record kind")
     func signed() throws {
         let text = #"{"transaction_id":"1000","bundle_id":"com.example.game"}"#
         let signature = RecordSignature(keys: ["secret"], of: .consumption)

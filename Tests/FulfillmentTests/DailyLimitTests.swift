@@ -11,7 +11,7 @@ struct DailyLimitTests {
             dailyLimit: 2)
     }
 
-    @Test("a purchase past the daily limit is held, in purchase order, and makes a claim as every hold does")
+    @Test("of three purchases with a daily limit of two, the third is held and claimed for its player")
     func pastTheLimit() {
         var view = LedgerView()
         let three = ["1", "2", "3"].map { limited($0) }
@@ -24,7 +24,7 @@ struct DailyLimitTests {
         #expect(theirs.answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("each player, product and UTC day of purchase counts by itself; what was counted before counts")
+    @Test("each player and each UTC day counts separately, and purchases counted before the batch count too")
     func countedApart() {
         let decision = Sample.decision(.each([limited("1")]))
         var view = LedgerView(dailyCounts: [decision.dailyCount(of: Sample.purchase("1")): 2])
@@ -35,7 +35,7 @@ struct DailyLimitTests {
         #expect(other.settle(in: &view).grants.count == 1)
     }
 
-    @Test("a grant that the submission got earlier is published again and counts once")
+    @Test("a repeated submission gets its grant event again, and its purchase counts once against the limit")
     func reissued() {
         var view = LedgerView()
         let decision = Sample.decision(.each([limited("1")]))
@@ -45,7 +45,7 @@ struct DailyLimitTests {
         #expect(Sample.decision(.each([limited("2")]), offset: 9).settle(in: &view).grants.count == 1)
     }
 
-    @Test("the catalog's limit reaches the ledger, but not where an operator has let it pass")
+    @Test("a purchase is judged with the catalog's daily limit, unless an operator waived daily_limit")
     func judged() {
         var product = Product(id: Sample.product, kind: .consumable)
         product.dailyLimit = 6
@@ -77,7 +77,7 @@ struct OwnershipDisputeTests {
 
     private let owner = Sample.submission("second", player: "player-1", token: Sample.token)
 
-    @Test("the token's player is held where another won the purchase without it, and told once refused")
+    @Test("a player with the purchase's token is held if a player without it has the grant, until an operator refuses")
     func disputed() {
         var view = view(winnerToken: nil)
         let settlement = Sample.decision(.each([bound]), submission: owner).settle(in: &view)
@@ -97,7 +97,9 @@ struct OwnershipDisputeTests {
         #expect(refused.answer?.reason == .refusedByOperator)
     }
 
-    @Test("there is no dispute if the winner had the token or was refunded, or if this player has no token")
+    @Test(
+        "there is no dispute if the granted player had the token or was refunded, or if the second player has no token"
+    )
     func undisputed() {
         var withToken = view(winnerToken: Sample.token)
         #expect(

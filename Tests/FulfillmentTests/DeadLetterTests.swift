@@ -11,7 +11,7 @@ struct DeadLetterTests {
         SubmissionDecoder().decode(bytes, signatureHeaders: []).deadLetter
     }
 
-    @Test("a record without a value is no submission")
+    @Test("a record without a value is a malformed message")
     func tombstone() {
         #expect(letter(nil) == DeadLetter(reason: .malformedMessage, detail: "the record has no value"))
     }
@@ -29,14 +29,14 @@ struct DeadLetterTests {
         #expect(letter(Array(text.utf8))?.sender == nil)
     }
 
-    @Test("invalid UTF-8 is a malformed message, in a known field, an unknown one or a name")
+    @Test("invalid UTF-8 in a known field, an unknown field, a name or after the object is a malformed message")
     func invalidUTF8() {
         for (before, after) in [(#"{"player_id":""#, #""}"#), (#"{"x":""#, #""}"#), (#"{""#, #"":1}"#), ("{}", "")] {
             #expect(letter(Array(before.utf8) + [0xFF] + Array(after.utf8))?.reason == .malformedMessage)
         }
     }
 
-    @Test("a record of 1 MiB is taken, one byte more is too large, and its sender is read")
+    @Test("a record of 1 MiB is taken, and a larger record is a dead letter that names its sender")
     func tooLarge() throws {
         func padded(_ count: Int) throws -> SampleRecord {
             let rest = count - plain.with("padding", #""""#).bytes.count
@@ -69,7 +69,9 @@ struct DeadLetterTests {
         #expect(plain.with("player_id", deep).deadLetter?.sender == nil)
     }
 
-    @Test("a sender is told as far as it can be read")
+    @Test(
+        "a dead letter names what can be read of its sender, and no sender without a valid submission_id and player_id"
+    )
     func sender() {
         let broken = plain.with("app_account_token", #""x""#)
         #expect(broken.deadLetter?.sender == SampleRecord.sender)
@@ -82,7 +84,7 @@ struct DeadLetterTests {
         }
     }
 
-    @Test("a dead letter names no sender if a field of the sender appears twice")
+    @Test("a dead letter names no sender if submission_id or player_id repeats, and leaves out other repeated fields")
     func repeatedSender() {
         #expect(plain.adding("player_id", #""player-2""#).deadLetter?.sender == nil)
         #expect(plain.adding("submission_id", #""submission-2""#).deadLetter?.sender == nil)
@@ -105,7 +107,9 @@ struct DeadLetterTests {
         #expect(letter(Array(secret.utf8))?.detail.contains(secret) == false)
     }
 
-    @Test("random bytes and bent records never trap", arguments: 0..<10 as Range<UInt64>)
+    @Test(
+        "a record with randomly changed bytes is a submission or a malformed message",
+        arguments: 0..<10 as Range<UInt64>)
     func randomBytes(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<300 {

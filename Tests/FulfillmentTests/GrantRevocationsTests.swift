@@ -69,7 +69,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("units are to the nearest, at least one and never more than there are")
+    @Test("revoked units are the percentage of the quantity, rounded to the nearest, at least one and at most all")
     func units() {
         for (quantity, part, units): (Int32, Int32?, Int32) in [
             (1, nil, 1), (1, 1, 1), (3, 33_333, 1), (3, 50_000, 2), (3, 49_999, 1), (10, 12_000, 1), (10, 99_999, 10),
@@ -80,7 +80,7 @@ struct GrantRevocationsTests {
         }
     }
 
-    @Test("the state names the reason of its revocation and the time of the first one")
+    @Test("the reason is Apple's full revocation before the operator's, and the time is the earlier revocation's")
     func reasons() {
         var revocations = GrantRevocations(
             apple: GrantRevocations.Revocation(at: Self.at(5), reason: .refund, milliPercent: 30_000))

@@ -27,7 +27,7 @@ struct HoldDecisionTests {
         ).settle(in: &view)
     }
 
-    @Test("a release is granted to the submission that was held, and its event lists only that transaction")
+    @Test("a released hold is granted to its own submission, and the event lists only the held transaction")
     func granted() throws {
         let hold = hold(waived: [.unknownProduct])
         var view = LedgerView(
@@ -44,7 +44,7 @@ struct HoldDecisionTests {
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 
-    @Test("a period whose fact still cannot be read stays held: that the hold claims it is no grant")
+    @Test("a period whose transaction still cannot be read stays held, though its hold already claims the period")
     func heldPeriod() throws {
         var purchase = Sample.purchase()
         purchase.webOrderLineItemID = "777"
@@ -61,7 +61,7 @@ struct HoldDecisionTests {
         #expect(decision.settle(in: &view) == .held(.unreadableTransaction))
     }
 
-    @Test("a rule that fails rejects it, with its submission or by itself, under an id that only this hold has")
+    @Test("a rejection of the held transaction or of its submission ends the hold, with an event id of the hold's own")
     func rejected() {
         let table: [(Verdict, Reason)] = [
             (.whole(.refusedByOperator, []), .refusedByOperator), (.whole(.sandboxNotAllowed, []), .sandboxNotAllowed),
@@ -83,7 +83,7 @@ struct HoldDecisionTests {
         }
     }
 
-    @Test("the event of its end names the cause behind the reason, and how a proof that is granted was repaired")
+    @Test("the event that ends a hold has the code of its cause: token missing, other app, or repaired blanks")
     func causes() throws {
         var theirs = Sample.purchase()
         theirs.appAccountToken = Sample.token
@@ -106,7 +106,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("detail_code")?.string == "repaired_blanks")
     }
 
-    @Test("another player's later grant or claim rejects a released hold")
+    @Test("a released hold is rejected if another player has the grant or the claim, or its own player has the grant")
     func ownership() {
         var granted = LedgerView(grants: [
             "1000": LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
@@ -121,7 +121,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, hold(), in: &own).reason == .alreadyGranted)
     }
 
-    @Test("a released hold stays held for another reason, and if Apple's answer no longer has its transaction")
+    @Test("a released hold does not end if another rule holds the purchase or Apple's answer lacks its transaction")
     func waitsOn() {
         var view = LedgerView()
         let retired = Verdict.each([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))])
@@ -133,7 +133,7 @@ struct HoldDecisionTests {
         #expect(view.grants.isEmpty)
     }
 
-    @Test("what Apple tells under another original by now is settled by that one's claim, and granted under it")
+    @Test("a hold whose original transaction Apple now reports differently is settled by the claim of the new original")
     func anotherOriginal() {
         let verdict = Verdict.each([Sample.judged(Sample.purchase(original: "900"), .autoRenewableSubscription)])
         let own = LedgerView.Claim(player: "player-1")
@@ -146,7 +146,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, hold(waived: [.unknownProduct]), in: &theirs).reason == .ownedByOtherPlayer)
     }
 
-    @Test("a dispute waits for its operator, and released finds the transaction granted once for all")
+    @Test("a dispute stays held until an operator releases it, and is then rejected if another player has the grant")
     func dispute() {
         var purchase = Sample.purchase()
         purchase.appAccountToken = Sample.token
@@ -160,7 +160,7 @@ struct HoldDecisionTests {
         #expect(settle(verdict, released, in: &view).reason == .ownedByOtherPlayer)
     }
 
-    @Test("every reason that can be waived lets through what it held, and nothing that another reason holds")
+    @Test("a waived reason lets through the purchase that it held, and no purchase that another reason holds")
     func waived() {
         var retired = Product(id: Sample.product, kind: .consumable)
         retired.isRetired = true
@@ -215,7 +215,7 @@ struct HoldDecisionTests {
         #expect(hold(.dailyLimit, dailyCount: 3).outlook(under: catalog([known]), now: Sample.recordTime) == .mayEnd)
     }
 
-    @Test("a grant that ends a hold keeps the signals of the hold")
+    @Test("the event of a grant that ends a hold has the hold's risk signals")
     func signals() {
         let submission = Sample.submission()
         let hold = LeasedHold(
@@ -233,7 +233,7 @@ struct HoldDecisionTests {
         #expect(grant.event.member("risk")?.array?.compactMap(\.string) == ["shared_device", "small_purchases"])
     }
 
-    @Test("a hold for another's token is granted where an operator lets it pass, and waits on where nobody does")
+    @Test("a hold for another player's token is granted if an operator waives the dispute, and stays held otherwise")
     func disputedToken() {
         let submission = Sample.submission(token: Sample.token)
         var purchase = Sample.purchase()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Identifiers")
 struct IdentifierTests {
-    @Test("an accent composed and decomposed makes two names")
+    @Test("the composed and the decomposed form of an accent make different identifiers")
     func canonicalEquivalence() {
         let composed: Identifier = "caf\u{E9}"
         let decomposed: Identifier = "cafe\u{301}"
@@ -16,7 +16,7 @@ struct IdentifierTests {
         #expect([composed: 1, decomposed: 2][composed] == 1)
     }
 
-    @Test("equal bytes are one name, however the text came to be")
+    @Test("identifiers of equal bytes are equal however their text was built, and length, case and blanks count")
     func equality() {
         let written: Identifier = "player-漢-a-rather-long-name"
         let built = Identifier(String(decoding: Array("player-漢-a-rather-long-name".utf8), as: UTF8.self))
@@ -30,7 +30,7 @@ struct IdentifierTests {
         #expect(Identifier("a") != "a ")
     }
 
-    @Test("names are ordered by their bytes")
+    @Test("identifiers are ordered by their bytes")
     func order() {
         let inOrder: [Identifier] = ["", "\0", "1", "10", "2", "A", "a", "aa", "b", "e\u{301}", "\u{E9}", "漢", "😀"]
         #expect(inOrder.reversed().sorted() == inOrder)
@@ -40,7 +40,7 @@ struct IdentifierTests {
         }
     }
 
-    @Test("random names are equal exactly where their bytes are", arguments: 0..<4 as Range<UInt64>)
+    @Test("random identifiers are equal exactly where their bytes are", arguments: 0..<4 as Range<UInt64>)
     func randomNames(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let names = (0..<120).map { _ in

@@ -48,7 +48,9 @@ struct JSONParserOracleTests {
         }
     }
 
-    @Test("keeping some members is keeping all and dropping the others", arguments: 200..<220 as Range<UInt64>)
+    @Test(
+        "a parse that keeps only some member names gives the full parse without the other members",
+        arguments: 200..<220 as Range<UInt64>)
     func keptMembers(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         for round in 0..<150 {

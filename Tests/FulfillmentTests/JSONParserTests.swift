@@ -32,7 +32,7 @@ struct JSONParserTests {
     }
 
     @Test(
-        "half a surrogate pair is no character",
+        "half a surrogate pair is refused",
         arguments: [
             #""\ud83d""#, #""\ude00""#, #""\ud83dx""#, #""\ud83d\n""#, #""\ud83d\u0041""#, #""\ud83d\ud83d""#,
             #""\ude00\ud83d""#, #""\ud83d\u""#, #""\ud83d\"#, #""\ud83d"#,
@@ -46,7 +46,7 @@ struct JSONParserTests {
         [0xE2, 0x82], [0xC3, 0x28],
     ]
 
-    @Test("invalid UTF-8 is refused wherever it is", arguments: illFormed)
+    @Test("invalid UTF-8 is refused at any place in a member's name", arguments: illFormed)
     func invalidUTF8(sequence: [UInt8]) {
         for prefix in ["", "a", "abcdefg", "abcdefgh", "abcdefghijklmnop"] {
             let bytes = Array("{\"\(prefix)".utf8) + sequence + Array("\":1}".utf8)
@@ -54,7 +54,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("a byte order mark is no part of a document")
+    @Test("a document that begins with a byte order mark is refused")
     func byteOrderMark() {
         #expect(throws: JSONFault.self) { try JSONParser.parse([0xEF, 0xBB, 0xBF] + Array("{}".utf8)) }
     }
@@ -75,7 +75,7 @@ struct JSONParserTests {
         }
     }
 
-    @Test("members keep their order, and of two of a name the last is read")
+    @Test("members keep their order, and of two members of one name the last is read")
     func members() throws {
         let value = try parse(#"{"b":1,"a":2,"b":3}"#).value
         #expect(
@@ -89,7 +89,7 @@ struct JSONParserTests {
         #expect(JSONValue.null["a"] == nil)
     }
 
-    @Test("64 containers inside one another are read, the 65th is skipped and reported")
+    @Test("64 nested containers are within the depth limit, and 65 are reported as too deep")
     func depthLimit() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
@@ -99,7 +99,8 @@ struct JSONParserTests {
     }
 
     @Test(
-        "100,000 levels cost no stack, and the members beside them are read", arguments: ["[", "{\"a\":", "[{\"a\":"])
+        "a value nested 100,000 deep is skipped without a stack overflow, and the members beside it are read",
+        arguments: ["[", "{\"a\":", "[{\"a\":"])
     func deepNesting(open: String) throws {
         let close = String(open.reversed().compactMap { $0 == "[" ? "]" : $0 == "{" ? "}" : nil })
         let deep = String(repeating: open, count: 100_000) + "0" + String(repeating: close, count: 100_000)

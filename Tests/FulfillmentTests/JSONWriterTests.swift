@@ -25,7 +25,7 @@ struct JSONWriterTests {
         }
     }
 
-    @Test("no control character is written as it is")
+    @Test("every control character is escaped")
     func controlCharactersAreEscaped() throws {
         for code in Array(UInt32(0)..<0x20) + Array(UInt32(0x7F)..<0xA0) {
             let scalar = try #require(Unicode.Scalar(code))
@@ -61,7 +61,7 @@ struct JSONWriterTests {
                 == #"{"a":"1","c":[-2,true,null,{},[],{"x":1}],"d\n":9223372036854775807}"#)
     }
 
-    @Test("a value that was read is written to read the same", arguments: 0..<10 as Range<UInt64>)
+    @Test("a value that was read and written again reads the same", arguments: 0..<10 as Range<UInt64>)
     func valueRoundTrip(seed: UInt64) throws {
         var document = RandomJSON(random: SeededRandom(seed: seed))
         for round in 0..<100 {

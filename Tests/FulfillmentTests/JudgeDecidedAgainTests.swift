@@ -2,12 +2,12 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The judge on what is decided again")
+@Suite("The judge on purchases that are decided again")
 struct JudgeDecidedAgainTests {
     typealias Case = JudgePurchaseTests.Case
 
     @Test(
-        "a refund or an upgrade by itself is no verdict where a decision may be lost, and with any other fault it is",
+        "a purchase decided again is granted despite a refund or an upgrade, unless it has another fault too",
         arguments: [Reason.cancelled, .upgraded])
     func decidedAgain(reason: Reason) throws {
         let order = JudgePurchaseTests.faults.map(\.verdict)

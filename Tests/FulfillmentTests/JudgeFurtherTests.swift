@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What the judge has to know beside the answer")
+@Suite("Further questions of the judge to Apple")
 struct JudgeFurtherTests {
     private static let hour: Int64 = 3_600_000
     private static let missing: ProductID = "gold.2"
@@ -60,7 +60,7 @@ struct JudgeFurtherTests {
         #expect(judge(Self.receipt([pastIt])) == .needs(.transactions(["5"], in: .production)))
     }
 
-    @Test("refund_check looks up no other kinds, refused purchases, other proofs or other apps")
+    @Test("refund_check looks up nothing without the setting or the API, or for other kinds, holds or bare ids")
     func noLookUp() {
         #expect(verdicts(judge(Self.receipt(), app: Self.app)) == [.grant(payload: nil)])
         var withoutAPI = Self.checking
@@ -97,7 +97,7 @@ struct JudgeFurtherTests {
         #expect(further.remembered == ["2", "3", "4"])
     }
 
-    @Test("the account's history is asked for before a product is called missing, where that can be")
+    @Test("before product_mismatch Apple is asked for the account's history, given the API and a receipt with a date")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
         // The receipt was made an hour ago.
@@ -163,7 +163,9 @@ struct JudgeFurtherTests {
         Bound("of the sandbox", counts: false) { told, _ in told.environment = .sandbox },
     ]
 
-    @Test("a purchase counts as if it were in the receipt within bounds", arguments: bounds)
+    @Test(
+        "a purchase from the history counts only within bounds of time, ownership, token, app and environment",
+        arguments: bounds)
     func withinBounds(bound: Bound) {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
         var app = Self.app
@@ -181,7 +183,7 @@ struct JudgeFurtherTests {
         if case .whole(let reason, _) = verdict { #expect(!bound.counts && reason == .productMismatch) }
     }
 
-    @Test("a purchase with a token is not another's to claim by leaving the token out")
+    @Test("a purchase with a token in the history does not count for a submission without a token")
     func unboundSubmission() {
         var told = Self.told(Sample.purchase("2000", product: Self.missing))
         told.purchase.appAccountToken = Sample.token
@@ -194,7 +196,7 @@ struct JudgeFurtherTests {
                 == .decided(.whole(.productMismatch, receipt.purchases)))
     }
 
-    @Test("what came with the history is judged by its rules, and is not looked up once more")
+    @Test("purchases from the history are judged by the same rules and not looked up again")
     func judgedFromHistory() {
         var refunded = Self.told(Sample.purchase("2000", product: Self.missing, after: -Self.hour))
         refunded.purchase.cancelledAt = Sample.recordTime

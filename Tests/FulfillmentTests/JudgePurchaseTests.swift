@@ -105,7 +105,7 @@ struct JudgePurchaseTests {
         (.require, Sample.otherToken, Sample.token, .reject(.bindingMismatch)),
     ]
 
-    @Test("tokens are compared where both are there, and required where the app says so", arguments: tokensCases)
+    @Test("tokens are compared if both are present, and required if the app says so", arguments: tokensCases)
     func tokens(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
     ) {
@@ -116,7 +116,9 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == verdict)
     }
 
-    @Test("a bare transaction id needs both tokens, and equal", arguments: tokensCases)
+    @Test(
+        "a bare transaction id is granted only if the submission and the purchase have the same token",
+        arguments: tokensCases)
     func bareID(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
     ) {
@@ -129,7 +131,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "a signed transaction that is not proven needs both tokens, and equal, as the id in it does",
+        "a signed transaction that is not proven is granted only if submission and purchase have the same token",
         arguments: tokensCases)
     func unprovenTransaction(
         policy: AppPolicy.AccountTokenPolicy, submitted: String?, told: String?, verdict: JudgedPurchase.Verdict
@@ -154,14 +156,16 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == .grant(payload: nil))
     }
 
-    @Test("a period is over at its last instant", arguments: [(-1, true), (0, true), (1, false)] as [(Int64, Bool)])
+    @Test(
+        "a subscription period is over at the instant of its expiry",
+        arguments: [(-1, true), (0, true), (1, false)] as [(Int64, Bool)])
     func expiry(milliseconds: Int64, isOver: Bool) {
         var bent = Case()
         bent.purchase.expiresAt = Sample.recordTime.adding(milliseconds: milliseconds)
         #expect(bent.verdict == (isOver ? .reject(.subscriptionExpired) : .grant(payload: nil)))
     }
 
-    @Test("21006 says that the period is over, whatever its date, once it was said three times")
+    @Test("status 21006, given three times, rejects a purchase as expired though its date is in the future")
     func expiredReceipt() {
         var bent = Case()
         bent.isExpiredSubscription = true
@@ -174,7 +178,7 @@ struct JudgePurchaseTests {
         }
     }
 
-    @Test("21006 is believed at once where the period is over by its date, and where it changes nothing")
+    @Test("status 21006 is believed at once if the period's date is past or another rule rejects the purchase")
     func undoubtedExpiry() {
         var bent = Case()
         bent.isExpiredSubscription = true
@@ -186,7 +190,7 @@ struct JudgePurchaseTests {
     }
 
     @Test(
-        "a purchase at the cutover itself is not older than it",
+        "a purchase made before the cutover is held, and a purchase at the cutover or later is granted",
         arguments: [(-1, false), (0, false), (1, true)] as [(Int64, Bool)])
     func cutover(milliseconds: Int64, isHeld: Bool) {
         var bent = Case()
@@ -219,7 +223,7 @@ struct JudgePurchaseTests {
     ]
 
     @Test(
-        "the currency that Apple names comes before the client's; one that nobody told is admitted",
+        "the currency that Apple names comes before the client's, and a purchase without a currency is admitted",
         arguments: currencyCases)
     func currency(admitted: Set<String>?, told: String?, submitted: String?, isAdmitted: Bool) {
         var bent = Case()
@@ -229,7 +233,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == (isAdmitted ? .grant(payload: nil) : .hold(.currencyNotAllowed)))
     }
 
-    @Test("family sharing is accepted where the app accepts it")
+    @Test("a family-shared purchase is granted if the app accepts family sharing")
     func familySharing() {
         var bent = Case()
         bent.purchase.ownership = .familyShared
@@ -237,9 +241,7 @@ struct JudgePurchaseTests {
         #expect(bent.verdict == .grant(payload: nil))
     }
 
-    @Test(
-        "Apple's type must be the catalog's kind; where it is not told, or an operator lets it pass, it decides nothing"
-    )
+    @Test("a known type that is not the catalog's kind holds the purchase, unless an operator waives kind_mismatch")
     func kinds() {
         var bent = Case()
         for type in [nil, PurchaseType.known(.consumable)] {
@@ -257,7 +259,7 @@ struct JudgePurchaseTests {
         #expect(released.judged(bent.purchase, in: Sample.receipt([bent.purchase])).verdict == .grant(payload: nil))
     }
 
-    @Test("a record that comes from the future is judged as if it came now")
+    @Test("a record with a timestamp in the future is judged as of now")
     func future() {
         var purchase = Sample.purchase()
         purchase.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
@@ -273,7 +275,9 @@ struct JudgePurchaseTests {
         #expect(verdict(at: 0, now: 86_400_000) == .grant(payload: nil))
     }
 
-    @Test("where the token is the player's id, another's on either side is a mismatch")
+    @Test(
+        "if the app's token is the player id, a token of another player in the submission or the purchase is a mismatch"
+    )
     func tokenIsPlayer() {
         func verdict(player: PlayerID, _ submitted: String?, _ told: String?) -> JudgedPurchase.Verdict? {
             var bent = Case()

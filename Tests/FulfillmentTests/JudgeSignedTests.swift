@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The judge on answers that leave out what Apple signed")
+@Suite("The judge on answers that leave out signed purchases")
 struct JudgeSignedTests {
     private static let waits = Judgement.undecided(AppleAnswer.Trouble(.emptyAnswer))
     private static let dear: ProductID = "gold.2"
@@ -33,7 +33,7 @@ struct JudgeSignedTests {
     static let emptyAnswers: [AppleAnswer] = [.genuine(Sample.receipt([])), .refused(.nothingTold)]
 
     @Test(
-        "a proven receipt that lists purchases is asked for by their names, and waits while nobody knows them",
+        "signed purchases that the answer leaves out are looked up by id, and the judgement waits for unknown ids",
         arguments: emptyAnswers)
     func empty(answer: AppleAnswer) {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2")])
@@ -55,7 +55,7 @@ struct JudgeSignedTests {
         #expect(judged.map(\.verdict) == [.grant(payload: nil), .reject(.cancelled)])
     }
 
-    @Test("a period that the ledger has is not taken back by the receipt's own date, which an upgrade has too")
+    @Test("the receipt's cancellation date counts for a purchase in the ledger, but not for a subscription period")
     func upgraded() {
         var period = Sample.purchase("1")
         period.expiresAt = Sample.recordTime.adding(milliseconds: 1_000)
@@ -72,7 +72,7 @@ struct JudgeSignedTests {
         #expect(verdict.purchases.map(\.cancelledAt) == [nil, Sample.recordTime])
     }
 
-    @Test("the submitted product is not called missing where Apple signed a purchase of it")
+    @Test("before the submitted product counts as missing, a signed purchase of it is looked up by id")
     func product() {
         let signed = Self.content([Sample.purchase("1"), Sample.purchase("2", product: Self.dear)])
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
@@ -86,9 +86,7 @@ struct JudgeSignedTests {
         #expect(judged.map(\.purchase.transactionID) == ["1"])
     }
 
-    @Test(
-        "an answer whose only purchase has no readable name is malformed, once nobody tells what was signed by its name"
-    )
+    @Test("an answer whose only purchase has no readable id is malformed once the signed purchase is unknown by id too")
     func namelessAnswer() {
         var answer = Sample.receipt([])
         answer.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
@@ -109,7 +107,8 @@ struct JudgeSignedTests {
     }
 
     @Test(
-        "a proven receipt that lists none holds none, and one that cannot be read whole waits", arguments: emptyAnswers)
+        "a proven receipt without purchases is rejected as no_purchase, and a receipt that cannot be read whole waits",
+        arguments: emptyAnswers)
     func listsNone(answer: AppleAnswer) {
         #expect(judge(answer, signing: Self.content([])) == .decided(.whole(.noPurchase, [])))
         #expect(judge(answer, signing: Self.content([], isComplete: false)) == Self.waits)
@@ -118,7 +117,7 @@ struct JudgeSignedTests {
         #expect(judge(answer, signing: signed, .notProvable) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("21006 without a receipt is about the purchases that Apple signed")
+    @Test("status 21006 without a receipt rejects the signed purchases as expired")
     func expired() {
         let answer = AppleAnswer.refused(.expired)
         guard case .decided(.each(let judged)) = judge(answer, signing: Self.content([Sample.purchase("1")])) else {
@@ -129,7 +128,7 @@ struct JudgeSignedTests {
         #expect(judge(answer, signing: nil) == .decided(.whole(.subscriptionExpired, [])))
     }
 
-    @Test("what Apple called genuine before is not refused for an answer that denies it or says nothing")
+    @Test("a receipt that Apple once called genuine is not rejected by an answer that denies it or is empty")
     func held() {
         for answer in Self.emptyAnswers + [.refused(.unknownTransaction), .refused(.invalidTransaction)] {
             #expect(judge(answer, signing: nil, .notProvable, wasGenuine: true) == Self.waits)

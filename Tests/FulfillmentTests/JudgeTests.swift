@@ -16,7 +16,9 @@ struct JudgeTests {
         .judge(answer) { _ in doubts }
     }
 
-    @Test("trouble and blockage are never a verdict", arguments: AppleAnswer.TroubleKind.allCases)
+    @Test(
+        "trouble at Apple is undecided and wrong settings are blocked, however often they repeat",
+        arguments: AppleAnswer.TroubleKind.allCases)
     func trouble(kind: AppleAnswer.TroubleKind) {
         let trouble = AppleAnswer.Trouble(kind, retryNotBefore: Sample.recordTime)
         #expect(judge(.trouble(trouble), doubts: 99) == .undecided(trouble))
@@ -25,7 +27,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("21003, 21010 and a refusal for good are believed at once")
+    @Test("status 21003, status 21010 and a final refusal are believed at the first answer")
     func refusals() {
         let table: [(AppleAnswer.Refusal, Reason)] = [
             (.unauthentic, .unauthenticReceipt), (.accountNotFound, .accountNotFound),
@@ -34,7 +36,7 @@ struct JudgeTests {
         for (refusal, reason) in table { #expect(judge(.refused(refusal)) == .decided(.whole(reason, []))) }
     }
 
-    @Test("21002, a receipt without a purchase and 21006 without a receipt are believed at the third time")
+    @Test("status 21002, a receipt without purchases and 21006 without a receipt are believed at the third answer")
     func doubt() {
         for (answer, reason) in [
             (AppleAnswer.refused(.malformed), Reason.malformedReceipt), (.genuine(Sample.receipt([])), .noPurchase),
@@ -47,7 +49,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("21006 is asked for three times, each time counted for itself")
+    @Test("status 21006 with a receipt is believed at the third answer")
     func expiredStatus() {
         var receipt = Sample.receipt()
         receipt.isExpiredSubscription = true
@@ -57,7 +59,7 @@ struct JudgeTests {
         #expect(judge(.genuine(receipt), doubts: 2) == .decided(.each([expired])))
     }
 
-    @Test("a transaction that Apple does not know is believed unknown at the eighth time, an impossible id at once")
+    @Test("an unknown transaction is believed at the eighth answer, and an impossible id at the first")
     func unknownTransaction() {
         for doubts in 0..<7 {
             #expect(judge(.refused(.unknownTransaction), doubts: doubts) == .doubtful(.transactionNotFound))
@@ -67,7 +69,7 @@ struct JudgeTests {
         #expect(judge(.refused(.invalidTransaction), doubts: 0) == notFound)
     }
 
-    @Test("each reason's doubts are counted for themselves")
+    @Test("doubtful answers are counted separately for each reason")
     func doubtsByReason() {
         let judge = Judge(
             submission: Sample.submission(), under: Sample.app().terms, recordTimestamp: Sample.recordTime,
@@ -78,7 +80,9 @@ struct JudgeTests {
         #expect(judge.judge(.genuine(Sample.receipt([])), doubts: noPurchaseTwice) == .decided(.whole(.noPurchase, [])))
     }
 
-    @Test("a proven signature makes an answer that denies it or says nothing Apple's trouble, and no other")
+    @Test(
+        "with a proven signature, an answer that denies it or is empty is trouble at Apple, and other refusals decide"
+    )
     func provenSignature() {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             #expect(
@@ -93,7 +97,9 @@ struct JudgeTests {
         #expect(judge(.refused(.refusedForGood), signature: .proven) == .decided(.whole(.refusedByApple, [])))
     }
 
-    @Test("another app's bundle id is foreign, to the byte", arguments: ["com.example.other", "com.example.Game", ""])
+    @Test(
+        "a bundle id that differs in any byte makes the receipt foreign",
+        arguments: ["com.example.other", "com.example.Game", ""])
     func foreignBundle(bundle: BundleID) {
         var receipt = Sample.receipt()
         receipt.bundleID = bundle
@@ -105,7 +111,9 @@ struct JudgeTests {
         (nil, 2, .production, false), (1, 2, .sandbox, false), (1, 0, .sandbox, false),
     ]
 
-    @Test("Apple's app id is compared in Production only, and where it is not 0", arguments: appIDs)
+    @Test(
+        "a different Apple app id makes a receipt foreign only in Production and only if it is not 0",
+        arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment, isForeign: Bool) {
         var app = Sample.app()
         app.appAppleID = ours
@@ -124,7 +132,9 @@ struct JudgeTests {
         (.allowlist(["Player-1"]), false), (.allowlist([]), false),
     ]
 
-    @Test("a sandbox receipt needs the policy's leave, one of Production never does", arguments: sandboxes)
+    @Test(
+        "a sandbox receipt is admitted only if the policy allows it, and a Production receipt always",
+        arguments: sandboxes)
     func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
         var app = Sample.app()
         app.sandbox = policy
@@ -137,7 +147,7 @@ struct JudgeTests {
         }
     }
 
-    @Test("the submitted product must be one of the receipt's")
+    @Test("a submission whose product is not in the receipt is rejected as product_mismatch")
     func productMismatch() {
         let receipt = Sample.receipt([Sample.purchase("1"), Sample.purchase("2", product: "gold.2", after: 1)])
         #expect(
@@ -169,7 +179,7 @@ struct JudgeTests {
             judge(.genuine(receipt), mismatched, app: app) == .decided(.whole(.productMismatch, receipt.purchases)))
     }
 
-    @Test("a receipt's purchases are one for each id, by time and then by the id's bytes")
+    @Test("a receipt's purchases are unique by id, and ordered by time and then by the bytes of the id")
     func purchaseOrder() {
         let purchases = ["9", "10", "a", "A"].map { Sample.purchase(StoreTransactionID($0)) }
         let later = Sample.purchase("0", after: 1)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("What the ledger knows of a purchase's owner")
+@Suite("The owner of a purchase by the ledger's claims")
 struct LedgerViewTests {
     private static let app = StoreApp(Sample.bundle, in: .production)
 
@@ -18,14 +18,14 @@ struct LedgerViewTests {
         return view.claim(of: purchase, in: Self.app, isReleased: isReleased)?.player
     }
 
-    @Test("a subscription that continues another belongs to that one's owner, unless it has an owner")
+    @Test("a subscription inherits the owner of the subscription that it continues, unless it has an owner of its own")
     func passedOn() {
         #expect(owner("first") == "first")
         #expect(owner("first", own: "second") == "second")
         #expect(owner(nil) == nil)
     }
 
-    @Test("a subscription has no owner if its owner was erased, or an operator ended the dispute about it")
+    @Test("a subscription inherits no owner if that owner was erased or an operator ended the ownership dispute")
     func notPassedOn() {
         var random = SystemRandomNumberGenerator()
         #expect(owner(Pseudonym.make(using: &random)) == nil)
@@ -33,7 +33,7 @@ struct LedgerViewTests {
         #expect(owner("first", own: "second", isReleased: true) == "second")
     }
 
-    @Test("a subscription of another app, or of the sandbox, passes nothing on")
+    @Test("a subscription does not inherit an owner from a subscription of another app or environment")
     func ofAnotherApp() {
         #expect(owner("first", of: StoreApp("com.example.other", in: .production)) == nil)
         #expect(owner("first", of: StoreApp(Sample.bundle, in: .sandbox)) == nil)

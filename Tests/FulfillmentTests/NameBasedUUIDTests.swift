@@ -34,14 +34,14 @@ struct NameBasedUUIDTests {
         #expect(NameBasedUUID(parts.map { Array($0.utf8) }).description == Self.expected(parts))
     }
 
-    @Test("the known id of a first grant stays what it is")
+    @Test("the event id of a first grant is the UUID of its kind, transaction id and revision 1")
     func knownID() {
         let id = OutcomeEvent.eventID(.granted, transaction: "1000", revision: 1)
         #expect(id.description == Self.expected(["transaction event", "receipt.granted", "1000", "1"]))
         #expect(id == NameBasedUUID("transaction event", "receipt.granted", "1000", "1"))
     }
 
-    @Test("version and variant are marked")
+    @Test("a UUID is lower-case text of 36 characters with version 5 and the RFC's variant")
     func marks() {
         for number in 0..<500 {
             let text = NameBasedUUID("part", String(number)).description
@@ -54,7 +54,7 @@ struct NameBasedUUIDTests {
         }
     }
 
-    @Test("lists of parts that run together as text are different names")
+    @Test("lists of parts that differ only in where the text is cut give different UUIDs")
     func noConcatenation() {
         let lists: [[String]] = [
             [], [""], ["", ""], ["ab"], ["a", "b"], ["ab", ""], ["", "ab"], ["a", "", "b"], ["abc"], ["ab", "c"],
@@ -63,7 +63,7 @@ struct NameBasedUUIDTests {
         #expect(Set(lists.map { NameBasedUUID($0.map { Array($0.utf8) }) }).count == lists.count)
     }
 
-    @Test("text reads back, in either case, and nothing else is a UUID")
+    @Test("a UUID's text reads back in either case, and other text is refused")
     func text() {
         for number in 0..<200 {
             let id = NameBasedUUID("part", String(number))
@@ -87,7 +87,7 @@ struct NameBasedUUIDTests {
         #expect(ids.sorted().map(\.description) == ids.map(\.description).sorted())
     }
 
-    @Test("a submission's name is made of bundle, player, id and proof together")
+    @Test("a submission's identity is made of its bundle id, player, submission id and proof only")
     func submissionIdentity() {
         let proof = Digest256(hashing: [1])
         let plain = Sample.submission("s", player: "p")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The place of a notification history")
+@Suite("Progress through Apple's notification history")
 struct NotificationHistoryTests {
     private static let now = Sample.recordTime
     private static let hour: Int64 = 3_600_000
@@ -15,14 +15,14 @@ struct NotificationHistoryTests {
             now: Self.now, lease: 1)
     }
 
-    @Test("begins as far back as told, but never farther than Apple keeps, less a day")
+    @Test("a first reading begins as many days back as set, but at least a day after the oldest that Apple keeps")
     func first() {
         #expect(place().start(days: 30) == Self.now.adding(milliseconds: -30 * Self.day))
         #expect(place().start(days: 180) == Self.now.adding(milliseconds: -179 * Self.day))
         #expect(place(.sandbox).start(days: 180) == Self.now.adding(milliseconds: -29 * Self.day))
     }
 
-    @Test("goes on an hour before where it was, or where Apple still keeps it")
+    @Test("a later reading begins an hour before the end of the last, or with the oldest day that Apple keeps")
     func next() {
         let taken = Self.now.adding(milliseconds: -10 * Self.hour)
         #expect(place(takenUntil: taken).start(days: 1) == taken.adding(milliseconds: -Self.hour))
@@ -30,7 +30,7 @@ struct NotificationHistoryTests {
         #expect(place(takenUntil: long).start(days: 1) == Self.now.adding(milliseconds: -179 * Self.day))
     }
 
-    @Test("moves forward in windows up to now, without a gap")
+    @Test("reading moves up to now in windows of six hours, without a gap")
     func windows() throws {
         let place = place()
         var from = Self.now.adding(milliseconds: -15 * Self.hour)
@@ -43,7 +43,7 @@ struct NotificationHistoryTests {
         #expect(lengths == [6, 6, 3] && from == Self.now)
     }
 
-    @Test("windows grow up to a week while few notifications come")
+    @Test("windows double up to a week while few notifications come")
     func sparse() throws {
         let start = Self.now.adding(milliseconds: -60 * Self.day)
         let lengths = try (0..<7).map { sparse in

@@ -46,7 +46,7 @@ struct NotificationVerdictTests {
     }
 
     @Test(
-        "a purchase that Apple tells of is announced",
+        "a notification of a charge, subscription, offer, renewal or upgrade announces its purchase",
         arguments: [
             ("ONE_TIME_CHARGE", nil), ("SUBSCRIBED", "INITIAL_BUY"), ("OFFER_REDEEMED", nil), ("DID_RENEW", nil),
             ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"),
@@ -59,7 +59,7 @@ struct NotificationVerdictTests {
         #expect(notice.originals == ["1000"] && notice.refund == nil && notice.request == nil)
     }
 
-    @Test("a consumable is announced without a subscription, and a first period is no renewal")
+    @Test("an announced consumable has no subscription fact, and a first period is not a renewal")
     func firstPurchases() throws {
         let consumable = try #require(
             taken(notification("ONE_TIME_CHARGE", nil, .told(told("3000", original: nil, kind: .consumable)))))
@@ -68,7 +68,7 @@ struct NotificationVerdictTests {
         #expect(first.purchase?.isRenewal == false && first.fact?.state == .active)
     }
 
-    @Test("a period of no signed type is a renewal where renewal info comes with it")
+    @Test("a period without a signed type counts as a renewal if renewal info comes with it")
     func renewalWithoutType() throws {
         let period = told(kind: nil)
         let renewed = try #require(taken(notification("DID_RENEW", nil, .told(period), renewal: renewal())))
@@ -90,7 +90,7 @@ struct NotificationVerdictTests {
         #expect(taken(notification("EXPIRED", nil, .told(told())))?.isUnconcerned == true)
     }
 
-    @Test("a refund of a period that is over does not tell of the subscription")
+    @Test("a refund of a period that is over says nothing of the subscription, and a revocation does")
     func refundedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime, revokedAt: Sample.recordTime)
         let refund = try #require(
@@ -101,7 +101,7 @@ struct NotificationVerdictTests {
         #expect(whole.fact?.state == .revoked && whole.refund?.change == .revoked(.revoke, at: Sample.recordTime))
     }
 
-    @Test("a reversal of a period that is over tells what that period is by its own times")
+    @Test("a refund reversal for an ended period changes the subscription only as far as the period's own times allow")
     func reversedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime)
         // Apple's status is of a later period: this one tells nothing of it.
@@ -134,14 +134,14 @@ struct NotificationVerdictTests {
         #expect(notice.refund == nil)
     }
 
-    @Test("a revocation that another type shows counts")
+    @Test("a revocation date in a notification of another type counts as a refund")
     func shown() throws {
         let notice = try #require(
             taken(notification("EXPIRED", nil, .told(told(revokedAt: Sample.recordTime)), renewal: renewal())))
         #expect(notice.refund?.id == nil && notice.refund?.change == .revoked(.refund, at: Sample.recordTime))
     }
 
-    @Test("a question about a refund names what it is about, and is answered within twelve hours")
+    @Test("a consumption request names its transaction and reason, and has an answer due within twelve hours")
     func request() throws {
         var asked = notification("CONSUMPTION_REQUEST", nil, .told(told("3000", original: nil, kind: .consumable)))
         asked.consumptionRequestReason = "LEGAL"
@@ -151,7 +151,9 @@ struct NotificationVerdictTests {
         #expect(taken(notification("CONSUMPTION_REQUEST", nil, .none)) == nil)
     }
 
-    @Test("transaction and renewal info must be signed, and of the notification's app, environment and subscription")
+    @Test(
+        "missing or unproven data, or renewal info of another subscription or environment, makes a notification refused"
+    )
     func deadLetters() {
         let wrong: [StoreNotification] = [
             notification("DID_RENEW", nil, .none, renewal: renewal()),
@@ -168,7 +170,7 @@ struct NotificationVerdictTests {
 
 @Suite("Parts of a refund")
 struct RefundedPartTests {
-    @Test("a larger part is told with its units, and one that is not larger changes nothing")
+    @Test("a larger refunded part is published with its units, and a part that is not larger changes nothing")
     func growing() throws {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         func refund(_ part: Int32?, _ id: Identifier, after seconds: Int64) -> RefundEffect {

@@ -15,7 +15,7 @@ struct OutcomeEventTests {
         return try #require(Sample.decision(.each([judged]), submission: submission).settle(in: &view).events.first)
     }
 
-    @Test("a grant with everything")
+    @Test("the event of a grant with order id, expiry and payload has exactly the expected bytes")
     func granted() throws {
         var purchase = Sample.purchase("1001", original: "1000")
         purchase.quantity = 3
@@ -35,7 +35,7 @@ struct OutcomeEventTests {
         #expect(event.subject == "1001")
     }
 
-    @Test("a submission that is refused as a whole names the cause behind its reason")
+    @Test("the event of a submission rejected as a whole has the code of the cause behind its reason")
     func wholeCause() throws {
         for (cause, code): (Cause?, String) in [(.otherApp, "other_app_apple_id"), (nil, "other_bundle_id")] {
             let decision = PendingDecision(
@@ -64,7 +64,9 @@ struct OutcomeEventTests {
         (nil, nil, .none, true, "token_missing"),
     ]
 
-    @Test("a token that is another player's is told as such, however it is known", arguments: mismatches)
+    @Test(
+        "a binding_mismatch event says if the token is missing, not on the purchase, different or another player's",
+        arguments: mismatches)
     func mismatch(submitted: String?, told: String?, use: AccountTokenUse, isJudged: Bool, code: String) throws {
         var purchase = Sample.purchase()
         purchase.appAccountToken = told
@@ -80,14 +82,14 @@ struct OutcomeEventTests {
         #expect(event.reason == .bindingMismatch && event.member("detail_code")?.string == code)
     }
 
-    @Test("a grant without what is optional")
+    @Test("a grant event without optional facts leaves out their members")
     func plainGrant() throws {
         let text = try event(Sample.purchase()).text
         let names = ["order_id", "expires_at", "payload", "\"detail\""] + OutcomeEvent.toldMembers
         for name in names { #expect(!text.contains(name), "\(name)") }
     }
 
-    @Test("a grant tells what Apple told beside: the price is for the whole quantity")
+    @Test("a grant event has Apple's price, currency, storefront and offer, and is_trial only for a free trial")
     func told() throws {
         var purchase = Sample.purchase()
         purchase.currency = "EUR"
@@ -104,14 +106,14 @@ struct OutcomeEventTests {
         #expect(try !event(purchase).text.contains("is_trial"))
     }
 
-    @Test("what the client says it paid in is not what Apple says")
+    @Test("a grant event does not contain the currency that the client submitted")
     func claimedCurrency() throws {
         let submission = Submission(
             submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: .receipt("MIIB"), currency: "USD")
         #expect(try !event(Sample.purchase(), submission).text.contains("currency"))
     }
 
-    @Test("a hold")
+    @Test("the event of a hold has exactly the expected bytes")
     func held() throws {
         let event = try event(Sample.purchase(), verdict: .hold(.retiredProduct))
         let id = OutcomeEvent.eventID(
@@ -124,7 +126,7 @@ struct OutcomeEventTests {
                 + #""reason":"retired_product"}],"transactions_total":1}"#)
     }
 
-    @Test("a rejection")
+    @Test("the event of a local rejection has exactly the expected bytes")
     func rejected() {
         let submission = Sample.submission(orderID: "order-1")
         let event = OutcomeEvent.rejectedLocally(
@@ -138,7 +140,7 @@ struct OutcomeEventTests {
                 + #""transactions":[],"transactions_total":0}"#)
     }
 
-    @Test("the answer to a malformed submission tells what could be read")
+    @Test("the answer to a malformed submission has the sender's members as far as they could be read")
     func malformed() {
         let sender = DeadLetter.Sender(submissionID: "s", playerID: "p", bundleID: nil, orderID: nil)
         let event = OutcomeEvent.malformed(sender, position: Sample.position())
@@ -172,7 +174,7 @@ struct OutcomeEventTests {
         for text in ["", "{}", "[]", #"{"event_id":"x"}"#] { #expect(OutcomeEvent(stored: Array(text.utf8)) == nil) }
     }
 
-    @Test("a rejection's id is its record's and its submission's; a grant's is its transaction's and revision's")
+    @Test("event ids differ by kind, submission and record for answers, and by kind and revision for grants")
     func ids() {
         let identity = Sample.decision(.each([])).identity
         let position = Sample.position()
@@ -190,7 +192,7 @@ struct OutcomeEventTests {
         #expect(ids.count == 13)
     }
 
-    @Test("every reason has a code of its own and one sentence")
+    @Test("every reason has a code of lower-case letters and a sentence of its own")
     func details() {
         for reason in Reason.allCases {
             #expect(reason.detail.hasSuffix("."))
@@ -200,7 +202,7 @@ struct OutcomeEventTests {
         #expect(Set(Reason.allCases.map(\.detail)).count == Reason.allCases.count)
     }
 
-    @Test("no event holds the receipt, the token or the device")
+    @Test("no event contains the receipt, the token, the device, or the client's product and currency")
     func noSecrets() throws {
         let submission = Submission(
             submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: .receipt("RECEIPT"), productID: "CLAIMED",

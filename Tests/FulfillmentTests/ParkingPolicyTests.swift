@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Where a submission without a verdict waits")
+@Suite("The wait of a submission without a verdict")
 struct ParkingPolicyTests {
     private let policy = ParkingPolicy(
         retry: RetryDelay(initialSeconds: 1, maximumSeconds: 300, doubtSeconds: 600), parkAfterSeconds: 30)
@@ -18,7 +18,7 @@ struct ParkingPolicyTests {
         return policy.step(after: judgement, history, circumstances, jitter: jitter, now: now)
     }
 
-    @Test("trouble is waited out in memory until its waits would be longer than memory keeps it")
+    @Test("after trouble at Apple a submission waits in memory, and is parked once its waits would exceed 30 seconds")
     func troubles() {
         #expect(step(trouble, failures: 1) == .tryAgain(afterSeconds: 0.5))
         #expect(step(trouble, failures: 5, waited: 22) == .tryAgain(afterSeconds: 8))
@@ -28,14 +28,14 @@ struct ParkingPolicyTests {
         #expect(step(rest) == .park(.appleTrouble, dueAfterSeconds: 60))
     }
 
-    @Test("retrying submissions that have no room are parked at once, whether Apple is out or not")
+    @Test("a retrying submission that memory has no room for is parked at once, whether Apple is out or not")
     func noRoom() {
         #expect(step(trouble, .init(hasRoom: false)) == .park(.appleTrouble, dueAfterSeconds: 0.5))
         let out = ParkingPolicy.Circumstances(isAppleOut: true, hasRoom: false)
         #expect(step(trouble, out) == .park(.appleTrouble, dueAfterSeconds: 0.5))
     }
 
-    @Test("while Apple is out time parks none, but what was its probe again and again leaves memory by its time")
+    @Test("during an outage a submission is parked only after many failures, however long it has waited")
     func out() {
         let out = ParkingPolicy.Circumstances(isAppleOut: true)
         let most = ParkingPolicy.failuresInOutage
@@ -43,7 +43,7 @@ struct ParkingPolicyTests {
         #expect(step(trouble, failures: most, waited: 1_000, out) == .park(.appleTrouble, dueAfterSeconds: 64))
     }
 
-    @Test("what is parked waits no longer than for half of the time for which it has failed, or than memory keeps it")
+    @Test("a parked submission waits at most half its failing time (30 seconds at the least), and at most six hours")
     func age() {
         func due(afterSeconds age: Double, parkings: Int, isParked: Bool = true) -> ParkingPolicy.Step {
             var history = WaitingHistory(failures: 20, firstFailureAt: now, parkings: parkings)
@@ -57,7 +57,7 @@ struct ParkingPolicyTests {
         #expect(due(afterSeconds: 100_000, parkings: 30) == .park(.appleTrouble, dueAfterSeconds: 21_600))
     }
 
-    @Test("what failed by itself leaves memory also while Apple is out, when its own time is over")
+    @Test("during an outage a submission with enough failures of its own is parked once its waiting time is over")
     func failedByItself() {
         let out = ParkingPolicy.Circumstances(isAppleOut: true)
         var history = WaitingHistory(failures: 5)
@@ -72,7 +72,7 @@ struct ParkingPolicyTests {
         #expect(step(out) == .park(.appleTrouble, dueAfterSeconds: 8))
     }
 
-    @Test("a parked one's delays grow only by what fails while Apple answers others")
+    @Test("a parked submission's delays grow only by failures while Apple answers other submissions")
     func parkedInOutage() {
         let out = ParkingPolicy.Circumstances(isParked: true, answersOthers: false)
         let answering = ParkingPolicy.Circumstances(isParked: true)
@@ -89,7 +89,7 @@ struct ParkingPolicyTests {
         #expect(history.failures == 0)
     }
 
-    @Test("a doubt over ten minutes waits in PostgreSQL, a short one in memory")
+    @Test("a long doubt is parked, and a short doubt waits in memory, or is parked if memory has no room")
     func doubts() {
         #expect(step(.doubtful(.noPurchase)) == .park(.doubt, dueAfterSeconds: 300))
         var short = policy
@@ -114,7 +114,7 @@ struct ParkingPolicyTests {
         #expect((ParkingReason.blockagesOfReceipts + ParkingReason.blockagesOfTransactions).contains(reason))
     }
 
-    @Test("a transaction that Apple does not know waits in PostgreSQL at once, and all its waits make a day")
+    @Test("a submission with a transaction unknown to Apple is parked at once, and its growing waits add up to a day")
     func unknownTransaction() {
         var patient = policy
         patient.parkAfterSeconds = 1e9
@@ -134,7 +134,7 @@ struct ParkingPolicyTests {
         #expect((10...20).contains(waits[0]))
     }
 
-    @Test("a parked one goes back to PostgreSQL, later each time, and at most six hours later")
+    @Test("a parked submission is parked again with growing delays of at most six hours")
     func parked() {
         let parked = ParkingPolicy.Circumstances(isParked: true)
         #expect(step(trouble, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 15))
@@ -148,7 +148,7 @@ struct ParkingPolicyTests {
         #expect(step(rest, parkings: 0, parked) == .park(.appleTrouble, dueAfterSeconds: 3_600))
     }
 
-    @Test("where the longest delay is set shorter, so is that of a parked one")
+    @Test("a shorter maximum delay in the settings shortens the longest delay of a parked submission too")
     func parkedWithShortDelays() {
         let short = ParkingPolicy(retry: RetryDelay(initialSeconds: 0.5, maximumSeconds: 1), parkAfterSeconds: 2)
         let due = short.step(
@@ -156,7 +156,7 @@ struct ParkingPolicyTests {
         #expect(due == .park(.appleTrouble, dueAfterSeconds: 36))
     }
 
-    @Test("delays of nothing still leave Apple some rest")
+    @Test("with all delays set to zero, a submission still waits for the minimum delay")
     func noDelay() {
         let none = ParkingPolicy(
             retry: RetryDelay(initialSeconds: 0, maximumSeconds: 0, doubtSeconds: 0), parkAfterSeconds: 0)
@@ -167,7 +167,7 @@ struct ParkingPolicyTests {
                 == .park(.appleTrouble, dueAfterSeconds: ParkingPolicy.minimumDelay))
     }
 
-    @Test("the history counts doubts and failures apart, and remembers when it began")
+    @Test("the history counts doubts and failures separately, and keeps the time of the first failure")
     func history() {
         var history = WaitingHistory()
         history.note(trouble, now: now)
@@ -180,7 +180,7 @@ struct ParkingPolicyTests {
                 == WaitingHistory(failures: 2, doubts: [.noPurchase: 2], firstFailureAt: now, parkings: 1))
     }
 
-    @Test("a record's parked row is its own: another topic, partition, offset or content is another row")
+    @Test("the id of a parked row is the same for the same record, and differs by offset and by content")
     func rows() {
         let position = Sample.position()
         #expect(position.parkedID == Sample.position().parkedID)

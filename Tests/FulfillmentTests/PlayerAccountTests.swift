@@ -18,7 +18,7 @@ struct PlayerAccountTests {
         if case .deadLetter(let letter) = decode(key, value) { letter.reason } else { nil }
     }
 
-    @Test("a record names the player of a token, or a null forgets the player")
+    @Test("a record binds a token to a player, and a null value removes the player")
     func sound() {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
         #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
@@ -29,7 +29,7 @@ struct PlayerAccountTests {
     }
 
     @Test(
-        "a key that is no app and token in lower case is a dead letter, the nil UUID's too",
+        "a key that is not a bundle id and a lower-case token, or has the nil UUID, is a dead letter",
         arguments: [
             nil, "", "com.example.game", "/\(token)", "com.example.game/\(token.uppercased())", "com.example.game/",
             "com.example.game/00000000-0000-0000-0000-000000000000", "com.example.game/player-1", "a\u{0}/\(token)",
@@ -40,7 +40,7 @@ struct PlayerAccountTests {
     }
 
     @Test(
-        "a value that names no player is a dead letter",
+        "a value that is not exactly one valid player_id is a dead letter",
         arguments: [
             "", "null", "[]", "{}", #"{"player_id":null}"#, #"{"player_id":""}"#, #"{"player_id":7}"#,
             #"{"player_id":"a\u0000"}"#, #"{"player_id":"a","player_id":"b"}"#, #"{"player_id":"a","more":1}"#,
@@ -51,7 +51,7 @@ struct PlayerAccountTests {
         #expect(reason(Self.key, value) == .malformedMessage)
     }
 
-    @Test("where there are keys a value is signed, and a null needs no signature")
+    @Test("if signing keys are set, a value needs a valid signature, and a null value needs none")
     func signed() throws {
         let value = #"{"player_id":"p"}"#
         let header = try #require(
@@ -74,7 +74,7 @@ struct PlayerAccountTests {
         }
     }
 
-    @Test("a signed record of another key, of another kind or over its value only binds nobody's token")
+    @Test("an account record signed for another key, for another kind, or over its value only, is a dead letter")
     func forged() throws {
         let (value, key) = (Array(#"{"player_id":"mallory"}"#.utf8), Array(Self.key.utf8))
         let own = Array("com.example.game/00000000-0000-4000-8000-000000000001".utf8)

@@ -19,7 +19,7 @@ struct ProofEvidenceTests {
         return proof.sufficientEvidence(for: app, now: Sample.recordTime) != nil
     }
 
-    @Test("a proven receipt is enough under local verification, as Apple would tell it")
+    @Test("a proven receipt is sufficient evidence under local verification, and not where Apple verifies")
     func local() {
         var content = Sample.content(purchases: [Sample.purchase("2", after: 1), Sample.purchase("1")])
         content.appAppleID = 7
@@ -34,7 +34,9 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(content), .apple))
     }
 
-    @Test("Apple is asked about proofs that are unproven, incomplete or of no known environment")
+    @Test(
+        "a proof that is unproven, forged, incomplete, empty, or without app or environment is not sufficient evidence"
+    )
     func asksApple() {
         #expect(!isEnough(receipt(Sample.content(), .notProvable)))
         #expect(!isEnough(receipt(Sample.content(), .forged)))
@@ -47,7 +49,7 @@ struct ProofEvidenceTests {
         #expect(!isEnough(receipt(unread)))
     }
 
-    @Test("only an answer that stays as it is, and says more than the proof, is remembered behind it")
+    @Test("Apple's answer is remembered only if it cannot change and says more than the proof")
     func remembered() {
         var app = Sample.app()
         let purchase = Sample.purchase("1")
@@ -77,7 +79,7 @@ struct ProofEvidenceTests {
         #expect(id.rememberedEvidence(told, after: .whole(.foreignApp, [purchase]), of: app) == nil)
     }
 
-    @Test("an answer that the receipt's own purchases recall need not be kept, and one that tells of others must")
+    @Test("a proven receipt recalls an answer that has exactly its purchases and no facts that the receipt lacks")
     func recalledByItself() {
         let one = receipt(Sample.content(purchases: [Sample.purchase("1")]))
         let both = receipt(Sample.content(purchases: [Sample.purchase("1"), Sample.purchase("2", after: 1)]))
@@ -127,14 +129,14 @@ struct ProofEvidenceTests {
         #expect(bare.question(for: app) == .transaction("8", credentials))
     }
 
-    @Test("a bare id is never enough")
+    @Test("a bare transaction id is never sufficient evidence")
     func transactionID() {
         let proof = ParsedProof(
             digest: Self.digest, material: .transactionID("1"), signature: .proven, content: Sample.content())
         #expect(!isEnough(proof))
     }
 
-    @Test("a proven receipt is recalled by its purchases, but for one that Apple may know more of")
+    @Test("a proven receipt is recalled by its purchases unless it is renewable, incomplete, empty or too long")
     func recall() {
         #expect(receipt(Sample.content()).recallableEvidence?.purchases == [Sample.purchase()])
         var renewable = Sample.content()
@@ -150,7 +152,7 @@ struct ProofEvidenceTests {
         #expect(receipt(Sample.content(purchases: Array(many.dropLast()))).recallableEvidence != nil)
     }
 
-    @Test("only what Apple signed for the app counts against its credentials")
+    @Test("a proof is proven of an app only if Apple signed it for the app's bundle id")
     func provenOfApp() {
         #expect(receipt(Sample.content()).isProven(of: Sample.bundle))
         #expect(!receipt(Sample.content()).isProven(of: "com.example.other"))

@@ -37,13 +37,15 @@ struct ProofShapeTests {
         (#""signed_transaction":"eyJhbGci\r\n OiJFUzI1NiJ9.e30\n.c2ln""#, .signedTransaction(jws)),
     ]
 
-    @Test("the field's name is a hint, quotes and blanks around it are none of it", arguments: shapes)
+    @Test(
+        "a receipt or a JWS is recognized in either field, and quotes and white space around it are ignored",
+        arguments: shapes)
     func shape(members: String, proof: Submission.Proof) {
         #expect(decoded(members).submission?.proof == proof)
         #expect(decoded(members).submission?.envelope == nil)
     }
 
-    @Test("Unity's envelope is taken as an object, as its text and as base64 of it, in either field")
+    @Test("Unity's envelope is accepted as an object, as JSON text and as base64 of the text, in either proof field")
     func envelopes() throws {
         for payload in [Self.receipt, Self.jws] {
             let text = Self.envelope(payload)
@@ -59,7 +61,7 @@ struct ProofShapeTests {
     }
 
     @Test(
-        "an object that is no envelope is a dead letter, whose answer names the field",
+        "a proof value that is neither text nor a Unity envelope is a dead letter whose cause names the field",
         arguments: [
             "{}", #"{"Store":"AppleAppStore"}"#, #"{"Payload":1}"#, #"{"Payload":"a","Payload":"b"}"#, "[]", "1",
         ])
@@ -81,7 +83,9 @@ struct ProofShapeTests {
         (#""receipt_data":"a","order_id":"\#(String(repeating: "o", count: 129))""#, "field_too_long"),
     ]
 
-    @Test("a record that is no submission says which field is wrong, by a code of its own", arguments: faults)
+    @Test(
+        "the answer to a record with a wrong field has the fault's code and the dead letter's detail",
+        arguments: faults)
     func fault(members: String, code: String) throws {
         guard case .deadLetter(let letter) = decoded(members) else {
             Issue.record("it was taken")
@@ -149,9 +153,7 @@ struct ProofShapeTests {
         (.signedTransaction("a.b.c"), "not_a_jws", "cannot be read as a signed transaction"),
     ]
 
-    @Test(
-        "each mistake that a proof's text shows has a code, and a sentence of what it looks like and what to send",
-        arguments: mistakes)
+    @Test("a malformed proof gets the code of the mistake and a sentence that describes it", arguments: mistakes)
     func mistake(proof: Submission.Proof, code: String, words: String) {
         let cause = MalformedProof.cause(of: proof)
         #expect(cause.code == code)

@@ -45,7 +45,9 @@ struct RecordFormTests {
         }
     }
 
-    @Test("is a dead letter that says what it looks like and which setting names that topic, signed or not")
+    @Test(
+        "a record on the wrong topic is a dead letter that names its likely form and the setting of that form's topic"
+    )
     func wrongTopic() throws {
         for topic in RecordForm.allCases where topic != .outcome {
             for (form, value) in Self.records where form != topic {
@@ -58,7 +60,7 @@ struct RecordFormTests {
         }
     }
 
-    @Test("is not found in a record that looks like its own topic's, or like no topic's")
+    @Test("a malformed record that looks like its own topic's form, or like no form, gets no hint of another topic")
     func ownTopic() throws {
         for (topic, value) in [
             (RecordForm.submission, #"{"submission_id":"s"}"#), (.account, #"{"player_id":7}"#),

@@ -31,7 +31,7 @@ struct RecordTimeTests {
     private static let over = JudgedPurchase.Verdict.reject(.subscriptionExpired)
     private static let runs = JudgedPurchase.Verdict.grant(payload: nil)
 
-    @Test("a record without a time, of 1970, or from before the purchase grants no period that is over")
+    @Test("a record timestamped in 1970 or before the purchase does not grant a period that is over")
     func untrue() {
         let bought = Self.period.purchasedAt
         for record in [Self.none, Timestamp(milliseconds: 1), bought.adding(milliseconds: -1)] {
@@ -42,7 +42,7 @@ struct RecordTimeTests {
         #expect(verdict(at: bought.adding(milliseconds: 7 * Self.day)) == Self.over)
     }
 
-    @Test("a parked record without a time is judged by the time when it was first read, however late")
+    @Test("a parked record without a timestamp is judged by the time of its first reading")
     func kept() {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
@@ -55,7 +55,9 @@ struct RecordTimeTests {
         #expect(verdict(at: ahead, takenAt: taken) == Self.runs && verdict(at: ahead) == Self.over)
     }
 
-    @Test("a record is no older than the receipt that it carries, and Apple's later word says nothing of it")
+    @Test(
+        "a record is judged as of its receipt's creation if that is later, but not by later purchases in Apple's answer"
+    )
     func receipts() {
         let record = Self.period.purchasedAt.adding(milliseconds: Self.day)
         let next = Sample.purchase("1001", original: "1000", after: -3 * Self.day)
@@ -73,7 +75,7 @@ struct RecordTimeTests {
         #expect(verdict(at: Sample.recordTime, announced: terms) == Self.over)
     }
 
-    @Test("a period in grace is looked up for a record without a time as for one of now")
+    @Test("for a record without a timestamp Apple is asked about grace for a period ended 3 days ago, not 93 days ago")
     func grace() {
         var app = Sample.app([Product(id: Sample.product, kind: .autoRenewableSubscription)])
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")

@@ -6,7 +6,7 @@ import Testing
 
 /// Apple refunds totals that grow, and each reversal takes the last one back. Every notification shows the total that is
 /// refunded then.
-@Suite("Apple's words about refunds, in any order")
+@Suite("Refund notifications in any order")
 struct RefundOrderTests {
     /// A word, and what Apple has refunded after it in all; nil: nothing.
     struct Said {
@@ -85,7 +85,7 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("whatever the order, the newest word counts in the end, also where earlier refunds are lost")
+    @Test("in any order of delivery the newest notification counts in the end, also if earlier refunds are lost")
     func newestWord() {
         var played = 0
         for story in Self.stories(4) {
@@ -105,7 +105,7 @@ struct RefundOrderTests {
         #expect(played > 1000)
     }
 
-    @Test("whatever is lost, the end depends on the words that come, and not on their order")
+    @Test("if notifications are lost, the end state depends on the delivered notifications and not on their order")
     func anyOrder() {
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {
@@ -115,7 +115,7 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("answers that show old refunds again, before and after their reversals, change no end")
+    @Test("old refunds that Apple's answers show again, before or after their reversals, do not change the end state")
     func shownAgain() {
         var random = SeededRandom(seed: 38)
         for story in Self.stories(6).shuffled(using: &random).prefix(500) {

@@ -34,7 +34,7 @@ struct RefundPartTests {
         return (effects, view.grants["1000"]?.revocations.revokedUnits(of: 3) ?? -1)
     }
 
-    @Test("of two parts, one reversal gives back the second, and another one the first")
+    @Test("of two refunded parts, the first reversal gives back the second part, and the next reversal the first")
     func onePart() {
         let (first, second) = (Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2))
         let once = settle(first, second, Self.reversal(3))
@@ -52,19 +52,19 @@ struct RefundPartTests {
         #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
     }
 
-    @Test("the whole takes the place of the parts before it: its reversal gives back all")
+    @Test("a refund of the whole replaces the parts before it, and its reversal gives back everything")
     func whole() {
         let reversed = settle(Self.part(33_333, 1, signed: 1), Self.part(nil, 2, signed: 2), Self.reversal(3))
         #expect(reversed.effects == ["revoked", "revoked", "reinstated"] && reversed.units == 0)
     }
 
-    @Test("a part that is told of late stays where the larger one that was told before it is reversed")
+    @Test("a smaller part that arrives after a larger part stays revoked when the larger part is reversed")
     func lateSmallerPart() {
         let late = settle(Self.part(66_667, 2, signed: 2), Self.part(33_333, 1, signed: 1), Self.reversal(3))
         #expect(late.effects == ["revoked", "outdated", "revoked"] && late.units == 1)
     }
 
-    @Test("a larger part counts whatever its date, and however it is told")
+    @Test("a larger part counts whatever its date, and whether a notification or an answer shows it")
     func largerPartOfOneDate() {
         let first = Self.part(33_333, 1, signed: 5)
         for second in [
@@ -77,7 +77,7 @@ struct RefundPartTests {
         #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
     }
 
-    @Test("a smaller total that Apple tells later changes nothing by itself, and shows that the larger was reversed")
+    @Test("a smaller total signed later changes nothing at once, but implies that the larger part was reversed")
     func smallerLater() {
         let (larger, smaller) = (Self.part(66_667, 1, signed: 1), Self.part(33_333, 3, signed: 3))
         let reversed = settle(larger, smaller, Self.reversal(4))
@@ -89,7 +89,7 @@ struct RefundPartTests {
         #expect(once.effects.last == "revoked" && once.units == 1)
     }
 
-    @Test("what a reversal shows to stay refunded counts, though its refunds came late or never")
+    @Test("the part that a reversal shows as still refunded is revoked, though its refund arrives late or never")
     func leftByReversal() {
         let (part, whole) = (Self.part(66_667, 1, signed: 1), Self.part(nil, 2, signed: 2))
         let reversal = Self.reversal(3, leaving: (66_667, 1))
@@ -100,7 +100,7 @@ struct RefundPartTests {
         #expect(settle(Self.reversal(3, leaving: (100_000, 1))).effects == ["remembered"])
     }
 
-    @Test("of two reversed refunds the second, which is told of late and signed anew, takes nothing back")
+    @Test("after two reversals a late notification of the second refund revokes nothing, and a third refund counts")
     func secondToldLate() {
         let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))
         let told = settle(first, Self.reversal(2), Self.reversal(5), second)

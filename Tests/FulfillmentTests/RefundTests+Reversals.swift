@@ -4,7 +4,7 @@ import Testing
 @testable import Fulfillment
 
 extension RefundTests {
-    @Test("a refund that is told of again after its own reversal takes nothing back; a later one does")
+    @Test("a refund notified again after its own reversal revokes nothing, and a later refund revokes")
     func retriedAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view) == .remembered)
@@ -18,7 +18,7 @@ extension RefundTests {
     }
 
     @Test(
-        "a refund that is told of after the reversal of another one is another, whatever its date; what is shown is not"
+        "after a reversal, a newly notified refund of any date counts, and a refund that only an answer shows does not"
     )
     func anotherAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
@@ -34,7 +34,7 @@ extension RefundTests {
         #expect(view.grants["1000"]?.revision == 4)
     }
 
-    @Test("a refund that only an answer had shown, or that was told of after its reversal, may still be a retry's")
+    @Test("a refund first shown by an answer and then reversed is not revoked again by later notifications of it")
     func shownBeforeReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         let shown = RefundNotice(

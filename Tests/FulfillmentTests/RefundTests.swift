@@ -95,7 +95,7 @@ struct RefundTests {
         }
     }
 
-    @Test("a reinstated purchase has what Apple told when it was granted")
+    @Test("a reinstated purchase is published with the price facts of its grant and the catalog's payload")
     func reinstatedFacts() throws {
         var purchase = Sample.purchase()
         purchase.currency = "EUR"
@@ -117,7 +117,7 @@ struct RefundTests {
         #expect(event.text.contains(facts) && event.text.contains(#""payload":{"gold":100}"#))
     }
 
-    @Test("Apple's time of a refund is its revocation date, or when it said so")
+    @Test("a refund without a revocation date has the time of its notification")
     func time() {
         let undated = Self.notification("REFUND", .told(Self.told(revokedAt: nil)))
         #expect(Self.refund(undated)?.change == .revoked(.refund, at: Self.day))
@@ -150,7 +150,7 @@ struct RefundTests {
         }
     }
 
-    @Test("a grant is revoked and reinstated with a revision that counts up, and told as it was granted")
+    @Test("a revoked and then reinstated grant is published with growing revisions and the facts of its grant")
     func events() throws {
         var view = RefundView(grants: ["1000": Self.grant()])
         guard case .published(let revoked) = settle(Self.notice(), in: &view) else { return #expect(Bool(false)) }
@@ -181,7 +181,7 @@ struct RefundTests {
         #expect(event.member("payload")?["gold"] == .number("1"))
     }
 
-    @Test("another system's grant is told with what Apple says of it")
+    @Test("the revocation of an imported grant has the original transaction and date that Apple tells")
     func importedGrant() {
         var view = RefundView(grants: ["1000": Self.grant(isImported: true)])
         guard case .published(let event) = settle(Self.notice(), in: &view) else { return #expect(Bool(false)) }
@@ -203,7 +203,7 @@ struct RefundTests {
         #expect(settle(Self.notice(id: "n-1", after: 8), in: &view) == .duplicate)
     }
 
-    @Test("the id of another app or environment is another transaction's")
+    @Test("a refund of the same transaction id in another app or environment does not touch the grant")
     func otherKey() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(about: Self.told(environment: .sandbox)), in: &view) == .remembered)
@@ -212,7 +212,7 @@ struct RefundTests {
         #expect(settle(Self.notice(id: "n-3"), in: &view).name == "revoked")
     }
 
-    @Test("a non-consumable is found under whatever id it was granted, unless it was bought again since")
+    @Test("a refund of a non-consumable revokes its restored copy, unless the copy was bought after the refund")
     func restored() {
         let restored = Self.grant("1001", original: "1000")
         func view() -> RefundView { RefundView(grants: ["1001": restored], grantedUnder: ["1000": "1001"]) }
@@ -231,7 +231,7 @@ struct RefundTests {
     }
 
     @Test(
-        "the sentence for people says how much was refunded",
+        "the detail of a revocation says how much of the purchase Apple refunded",
         arguments: [
             (nil, "Apple has refunded the purchase."), (100_000, "Apple has refunded the purchase."),
             (0, "Apple has refunded the purchase."), (-5, "Apple has refunded the purchase."),
@@ -262,7 +262,7 @@ struct RefundedPurchaseTests {
         return Sample.decision(.each([judged])).settle(in: &view).answer?.reason
     }
 
-    @Test("a refunded purchase is cancelled, whatever the rules say, but a wrong binding comes first")
+    @Test("a refunded purchase is rejected as cancelled, before other holds and rejections but after binding_mismatch")
     func cancelled() {
         let purchase = Sample.purchase()
         #expect(reason(Sample.judged(purchase), in: view()) == .cancelled)
@@ -272,7 +272,7 @@ struct RefundedPurchaseTests {
         #expect(reason(Sample.judged(Sample.purchase("1001")), in: view()) == nil)
     }
 
-    @Test("a revoked grant is cancelled for its player, unless the binding is wrong, and reissued to its submission")
+    @Test("a revoked grant's own submission gets its event again, and a later submission is rejected")
     func revokedGrant() throws {
         var view = LedgerView()
         let purchase = Sample.purchase()

@@ -11,7 +11,7 @@ struct RefusalCauseTests {
         return (answer?.member("detail_code")?.string, answer?.member("detail")?.string)
     }
 
-    @Test("a receipt that Apple refuses is not told as if it could not be read here")
+    @Test("the cause for a receipt that Apple refuses names Apple's status 21002 or 21003")
     func refusedByApple() {
         let malformed = told(Sample.decision(.whole(.malformedReceipt, [])))
         #expect(malformed.code == "apple_cannot_read")
@@ -24,7 +24,7 @@ struct RefusalCauseTests {
         #expect(unauthentic.sentence == "Apple answered that it cannot authenticate the receipt (21003).")
     }
 
-    @Test("a token that is missing or another's is told with what to send")
+    @Test("each cause of a token mismatch explains the mismatch in its own sentence")
     func tokens() {
         #expect(
             Cause.tokenMissing.sentence

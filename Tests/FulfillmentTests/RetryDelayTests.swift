@@ -18,7 +18,7 @@ struct RetryDelayTests {
     }
 
     @Test(
-        "any count of failures and any jitter stay within the bounds",
+        "the delay stays within its bounds for any count of failures and any jitter",
         arguments: [Int.min, -1, 0, 1, 7, 63, 65, Int.max])
     func bounds(failures: Int) {
         var random = SeededRandom(seed: 3)
@@ -29,7 +29,7 @@ struct RetryDelayTests {
         }
     }
 
-    @Test("a maximum below the initial delay wins")
+    @Test("a maximum below the initial delay caps the first delay")
     func maximumWins() {
         #expect(RetryDelay(initialSeconds: 5, maximumSeconds: 2).afterTrouble(failures: 1, jitter: 0.5) == 1)
     }
@@ -39,7 +39,7 @@ struct RetryDelayTests {
         #expect(RetryDelay(initialSeconds: 0, maximumSeconds: 0).afterTrouble(failures: 50, jitter: 0.9) == 0)
     }
 
-    @Test("three tries in doubt are spread evenly over the doubt's time, and the defaults are the contract's")
+    @Test("the time of a doubt is split evenly between its three tries, and the defaults are 0.5, 300 and 600 seconds")
     func doubt() {
         #expect(delay.inDoubt * Double(Judge.triesInDoubt - 1) == 600)
         #expect(RetryDelay() == RetryDelay(initialSeconds: 0.5, maximumSeconds: 300, doubtSeconds: 600))

@@ -37,7 +37,7 @@ struct ReversedRefundTests {
             transaction: RefundTests.told(transaction, original: "1000", kind: kind, revokedAt: time))
     }
 
-    @Test("a restored copy that shows the refund of before the reversal takes nothing back")
+    @Test("a restored copy that shows a refund from before the reversal revokes nothing")
     func restoredCopy() {
         var view = view()
         let effect = settle(refund(), in: &view)
@@ -45,9 +45,7 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == nil && view.grants["1001"]?.revision == 1)
     }
 
-    @Test(
-        "the refund takes nothing back either if the reversal names the granted copy, and another copy shows the refund"
-    )
+    @Test("an older refund that another copy shows revokes nothing if the reversal names the granted copy")
     func otherCopy() {
         var view = view(reversed: "1001")
         let effect = settle(refund(of: "1002"), in: &view)
@@ -55,7 +53,7 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == nil)
     }
 
-    @Test("a refund of after the reversal is another one, and counts")
+    @Test("a refund after the reversal is a new refund and revokes the grant")
     func later() {
         var view = view()
         let effect = settle(refund(at: Self.afterReversal), in: &view)
@@ -63,14 +61,14 @@ struct ReversedRefundTests {
         #expect(view.grants["1001"]?.revokedAt == Self.afterReversal)
     }
 
-    @Test("two consumables under one original are two purchases: the refund of one counts")
+    @Test("the refund of one consumable counts though another consumable under the same original was reversed")
     func consumable() {
         var view = view(kind: .consumable)
         let effect = settle(refund(kind: .consumable), in: &view)
         #expect(effect.name == "revoked")
     }
 
-    @Test("a notification names the transaction that it is about, and counts")
+    @Test("a refund notification of the granted copy counts, though the original's refund was reversed later")
     func notification() {
         var view = view()
         let effect = settle(refund(id: "n-2"), in: &view)

@@ -31,7 +31,7 @@ struct RiskSignalTests {
         return (event?.member("risk")?.array ?? []).compactMap(\.string)
     }
 
-    @Test("a device's players are counted each once, those of the batch too, and a signal decides nothing")
+    @Test("the third player of a device gets the signal shared_device and is granted all the same")
     func devices() {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["before"]
@@ -45,7 +45,7 @@ struct RiskSignalTests {
         #expect(view.grants.count == 5 && view.holds.count == 1)
     }
 
-    @Test("a player's purchases of a UTC day are counted, and without thresholds nothing is told")
+    @Test("small_purchases counts by player and UTC day, and without thresholds no signal is given")
     func days() {
         var view = LedgerView()
         #expect(risk(decision("1", player: "a", device: nil), in: &view).isEmpty)
@@ -54,7 +54,7 @@ struct RiskSignalTests {
         #expect(risk(decision("4", player: "a", device: nil), in: &view) == ["small_purchases"])
     }
 
-    @Test("the Apple accounts that bought for a player are counted each once, the present one too, be it held")
+    @Test("many_accounts counts a player's distinct Apple accounts, and a held purchase's account only for itself")
     func accounts() {
         var view = LedgerView()
         let day: Int64 = 86_400_000
@@ -78,7 +78,7 @@ struct RiskSignalTests {
         #expect(self.risk(decision("8", player: "b", device: nil, account: "third"), in: &view).isEmpty)
     }
 
-    @Test("an event that is read from its bytes has its signals")
+    @Test("an event read from its bytes keeps its risk signals")
     func stored() throws {
         var view = LedgerView()
         view.risk.playersOfDevice[RiskFacts.Device(bundleID: Sample.bundle, id: "phone")] = ["a", "b"]

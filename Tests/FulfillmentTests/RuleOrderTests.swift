@@ -43,7 +43,7 @@ struct RuleOrderTests {
         #expect(documented.count == Reason.allCases.count)
     }
 
-    @Test("the judge's faults are told in the order of the rules")
+    @Test("the faults of the judge's tests are in the order of the purchase rules")
     func purchases() {
         let faults = JudgePurchaseTests.faults.map(\.verdict).map { verdict -> Reason? in
             switch verdict {
@@ -118,7 +118,7 @@ struct RuleOrderTests {
         }
     }
 
-    @Test("what the ledger knows of a transaction comes before each of the judge's rules", arguments: Rule.ofOwnership)
+    @Test("a reason of ownership comes before each of the judge's rules", arguments: Rule.ofOwnership)
     func ownership(reason: Reason) {
         var view = LedgerView()
         let isOwn = reason == .alreadyGranted

@@ -37,14 +37,14 @@ struct ScreeningTests {
         #expect(screen(jws, as: .malformed).reason == .malformedReceipt)
     }
 
-    @Test("a bundle id is its bytes")
+    @Test("bundle ids are compared by bytes: a composed and a decomposed accent are different apps")
     func bundleBytes() {
         let screened = screen(
             .transactionID("1"), as: .malformed, app: AppPolicy(bundleID: "caf\u{E9}"), bundle: "cafe\u{301}")
         #expect(screened.reason == .unknownApp)
     }
 
-    @Test("a rejected proof is known by its decoded bytes, whatever it is rejected for and however it is spelled")
+    @Test("a screened proof has the digest of its decoded bytes, whatever its spelling and the result")
     func digests() {
         let digest = Digest256(hashing: [0x30, 0xFB, 0xFF, 0xFE])
         for text in ["MPv//g==", "MPv__g", " MPv/\n/g== "] {
@@ -62,7 +62,9 @@ struct ScreeningTests {
                 == .rejected(Refusal(.malformedReceipt, .notBase64), proof: nil))
     }
 
-    @Test("with local_refusals: ask Apple has the say on what would be refused by our reading of a receipt")
+    @Test(
+        "with local_refusals: ask, Apple judges a receipt that our reading refuses, but no JWS, junk or foreign receipt"
+    )
     func askingFirst() {
         var app = Sample.app()
         app.announcements.asksBeforeRefusing = true
@@ -89,7 +91,7 @@ struct ScreeningTests {
         #expect(reason(foreign, .forged, app: app) == .foreignApp)
     }
 
-    @Test("only a receipt that our reading refuses can be disputed")
+    @Test("only a receipt refused as malformed_receipt or unauthentic_receipt can be disputed, and no JWS")
     func disputable() {
         func proof(_ proof: Submission.Proof, _ reason: Reason) -> ParsedProof? {
             Screening.disputable(Sample.submission(proof: proof), refusedFor: reason)
@@ -102,7 +104,7 @@ struct ScreeningTests {
         #expect(proof(receipt, .unauthenticReceipt)?.signature == .notProvable)
     }
 
-    @Test("of several local reasons the first of the contract's order is told")
+    @Test("of several local reasons the first in the contract's order is told")
     func order() {
         var content = Sample.content(environment: .sandbox)
         #expect(reason(content, .proven) == .sandboxNotAllowed)
@@ -118,7 +120,7 @@ struct ScreeningTests {
         #expect(reason(Sample.content(bundle: nil), .proven) == nil)
     }
 
-    @Test("the signatures of other apps' receipts are not looked at")
+    @Test("the signature of another app's receipt is not checked")
     func foreignSignatures() {
         let submission = Submission(submissionID: "s", playerID: "p", bundleID: Sample.bundle, proof: receipt)
         for (bundle, expected, unproven): (BundleID, Reason, Int) in [
@@ -137,7 +139,9 @@ struct ScreeningTests {
         (nil, 2, .production, false), (1, 2, .sandbox, false), (1, 2, nil, false),
     ]
 
-    @Test("Apple's app id is compared in Production only, and where it is not 0", arguments: appIDs)
+    @Test(
+        "a different Apple app id makes a proof foreign only in Production and only if it is not 0",
+        arguments: appIDs)
     func appID(ours: Int64?, told: Int64?, environment: StoreEnvironment?, isForeign: Bool) {
         var app = Sample.app()
         app.appAppleID = ours
@@ -151,7 +155,7 @@ struct ScreeningTests {
         (.reject, false), (.accept, true), (.allowlist(["p", "x"]), true), (.allowlist(["x"]), false),
     ]
 
-    @Test("a sandbox receipt needs the policy's leave", arguments: sandboxes)
+    @Test("a sandbox proof is admitted only if the policy allows it", arguments: sandboxes)
     func sandbox(policy: AppPolicy.SandboxPolicy, isAdmitted: Bool) {
         var app = Sample.app()
         app.sandbox = policy
@@ -160,7 +164,7 @@ struct ScreeningTests {
         #expect(reason(Sample.content(environment: nil), .proven, app: app) == nil)
     }
 
-    @Test("a bare transaction id waits for credentials")
+    @Test("a bare transaction id is blocked until the app has API credentials")
     func transactionID() {
         let proof = ParsedProof(digest: Digest256(hashing: Array("1000".utf8)), material: .transactionID("1000"))
         #expect(screen(.transactionID("1000"), as: .malformed) == .blocked(.noServerAPI, proof))
@@ -169,7 +173,9 @@ struct ScreeningTests {
         #expect(screen(.transactionID("1000"), as: .malformed, app: app) == .admitted(proof))
     }
 
-    @Test("a proven transaction is enough where the app has no credentials, or where it is an hour old at most")
+    @Test(
+        "a proven transaction is sufficient evidence without API credentials, under local verification, or for an hour"
+    )
     func freshness() {
         var app = Sample.app()
         let proof = ProofReading.read(Sample.content(), .proven)
@@ -186,7 +192,7 @@ struct ScreeningTests {
         #expect(isEnough(afterMinutes: 61))
     }
 
-    @Test("a transaction that is not proven is never enough")
+    @Test("a transaction that is not proven is blocked without API credentials, under any verification policy")
     func notProvable() {
         for verification in AppPolicy.Verification.allCases {
             var app = Sample.app()

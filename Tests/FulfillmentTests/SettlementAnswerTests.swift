@@ -16,7 +16,7 @@ struct SettlementAnswerTests {
         Sample.judged(Sample.purchase(id, after: milliseconds), .consumable, verdict)
     }
 
-    @Test("k granted transactions yield k events, by time and then by the id's bytes, each listing itself first")
+    @Test("each granted transaction gets an event, in order of time and id, which lists its own transaction first")
     func grantedOrder() {
         let receipt = Sample.receipt([
             Sample.purchase("9"), Sample.purchase("10"), Sample.purchase("8", after: 1),
@@ -33,7 +33,7 @@ struct SettlementAnswerTests {
         #expect(settlement.events[2].listed == ["9 granted -", "7 granted -", "10 granted -", "8 granted -"])
     }
 
-    @Test("grants that were won before and new ones come in purchase order together")
+    @Test("grants from before and new grants are published together in purchase order")
     func reissuedOrder() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("2", .grant(payload: nil), after: 2)])).settle(in: &view)
@@ -43,7 +43,7 @@ struct SettlementAnswerTests {
         #expect(settlement.grants.map(\.purchase.transactionID) == ["1", "3"])
     }
 
-    @Test("held beside granted yields the grants and one hold with the newest held reason")
+    @Test("a submission with granted and held transactions gets the grants and one hold with the newest held reason")
     func heldAndGranted() {
         let settlement = settle([
             judged("1", .hold(.beforeCutover)), judged("2", .grant(payload: nil)), judged("3", .hold(.retiredProduct)),
@@ -57,21 +57,21 @@ struct SettlementAnswerTests {
                 == ["3 held retired_product", "1 held before_cutover", "2 granted -", "4 rejected cancelled"])
     }
 
-    @Test("a held event lists the newest held transaction first, not a rejected one of the same reason")
+    @Test("a held event lists the newest held transaction before a rejected transaction of the same reason")
     func heldListsHeldFirst() {
         let settlement = settle([judged("1", .hold(.retiredProduct)), judged("2", .reject(.retiredProduct))])
         #expect(settlement.answer?.kind == .held)
         #expect(settlement.answer?.listed == ["1 held retired_product", "2 rejected retired_product"])
     }
 
-    @Test("one granted transaction is enough for no rejection")
+    @Test("a submission with a granted and a rejected transaction gets only the grant event, which lists both")
     func grantedAndRejected() {
         let settlement = settle([judged("1", .grant(payload: nil)), judged("2", .reject(.cancelled))])
         #expect(settlement.events.map(\.kind) == [.granted])
         #expect(settlement.events.first?.listed == ["1 granted -", "2 rejected cancelled"])
     }
 
-    @Test("where nothing is granted or held, the reason is the newest transaction's")
+    @Test("if nothing is granted or held, the rejection has the newest transaction's reason")
     func newestReason() {
         let settlement = settle([judged("1", .reject(.cancelled)), judged("2", .reject(.familyShared), after: 1)])
         #expect(settlement.events.map(\.kind) == [.rejected])
@@ -79,7 +79,7 @@ struct SettlementAnswerTests {
         #expect(settlement.answer?.subject == "submission-1")
     }
 
-    @Test("or already_granted, if any of them already is this player's")
+    @Test("if nothing is granted or held and the player already has a transaction, the rejection says already_granted")
     func alreadyGrantedFirst() {
         let grant = LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         let settlement = settle(
@@ -103,7 +103,7 @@ struct SettlementAnswerTests {
         #expect(empty.events.map(\.reason) == [.noPurchase])
     }
 
-    @Test("the ledger's state comes before the rules")
+    @Test("another player's grant comes before the judge's rules")
     func ledgerFirst() {
         let others = LedgerView.Grant(player: "player-2", submission: nil, isRevoked: false, event: nil)
         for verdict: JudgedPurchase.Verdict in [.reject(.bindingMismatch), .reject(.cancelled), .hold(.beforeCutover)] {
@@ -113,7 +113,7 @@ struct SettlementAnswerTests {
         }
     }
 
-    @Test("a rejection neither frees nor makes a claim")
+    @Test("a rejected transaction makes no grant, hold or claim")
     func rejectionClaimsNothing() {
         var view = LedgerView()
         _ = Sample.decision(.each([judged("1", .reject(.cancelled))])).settle(in: &view)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Random batches against the promises")
+@Suite("Settlement of random batches")
 struct SettlementPropertyTests {
     /// A purchase keeps its original and its kind, whoever submits it and whatever the rules make of it.
     private struct Item {
@@ -40,7 +40,7 @@ struct SettlementPropertyTests {
     }
 
     @Test(
-        "no purchase is granted twice or to two, and every submission is answered as promised",
+        "no transaction is granted twice, no original to two players, and every submission gets the promised answer",
         arguments: 0..<60 as Range<UInt64>)
     func promises(seed: UInt64) {
         var random = SeededRandom(seed: seed)

@@ -15,7 +15,7 @@ struct SettlementTests {
     private let second = Sample.submission("submission-2")
     private let stranger = Sample.submission("submission-3", player: "player-2")
 
-    @Test("the first of a batch wins, each kind by its own rule", arguments: ProductKind.allCases)
+    @Test("of two submissions in a batch the first wins, whatever the product's kind", arguments: ProductKind.allCases)
     func firstWins(kind: ProductKind) {
         var view = LedgerView()
         let judged = Sample.judged(Sample.purchase(), kind)
@@ -25,7 +25,9 @@ struct SettlementTests {
         #expect(view.grants["1000"]?.player == "player-1")
     }
 
-    @Test("another id of one original is another player's too, save for a consumable", arguments: ProductKind.allCases)
+    @Test(
+        "another transaction of a granted original belongs to the same player, except for a consumable",
+        arguments: ProductKind.allCases)
     func originals(kind: ProductKind) {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase("1", original: "0"), kind)], in: &view)
@@ -34,7 +36,9 @@ struct SettlementTests {
         #expect(other.grants.isEmpty == (kind != .consumable))
     }
 
-    @Test("a subscription's next period is granted to its player anew", arguments: ProductKind.allCases)
+    @Test(
+        "a later transaction of the same original is granted to its player, except for a non-consumable",
+        arguments: ProductKind.allCases)
     func nextPeriod(kind: ProductKind) {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase("1", original: "0"), kind)], in: &view)
@@ -55,8 +59,7 @@ struct SettlementTests {
         #expect(settle([restored[2]], second, in: &view).answer?.reason == .alreadyGranted)
     }
 
-    @Test(
-        "an original of unknown kind is owned by original only where an id or a period tells that it is no consumable")
+    @Test("a purchase of unknown kind is owned by its original only if it has another original id or an expiry date")
     func unknownKind() {
         var period = Sample.purchase()
         period.expiresAt = Sample.recordTime
@@ -87,7 +90,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(purchase)], in: &view).events == first.events)
     }
 
-    @Test("a grant without an event is already granted, to whoever has it")
+    @Test("a grant without a stored event is already_granted for its player and owned_by_other_player for others")
     func importedGrant() {
         let imported = LedgerView.Grant(player: "player-1", submission: nil, isRevoked: false, event: nil)
         var view = LedgerView(grants: ["1000": imported])
@@ -101,7 +104,7 @@ struct SettlementTests {
         }
     }
 
-    @Test("a revoked grant is cancelled for its player and another player's for everyone else")
+    @Test("a revoked grant is cancelled for its player and owned_by_other_player for every other player")
     func revokedGrant() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase())], in: &view)
@@ -110,7 +113,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(Sample.purchase())], stranger, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("a hold claims as a grant does, and stays held for its player whatever the rules say by now")
+    @Test("a held transaction is claimed for its player and stays held, whatever the rules say by now")
     func hold() {
         var view = LedgerView()
         let held = Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))
@@ -125,7 +128,7 @@ struct SettlementTests {
         #expect(settle([held], stranger, in: &view).answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("a refused hold is remembered for its player and free for others")
+    @Test("a hold that an operator refused stays refused for its player, and another player can claim the transaction")
     func refusedHold() {
         var view = LedgerView()
         _ = settle([Sample.judged(Sample.purchase(), .consumable, .hold(.retiredProduct))], in: &view)
@@ -144,7 +147,7 @@ struct SettlementTests {
         #expect(settle([Sample.judged(Sample.purchase())], stranger, in: &view).events.map(\.kind) == [.granted])
     }
 
-    @Test("names are their bytes in the ledger too")
+    @Test("the ledger compares player ids by bytes: a composed and a decomposed accent are two players")
     func canonicalEquivalence() {
         var view = LedgerView()
         let composed = Sample.submission("s", player: "caf\u{E9}")

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("A refund of an announced purchase that another answer of Apple's shows")
+@Suite("Refunds of announced purchases that other answers from Apple show")
 struct ShownRefundTests {
     private static let refundedAt = Sample.recordTime.adding(milliseconds: 60_000)
 
@@ -52,7 +52,7 @@ struct ShownRefundTests {
         }
     }
 
-    @Test("it counts if Apple made it after what is known, and only of that transaction")
+    @Test("a shown refund counts only for its own transaction and only if it is newer than the known facts")
     func newer() throws {
         let (evidence, announcedAt) = (Self.evidence(quantity: 3), Sample.recordTime)
         let part = try #require(evidence.refunded(by: Self.shown(share: 33_333), since: announcedAt))
@@ -71,7 +71,7 @@ struct ShownRefundTests {
         #expect(evidence.refunded(by: upgraded, since: announcedAt) == nil)
     }
 
-    @Test("Apple is asked before it is believed, and it counts where Apple cannot be asked")
+    @Test("Apple is asked before a shown refund is believed, and the refund counts if Apple cannot be asked")
     func asked() throws {
         let whole = try Self.leased(Self.shown())
         #expect(Self.judge(whole) == "asks")
@@ -84,7 +84,7 @@ struct ShownRefundTests {
         #expect(Self.judge(part, withAPI: false) == "grants but [50000]")
     }
 
-    @Test("Apple is asked too where a published grant is lost, whenever that became known")
+    @Test("Apple is asked before a lost grant that was published is granted again, whenever its loss became known")
     func published() throws {
         let told = try #require(
             AnnouncedPurchase(

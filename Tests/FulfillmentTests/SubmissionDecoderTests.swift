@@ -15,7 +15,7 @@ struct SubmissionDecoderTests {
         (Self.proofs.contains(field) ? plain.with("receipt_data", nil) : plain).with(field, json)
     }
 
-    @Test("the least submission has two names, a bundle and a proof")
+    @Test("a submission needs only submission_id, player_id, bundle_id and a proof")
     func least() {
         #expect(
             plain.submission
@@ -59,7 +59,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an empty field and one with NUL make a dead letter, save what is ignored where it is ill-formed",
+        "an empty field or a field with NUL makes a dead letter, except currency and submitted_at, which are ignored",
         arguments: fields)
     func emptyAndNUL(field: String) {
         let isLenient = field == "currency" || field == "submitted_at"
@@ -87,7 +87,7 @@ struct SubmissionDecoderTests {
         #expect(letter?.detail == "\(field) appears twice")
     }
 
-    @Test("a name of 128 scalars is taken and one of 129 is not, whatever the script", arguments: names)
+    @Test("a name of 128 scalars is taken and a name of 129 scalars is a dead letter, in any script", arguments: names)
     func nameLength(field: String) {
         for scalar in ["a", "é", "漢", "😀", "\u{301}", #"\u00e9"#, #"\ud83d\ude00"#] {
             let longest = record(field, "\"\(String(repeating: scalar, count: 128))\"")
@@ -97,9 +97,7 @@ struct SubmissionDecoderTests {
         }
     }
 
-    @Test(
-        "product and proofs have no length of their own",
-        arguments: ["product_id", "receipt_data"])
+    @Test("a product_id or receipt_data of 100,000 characters is taken", arguments: ["product_id", "receipt_data"])
     func longText(field: String) {
         #expect(record(field, "\"\(String(repeating: "a", count: 100_000))\"").submission != nil)
     }
@@ -113,7 +111,7 @@ struct SubmissionDecoderTests {
                 == "bundle_id is longer than 255 characters")
     }
 
-    @Test("exactly one proof must be there")
+    @Test("a submission must have exactly one proof")
     func oneProof() {
         #expect(plain.with("receipt_data", nil).deadLetter?.sender == SampleRecord.sender)
         #expect(plain.with("receipt_data", "null").deadLetter != nil)
@@ -149,7 +147,7 @@ struct SubmissionDecoderTests {
     }
 
     @Test(
-        "an ill-formed currency is ignored, a well-formed one is told in upper case",
+        "an ill-formed currency is ignored, and a well-formed currency is read in upper case",
         arguments: [
             ("CNY", "CNY"), ("usd", "USD"), ("Eur", "EUR"), ("US", nil), ("USDT", nil), ("12$", nil), ("U D", nil),
             ("元", nil),

@@ -20,7 +20,7 @@ struct SubmissionSignatureTests {
             key: Array(key.utf8), value ?? record.bytes, signatureHeaders: headers)
     }
 
-    @Test("a published code is accepted")
+    @Test("the HMAC of RFC 4231, test case 2, is accepted for its value and refused for another value")
     func publishedCode() {
         // RFC 4231, test case 2.
         let code = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
@@ -30,7 +30,7 @@ struct SubmissionSignatureTests {
         #expect(!signature.accepts(key: nil, value: value + [0], headers: [Array("v1=\(code)".utf8)]))
     }
 
-    @Test("a sender's header is under the first key, and accepted")
+    @Test("a v1 header is made with the first signing key, and accepted by a receiver that has the key")
     func signing() {
         let value = Array("what do ya want for nothing?".utf8)
         let signed = RecordSignature(keys: ["Jefe", "other"], of: .submissions).header(ofKey: [1], value: value)
@@ -40,7 +40,7 @@ struct SubmissionSignatureTests {
         #expect(RecordSignature(keys: [], of: .submissions).header(ofKey: [1], value: value) == nil)
     }
 
-    @Test("a v2 code covers the kind, the key and the value, as a sender in another language makes it")
+    @Test("a v2 header has the known code for its kind, key and value, and is refused for another kind or key")
     func publishedCodeOfARecord() throws {
         let signature = RecordSignature(keys: ["Jefe"], of: .accounts)
         let key = Array("com.example.game/1a2b3c4d-0000-4000-8000-00000000abcd".utf8)
@@ -54,7 +54,7 @@ struct SubmissionSignatureTests {
         }
     }
 
-    @Test("a submission may be signed with its key too, and then it is no submission of another key")
+    @Test("a submission signed with its record key is taken under that key and refused under another key")
     func submissionWithItsKey() {
         let value = Array("receiptd-v2\nreceipt-submissions\n8\nplayer-1".utf8) + record.bytes
         let signed = header("key", over: value, prefix: "v2=")
@@ -62,13 +62,13 @@ struct SubmissionSignatureTests {
         #expect(decode(["key"], [signed], key: "player-2").deadLetter?.reason == .badSignature)
     }
 
-    @Test("without keys no signature is checked")
+    @Test("without signing keys no signature is checked")
     func noKeys() {
         #expect(decode([], []).submission != nil)
         #expect(decode([], [Array("v1=nonsense".utf8)]).submission != nil)
     }
 
-    @Test("any of the keys may sign, so that they can be rotated")
+    @Test("a signature with any of the configured keys is accepted, and a signature with a former key is refused")
     func rotation() {
         for key in ["old", "new", "鍵"] {
             #expect(decode(["old", "new", "鍵"], [header(key, over: record.bytes)]).submission != nil)
@@ -88,7 +88,7 @@ struct SubmissionSignatureTests {
         #expect(decode(["key"], [upper]).submission != nil)
     }
 
-    @Test("a missing or wrong signature makes a dead letter that answers nobody")
+    @Test("a missing or wrong signature makes a dead letter without a sender")
     func badSignatures() {
         let valid = header("key", over: record.bytes)
         var bent = valid

@@ -38,7 +38,7 @@ struct SubscriptionTests {
         #expect(subscription.state == .expired && subscription.revision == 2)
     }
 
-    @Test("a refund of an earlier period says nothing of the one that runs")
+    @Test("a refund of an earlier period does not change the state of the running period")
     func earlierPeriod() {
         var subscription = Subscription(Self.fact(.active, period: 100, at: 101), player: "p")
         #expect(subscription.hear(Self.fact(.revoked, period: 0, at: 150)) == .known)
@@ -46,7 +46,7 @@ struct SubscriptionTests {
         #expect(subscription.hear(Self.fact(.revoked, period: 100, at: 151)) == .changed)
     }
 
-    @Test("a transaction that is shown later tells only of its own period")
+    @Test("a fact of one period only is ignored for a known period and counts for a newer period")
     func periodOnly() {
         var subscription = Subscription(Self.fact(.billingRetry, at: 101), player: "p")
         var shown = Self.fact(.active, at: 120)
@@ -109,7 +109,9 @@ struct SubscriptionTests {
             check: subscription.check)
     }
 
-    @Test("is asked about shortly after its end, then at growing distances, and never once it is over")
+    @Test(
+        "a subscription is checked five minutes after its end, at growing intervals for 60 days, and not after expiry"
+    )
     func schedule() throws {
         let end = Self.start.adding(milliseconds: 100 * 60_000)
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
@@ -140,7 +142,7 @@ struct SubscriptionTests {
     }
 
     @Test(
-        "a newer period that does not begin at the known end has Apple's history looked through from the known one's begin",
+        "a period that begins more than an hour off the known end has Apple's history searched from the known start",
         arguments: [(100, false), (130, false), (161, true), (300, true), (39, true), (90, false)])
     func missed(began: Int64, isMissed: Bool) {
         let now = Self.start.adding(milliseconds: 400 * 60_000)
@@ -155,14 +157,14 @@ struct SubscriptionTests {
         }
     }
 
-    @Test("if the catalog does not grant late periods, the history is read only while a missed period may run")
+    @Test("with late periods not granted, the history is still read while a missed period may run")
     func missedAndRunning() {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         _ = subscription.hear(Self.fact(.active, period: 300, at: 250, until: 500), .whileItRuns)
         #expect(subscription.check.historySince == Self.start)
     }
 
-    @Test("a history that cannot be read is asked for at growing distances, for 60 days after the end")
+    @Test("an unread history is asked for again at growing intervals, a bounded number of times")
     func unreadHistory() throws {
         var subscription = Subscription(Self.fact(.active, at: 1), player: "p")
         var hearing = subscription.hear(Self.fact(.expired, period: 300, at: 400, until: 400), .always)
@@ -180,7 +182,7 @@ struct SubscriptionTests {
         #expect(distances.count < 70 && subscription.check.historySince != nil)
     }
 
-    @Test("publishes its new state, with the fields that are known")
+    @Test("a changed subscription is published with its state and its known fields only")
     func event() throws {
         var fact = Self.fact(.gracePeriod, at: 1)
         fact.graceExpiresAt = Self.start.adding(milliseconds: 7_200_000)

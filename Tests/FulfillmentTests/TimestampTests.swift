@@ -45,7 +45,7 @@ struct TimestampTests {
         #expect(Timestamp(rfc3339: text) == Timestamp(milliseconds: milliseconds))
     }
 
-    @Test("times outside the years 0001 to 9999 are kept inside")
+    @Test("a time outside the years 0001 to 9999 is written as the nearest time inside")
     func clamping() {
         for milliseconds in [Int64.min, Int64.min + 1, Self.firstMillisecond - 1] {
             #expect(Timestamp(milliseconds: milliseconds).rfc3339 == "0001-01-01T00:00:00.000Z")
@@ -81,7 +81,7 @@ struct TimestampTests {
         #expect(Timestamp(milliseconds: milliseconds).daysSinceEpoch == day)
     }
 
-    @Test("adding saturates")
+    @Test("adding milliseconds saturates at the bounds of the integer")
     func adding() {
         #expect(Timestamp(milliseconds: .max).adding(milliseconds: 1).milliseconds == .max)
         #expect(Timestamp(milliseconds: .min).adding(milliseconds: -1).milliseconds == .min)

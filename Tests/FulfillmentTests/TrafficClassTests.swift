@@ -28,7 +28,7 @@ struct TrafficClassTests {
         #expect(TrafficClass([event(reason)], origin) == expected)
     }
 
-    @Test("what was granted or is held is genuine, whatever else was refused with it")
+    @Test("an answer with a grant or a hold is genuine, whatever else it rejects")
     func genuine() {
         #expect(TrafficClass([event(.unknownProduct, .held)], .decided) == .genuine)
         #expect(TrafficClass([event(.unknownProduct, .granted), event(.cancelled)], .decided) == .genuine)

@@ -18,7 +18,9 @@ struct TransactionListTests {
         return Sample.decision(.each(old + new)).settle(in: &view)
     }
 
-    @Test("100 are listed, the event's own first, then those newly decided; all are counted")
+    @Test(
+        "an event lists at most 100 transactions, its own first and newly decided before earlier, and counts them all"
+    )
     func bound() throws {
         let settlement = settlement(newly: 70, .grant(payload: nil))
         #expect(settlement.events.count == 70)
@@ -31,7 +33,7 @@ struct TransactionListTests {
         #expect(event.member("transactions_total") == .number("130"))
     }
 
-    @Test("the event's own is listed however many are newly decided")
+    @Test("an event lists its own transaction first, however many are newly decided")
     func ownAmongMany() {
         for event in settlement(newly: 150, .grant(payload: nil)).events {
             #expect(event.listed.count == 100)
@@ -49,7 +51,7 @@ struct TransactionListTests {
         #expect(answer?.member("transactions_total") == .number("161"))
     }
 
-    @Test("a rejection lists the newest transaction of its reason first, and lists none twice")
+    @Test("a rejection lists the newest transaction of its reason first, and no transaction twice")
     func rejected() {
         let answer = settlement(newly: 5, .reject(.cancelled)).answer
         #expect(answer?.reason == .alreadyGranted)
@@ -58,7 +60,7 @@ struct TransactionListTests {
         #expect(Set(answer?.listed ?? []).count == 65)
     }
 
-    @Test("exactly 100 are all listed, and none more")
+    @Test("all transactions are listed where there are 99 or 100")
     func exactly() throws {
         #expect(settlement(newly: 40, .reject(.cancelled)).answer?.listed.count == 100)
         #expect(settlement(newly: 39, .reject(.cancelled)).answer?.listed.count == 99)

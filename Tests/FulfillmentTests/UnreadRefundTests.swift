@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("Refunds of which something cannot be read")
+@Suite("Refunds with unreadable fields")
 struct UnreadRefundTests {
     private static func told(_ fields: String..., milliPercent: Int32? = nil) -> NotifiedTransaction {
         var told = RefundTests.told(milliPercent: milliPercent)
@@ -23,7 +23,7 @@ struct UnreadRefundTests {
         if case .taken(let notice) = verdict { notice.refund } else { nil }
     }
 
-    @Test("if a refund's share cannot be read, Apple is asked for it; receiptd never guesses")
+    @Test("if a refund's share cannot be read, Apple is asked, and only a readable answer about the transaction counts")
     func part() throws {
         guard case .needsPart(let unread) = verdict("REFUND", .told(Self.told("revocationPercentage"))) else {
             Issue.record("it is not asked")
@@ -46,7 +46,7 @@ struct UnreadRefundTests {
         #expect(unread.deadLetter.detail.contains("revocationPercentage"))
     }
 
-    @Test("a refund takes effect whatever else of its purchase or of its renewal info cannot be read")
+    @Test("a refund counts though other fields of its purchase or its renewal info cannot be read")
     func otherFacts() {
         for field in ["quantity", "expiresDate", "purchaseDate", "type", "signedDate", "revocationDate"] {
             #expect(refund(verdict("REFUND", .told(Self.told(field))))?.change != nil, "\(field)")
@@ -57,7 +57,7 @@ struct UnreadRefundTests {
         #expect(refund(verdict("REFUND", .told(Self.told()), renewal: .unreadable("why"))) != nil)
     }
 
-    @Test("a notification that Apple did not sign, or that names no purchase, is a dead letter, also beside a refund")
+    @Test("an unreadable transaction or unproven renewal info makes a dead letter, even of a refund notification")
     func deadLetters() {
         let wrong = [
             verdict("REFUND", .unreadable("its transactionId cannot be read")),
@@ -74,13 +74,13 @@ struct UnreadRefundTests {
         }
     }
 
-    @Test("a revocation of an unreadable part that another answer shows revokes nothing by itself")
+    @Test("a shown revocation with an unreadable share revokes nothing by itself")
     func shown() {
         #expect(RefundNotice(shownBy: Self.told("revocationPercentage")) == nil)
         #expect(RefundNotice(shownBy: Self.told("quantity")) != nil)
     }
 
-    @Test("a purchase that cannot be read whole is kept as such, and tells no subscription's state")
+    @Test("an announced purchase that cannot be read whole keeps its unreadable fields and gives no subscription fact")
     func announced() throws {
         guard case .taken(let notice) = verdict("ONE_TIME_CHARGE", .told(Self.told("quantity"))) else {
             Issue.record("it is not taken")

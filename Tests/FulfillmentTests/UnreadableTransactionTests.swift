@@ -44,7 +44,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a proven JWS is enough to be held without the API, whatever cannot be read, and with it Apple is asked by name"
+        "a proven JWS with unreadable fields is evidence for a hold without the API, and looked up by id with the API"
     )
     func signedTransaction() {
         for field in ["quantity", "environment", "signedDate", "expiresDate", "type"] {
@@ -63,7 +63,7 @@ struct UnreadableTransactionTests {
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
 
-    @Test("a signed transaction that Apple does not know is held at once, and asked again where its grant may be lost")
+    @Test("an unreadable signed transaction unknown to Apple is held at once, but asked about again if decided again")
     func unknownToApple() {
         func judge(isDecidedAgain: Bool, doubts: Int) -> Judgement {
             Judge(
@@ -79,7 +79,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(judge(isDecidedAgain: true, doubts: Judge.triesForUnknownTransaction - 1)) == held)
     }
 
-    @Test("no release ends such a hold: only another answer of Apple's does")
+    @Test("a hold for an unreadable transaction ends only by a readable answer, not by a release")
     func release() {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity")])
         let held: [JudgedPurchase.Verdict] = [.hold(.unreadableTransaction)]
@@ -90,7 +90,7 @@ struct UnreadableTransactionTests {
             Self.verdicts(Self.judge(readable, waived: [.unreadableTransaction])) == [.grant(payload: nil)])
     }
 
-    @Test("the placeholder of an unreadable time or token is no reason to hold or to refuse")
+    @Test("an unreadable purchase date or token is held as unreadable, not as before_cutover or binding_missing")
     func standIns() {
         var app = Self.app()
         app.cutover = Sample.purchaseTime
@@ -107,7 +107,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "one that Apple told of is held for its player where its time cannot be read: nothing says that it was bought before"
+        "an announced purchase with an unreadable date is held for its player, not taken as bought before the cutover"
     )
     func announced() throws {
         var app = Self.app()
@@ -129,7 +129,7 @@ struct UnreadableTransactionTests {
         #expect(purchases.map(\.verdict) == [.hold(.unreadableTransaction)])
     }
 
-    @Test("of a receipt's answer each one is looked up with the API before it is held, and a readable answer is judged")
+    @Test("an unreadable purchase of a receipt is looked up by id, and held if Apple's answer is unreadable or missing")
     func lookedUp() {
         let receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
         let app = Self.app(withAPI: true)
@@ -153,7 +153,7 @@ struct UnreadableTransactionTests {
         #expect(Self.verdicts(Self.judge(receipt, under: app, besides: again)) == left)
     }
 
-    @Test("a refund of an unreadable part is neither the whole nor nothing: the purchase is held")
+    @Test("a refund with an unreadable share is held, and ended family sharing is cancelled all the same")
     func unreadablePart() {
         var refunded = Self.purchase("1000", "revocationPercentage")
         refunded.cancelledAt = Sample.recordTime
@@ -169,7 +169,7 @@ struct UnreadableTransactionTests {
         #expect(upgraded.refunded == nil)
     }
 
-    @Test("a whole refund comes before what cannot be read, and a part of an unreadable quantity does not")
+    @Test("with an unreadable quantity, a whole refund is cancelled and a refund in part is held")
     func partOfUnreadableQuantity() {
         let cases: [(Int32?, JudgedPurchase.Verdict)] = [
             (nil, .reject(.cancelled)), (100_000, .reject(.cancelled)), (50_000, .hold(.unreadableTransaction)),
@@ -182,7 +182,7 @@ struct UnreadableTransactionTests {
         }
     }
 
-    @Test("one that has no readable name is listed as rejected, and keeps no other from its grant")
+    @Test("a purchase without a readable id is listed as rejected, and the other purchases are granted")
     func nameless() throws {
         var receipt = Sample.receipt([Self.purchase("1000")])
         receipt.nameless = [
@@ -206,7 +206,7 @@ struct UnreadableTransactionTests {
         #expect(!verdict.grantsAll)
     }
 
-    @Test("if the only purchase has no readable name, the submission is malformed, and the event names the field")
+    @Test("if the only purchase has no readable id, the submission is malformed_receipt and the event names the field")
     func onlyNameless() throws {
         var receipt = Sample.receipt([])
         receipt.nameless = [NamelessPurchase(transactionID: "01", productID: "gold.1", field: "transaction_id")]
@@ -221,7 +221,7 @@ struct UnreadableTransactionTests {
         #expect(view.claims.isEmpty)
     }
 
-    @Test("the event of a hold names what cannot be read")
+    @Test("the event of a hold names the unreadable fields")
     func detail() throws {
         let receipt = Sample.receipt([Self.purchase("1000", "quantity", "type")])
         guard case .decided(let verdict) = Self.judge(receipt) else {
@@ -234,7 +234,7 @@ struct UnreadableTransactionTests {
         #expect(event.member("detail")?.string?.hasSuffix("cannot be read here: `quantity`, `type`.") == true)
     }
 
-    @Test("an answer of which something cannot be read is not remembered, for a later release may read it")
+    @Test("an answer with unreadable fields is not remembered")
     func remembered() {
         let proof = ParsedProof(digest: Digest256(hashing: [1]), material: .receipt("MIIB"))
         var receipt = Sample.receipt([Self.purchase("1", "quantity"), Self.purchase("2")])
@@ -246,7 +246,7 @@ struct UnreadableTransactionTests {
         #expect(proof.rememberedEvidence(receipt, after: verdict, of: Self.app()) == nil)
     }
 
-    @Test("a signed answer whose name cannot be read is malformed at once, also for a proven proof")
+    @Test("an answer signed by Apple whose id cannot be read is malformed at once, even for a proven proof")
     func signedAnswer() {
         let judge = Judge(
             submission: Sample.submission(), under: Self.app().terms, recordTimestamp: Sample.recordTime,

@@ -19,7 +19,7 @@ struct AdaptiveConcurrencyTests {
         }
     }
 
-    @Test("from 16 to 256 takes four answers' time")
+    @Test("the limit grows from 16 to 256 in four rounds of answers")
     func slowStart() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         #expect(concurrency.limit == 16)
@@ -45,7 +45,7 @@ struct AdaptiveConcurrencyTests {
         #expect(limits.reduce(0, +) / limits.count > 40)
     }
 
-    @Test("one answer in a hundred that fails costs nothing")
+    @Test("one failed answer in a hundred leaves the limit above half the maximum")
     func noise() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         for number in 0..<20_000 {
@@ -55,7 +55,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit > 128)
     }
 
-    @Test("a whole round that fails together halves it once")
+    @Test("a whole round of failures halves the limit once")
     func once() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 4)
@@ -64,7 +64,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit == 128)
     }
 
-    @Test("from 1 back to 256 takes a dozen and a half answers' time")
+    @Test("the limit recovers from 1 to 256 within 18 rounds of answers")
     func recovery() {
         var concurrency = AdaptiveConcurrency(maximum: 256)
         _ = Self.run(&concurrency, rounds: 20, bears: 0)
@@ -73,7 +73,7 @@ struct AdaptiveConcurrencyTests {
         #expect(limits.last == 256)
     }
 
-    @Test("while Apple answers some it does not fall below where it starts", arguments: [20, 40, 80])
+    @Test("while Apple answers some requests, the limit ends no lower than its start", arguments: [20, 40, 80])
     func partialOutage(percent: Int) {
         var random = SeededRandom(seed: 3)
         var concurrency = AdaptiveConcurrency(maximum: 256)
@@ -84,7 +84,7 @@ struct AdaptiveConcurrencyTests {
         #expect(concurrency.limit >= AdaptiveConcurrency.start)
     }
 
-    @Test("thousands of random schedules: never below 1, never above the maximum")
+    @Test("in 2,000 random schedules the limit stays between 1 and the maximum")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

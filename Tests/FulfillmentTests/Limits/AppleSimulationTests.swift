@@ -7,9 +7,9 @@ import Testing
     import Darwin
 #endif
 
-@Suite("In front of an Apple that fails and recovers, simulated")
+@Suite("Simulated outages and recoveries of Apple")
 struct AppleSimulationTests {
-    @Test("limits, holds and delays are kept at every step, the circuit closes soon after, and everything is answered")
+    @Test("in random outages all limits are kept, the circuit closes soon after and every submission is answered")
     func randomSchedules() {
         // `LIMITS_SEED` repeats a run.
         let seed = getenv("LIMITS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0 ... .max)

@@ -35,7 +35,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "twenty first tries of different players that fail in a row open it, and nothing passes before the first probe")
+        "twenty failed first tries of different players in a row open the circuit, and nothing passes before the probe")
     func opens() throws {
         var breaker = CircuitBreaker()
         #expect(try breaker.fail(now: 100) == FirstTries.fewestFailures)
@@ -47,7 +47,9 @@ struct CircuitBreakerTests {
         #expect(breaker.state == .halfOpen)
     }
 
-    @Test("where Apple answers some, however few, what others fail at opens nothing", arguments: [20, 40, 80, 90])
+    @Test(
+        "while some requests are answered, failures of the others open the circuit rarely or never",
+        arguments: [20, 40, 80, 90])
     func partial(percent: Int) throws {
         var random = SeededRandom(seed: 7)
         var breaker = CircuitBreaker()
@@ -67,7 +69,7 @@ struct CircuitBreakerTests {
         #expect(opened <= (percent < 80 ? 0 : 20))
     }
 
-    @Test("ten suspects never open it, however often they fail, and however many proofs or players each has")
+    @Test("ten suspects never open the circuit, however often they fail and with however many proofs or players")
     func suspects() throws {
         var breaker = CircuitBreaker()
         for number in 0..<5000 {
@@ -95,7 +97,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("failures that lie minutes apart are no outage")
+    @Test("one failed first try every four seconds does not open the circuit")
     func rare() throws {
         var breaker = CircuitBreaker()
         for number in 0..<200 {
@@ -105,7 +107,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("the fewer are answered, the more have to fail in a row")
+    @Test("the smaller the share of answered tries, the more failures in a row are needed to open the circuit")
     func share() throws {
         var tries = FirstTries()
         #expect(tries.failuresNeeded == FirstTries.fewestFailures)
@@ -121,7 +123,7 @@ struct CircuitBreakerTests {
         #expect(tries.areHopeless)
     }
 
-    @Test("one answer closes it, to a first try or to one that failed before", arguments: [true, false])
+    @Test("one answered probe closes the circuit, whether it is a first try or a retry", arguments: [true, false])
     func closes(isFirst: Bool) throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(isFirst: isFirst, now: 1)
@@ -131,7 +133,7 @@ struct CircuitBreakerTests {
         #expect(!pass.isProbe)
     }
 
-    @Test("what failed before and fails as a probe keeps no first try from probing at once")
+    @Test("failed probes of retries do not delay the probe of a first try")
     func hopelessProbes() throws {
         var breaker = try Self.open(at: 0)
         var now = 1.0
@@ -148,7 +150,7 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test("a round of probes that fails opens it for longer, and never for more than five seconds")
+    @Test("each failed round of probes keeps the circuit open for longer, up to five seconds")
     func probes() throws {
         var breaker = try Self.open(at: 0)
         var now = 0.0
@@ -164,7 +166,7 @@ struct CircuitBreakerTests {
         #expect(waits == [1, 2, 4, 5, 5, 5])
     }
 
-    @Test("one probe that is answered is enough, whatever became of the others")
+    @Test("one answered probe of a round closes the circuit, though the others failed")
     func oneOfFive() throws {
         var breaker = try Self.open(at: 0)
         let probes = (0..<CircuitBreaker.probes).compactMap { _ in breaker.pass(isFirst: true, now: 1) }
@@ -176,7 +178,7 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test("probes that hang do not keep recovery from being found")
+    @Test("probes that hang do not keep a later probe from closing the circuit")
     func hangingProbes() throws {
         var breaker = try Self.open(at: 0)
         for _ in 0..<CircuitBreaker.probes { _ = try breaker.mustPass(now: 2) }
@@ -189,7 +191,7 @@ struct CircuitBreakerTests {
         #expect(!breaker.isOpen)
     }
 
-    @Test("what had waited when the circuit closed opens it only by far more failures: it may all be of one kind")
+    @Test("requests that waited when the circuit closed reopen it only after the largest number of failures")
     func backlog() throws {
         var breaker = try Self.open(at: 0)
         let probe = try breaker.mustPass(now: 10)
@@ -202,7 +204,7 @@ struct CircuitBreakerTests {
         #expect(breaker.isOpen)
     }
 
-    @Test("of those who wait the newest and the oldest probe by turns")
+    @Test("waiting requests probe by turns from the newest and the oldest")
     func newestAndOldest() throws {
         var limits = ScopeLimits(perSecond: 0)
         let kind = RequestKind(isFresh: true, isProven: true)
@@ -233,7 +235,7 @@ struct CircuitBreakerTests {
         #expect(breaker.state == before)
     }
 
-    @Test("thousands of random schedules: probes stay few, and a fault's end is found within six seconds")
+    @Test("in random schedules the circuit has few probes under way, and closes within 40 seconds after the fault")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

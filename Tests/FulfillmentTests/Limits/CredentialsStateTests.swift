@@ -9,7 +9,7 @@ struct CredentialsStateTests {
         #expect(answer == mayAsk)
     }
 
-    @Test("one player's refusals, however many, hold nobody back", arguments: [true, false])
+    @Test("refusals of one player's receipts, however many, hold back no request", arguments: [true, false])
     func onePlayer(isProven: Bool) {
         var state = CredentialsState()
         for receipt in 0..<1_000 {
@@ -19,7 +19,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted && state.isMisconfigured(now: 100) == isProven)
     }
 
-    @Test("one receipt that many players send holds nobody back", arguments: [true, false])
+    @Test("refusals of one receipt, however many players send it, hold back no request", arguments: [true, false])
     func oneReceipt(isProven: Bool) {
         var state = CredentialsState()
         for player in 0..<1_000 { state.refused(player: player, receipt: 1, isProven: isProven, now: 1) }
@@ -27,7 +27,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("receipts that are not proven, of however many players, accuse nobody: they are only told of")
+    @Test("refusals of unproven receipts, of however many players, only cast doubt and hold back no request")
     func notProven() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -41,7 +41,7 @@ struct CredentialsStateTests {
         #expect(!state.areDoubted)
     }
 
-    @Test("an unproven receipt does not take the probe of a proven one")
+    @Test("an unproven receipt's probe does not use up the probe of a proven receipt")
     func probes() {
         var state = CredentialsState()
         for player in 0..<3 { state.refused(player: player, receipt: player, isProven: true, now: 10) }
@@ -51,7 +51,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 20)
     }
 
-    @Test("several players' proven receipts, and no success: misconfigured, and probes go every five seconds")
+    @Test("refused proven receipts of several players without a success block the app, with a probe every five seconds")
     func severalPlayers() {
         var state = CredentialsState()
         for player in 0..<CredentialsState.playersWithoutSuccess {
@@ -67,7 +67,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 16)
     }
 
-    @Test("a success in between begins the count anew, and it takes more then")
+    @Test("a success restarts the count of refusals, and more refusals are then needed to hold the app back")
     func success() {
         var state = CredentialsState()
         for player in 0..<2 { state.refused(player: player, receipt: player, isProven: true, now: 1) }
@@ -78,7 +78,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: false, at: 2)
     }
 
-    @Test("refusals among players whose receipts Apple takes bring nothing about")
+    @Test("refused proven receipts with a success after every fourth hold back no request")
     func forgers() {
         var state = CredentialsState()
         for number in 0..<400 {
@@ -88,7 +88,7 @@ struct CredentialsStateTests {
         }
     }
 
-    @Test("refusals that lie ten minutes apart do not add up")
+    @Test("refusals more than ten minutes apart do not add up")
     func old() {
         var state = CredentialsState()
         for player in 0..<20 {
@@ -97,7 +97,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 20 * 601)
     }
 
-    @Test("a proven receipt's refusal is enough to tell, but holds no other receipt back")
+    @Test("one refused proven receipt marks the app as misconfigured but holds back no request")
     func proven() {
         var state = CredentialsState()
         state.refused(player: 1, receipt: 1, isProven: true, now: 5)
@@ -109,7 +109,7 @@ struct CredentialsStateTests {
         #expect(!state.isMisconfigured(now: 7))
     }
 
-    @Test("a proven receipt's refusal is over with an answer that took the same credentials, and with no other")
+    @Test("a proven receipt's refusal ends with an answer that used the same credentials, and with no other answer")
     func provenIsOver() {
         func afterRefusal(holdsAutoRenewable: Bool) -> CredentialsState {
             var state = CredentialsState()
@@ -135,8 +135,7 @@ struct CredentialsStateTests {
         #expect(!sound.isMisconfigured(now: 6))
     }
 
-    @Test(
-        "a refusal of the credentials themselves is told at once, two in a row hold the app back, an answer ends both")
+    @Test("one refusal of the credentials is reported at once, two in a row hold the app back, and an answer ends both")
     func certainRefusals() {
         var state = CredentialsState()
         state.refusedForCertain(now: 0)
@@ -157,7 +156,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 100_000)
     }
 
-    @Test("a missing secret is told at once, and forgotten at once when it is there")
+    @Test("a missing secret is reported at once, and no longer once it is there")
     func missing() {
         var state = CredentialsState()
         state.secret(isMissing: true)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Fulfillment
 
-@Suite("The circuits of what is proven and of what is not")
+@Suite("The circuits of proven and of unproven receipts")
 struct ProofCircuitsTests {
     private static let proven = RequestKind(isFresh: true, isProven: true)
     private static let unproven = RequestKind(isFresh: true, isProven: false)
@@ -21,7 +21,7 @@ struct ProofCircuitsTests {
         }
     }
 
-    @Test("two hundred players whose unproven receipts all fail hold back no proven one")
+    @Test("failures of 200 players' unproven receipts hold back no proven receipt")
     func unprovenFail() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<200 {
@@ -39,7 +39,7 @@ struct ProofCircuitsTests {
         #expect(!limits.isShut(Self.unproven, now: 1.2))
     }
 
-    @Test("proven receipts that fail say that Apple is down, whatever is answered to others")
+    @Test("failing proven receipts show Apple as down, though unproven receipts are answered")
     func provenFail() throws {
         var limits = ScopeLimits(perSecond: 0)
         try Self.fail(Self.proven, &limits, now: 1)
@@ -52,7 +52,9 @@ struct ProofCircuitsTests {
         #expect(other != nil && !limits.isShut(now: 61))
     }
 
-    @Test("a shut circuit of either holds back nothing of the other that waits with it", arguments: [true, false])
+    @Test(
+        "a shut circuit of proven or unproven receipts holds back no waiting receipt of the other kind",
+        arguments: [true, false])
     func queue(isProven: Bool) throws {
         let (shut, open) = isProven ? (Self.proven, Self.unproven) : (Self.unproven, Self.proven)
         var limits = ScopeLimits(perSecond: 0)
@@ -67,7 +69,7 @@ struct ProofCircuitsTests {
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 
-    @Test("once a proven receipt comes, failures of unproven ones do not count as widespread")
+    @Test("once a proven receipt comes, failures of unproven receipts do not count as widespread")
     func load() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<15 {

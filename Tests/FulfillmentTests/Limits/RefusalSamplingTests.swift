@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Which refused receipts are put to Apple")
+@Suite("Sampling of refused receipts for Apple")
 struct RefusalSamplingTests {
-    @Test("the set number of receipts a minute, evenly spread, however many are refused")
+    @Test("refused receipts are sampled evenly, up to the set number a minute")
     func evenly() {
         var sampling = RefusalSampling(perMinute: 6)
         var taken: [Int] = []
@@ -16,7 +16,7 @@ struct RefusalSamplingTests {
         #expect(taken == [0, 10, 20, 30, 40, 50])
     }
 
-    @Test("at most one a minute of one player")
+    @Test("at most one receipt a minute is sampled from one player")
     func ofOnePlayer() {
         var sampling = RefusalSampling(perMinute: 60)
         let asked: [(PlayerID, Double)] = [("forger", 0), ("forger", 59.9), ("player", 59.9), ("forger", 61)]
@@ -24,7 +24,7 @@ struct RefusalSamplingTests {
         #expect(taken == [true, false, true, true])
     }
 
-    @Test("none if the setting is 0")
+    @Test("no receipt is sampled if the setting is 0")
     func none() {
         var sampling = RefusalSampling(perMinute: 0)
         let isTaken = sampling.take("player", now: 1000)

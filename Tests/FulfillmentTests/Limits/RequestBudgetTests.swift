@@ -89,7 +89,7 @@ struct RequestBudgetTests {
     }
 
     @Test(
-        "one, two or ten busy replicas use all of it, and no ten seconds see more than five in a hundred over",
+        "one, two or ten busy replicas use 90 percent of the budget, and no ten seconds see more than 105 percent",
         arguments: [1, 2, 10])
     func busy(replicas: Int) {
         var fleet = ModelFleet(perSecond: 50, replicas: replicas)
@@ -100,7 +100,7 @@ struct RequestBudgetTests {
         #expect(fleet.leases <= 60 * 16 * replicas)
     }
 
-    @Test("a replica that has little to do wastes little of what another could use")
+    @Test("a nearly idle replica and a busy replica together use 90 percent of the budget")
     func trickle() {
         var fleet = ModelFleet(perSecond: 50, replicas: 2)
         var count = 0
@@ -116,7 +116,7 @@ struct RequestBudgetTests {
         #expect(fleet.replicas[1].waiting <= 4)
     }
 
-    @Test("an idle minute saves nothing up")
+    @Test("after an idle minute no ten seconds see more than 105 percent of the budget")
     func idle() {
         var fleet = ModelFleet(perSecond: 50, replicas: 2)
         Self.run(&fleet, seconds: 90, arrivals: { _, now in now > 60 ? 5 : 0 }, latency: { 0.004 })
@@ -124,7 +124,7 @@ struct RequestBudgetTests {
         #expect(fleet.sent.count >= 1_350)
     }
 
-    @Test("less than one request a second is kept too")
+    @Test("a budget below one request a second is used and kept too")
     func slow() {
         var fleet = ModelFleet(perSecond: 0.5, replicas: 3)
         Self.run(&fleet, seconds: 100, arrivals: { _, _ in 1 }, latency: { 0.004 })
@@ -132,7 +132,7 @@ struct RequestBudgetTests {
         #expect(fleet.sent.count >= 45)
     }
 
-    @Test("random fleets, rates, loads and database times: no ten seconds see more than five in a hundred over")
+    @Test("in random fleets, rates, loads and database times no ten seconds see more than 105 percent of the budget")
     func randomFleets() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)

@@ -13,7 +13,7 @@ private let background = RequestKind(.background, isFirst: true)
 @Suite("The order of requests to Apple")
 struct RequestQueueTests {
     @Test(
-        "first come first served within a kind; a fifth of the turns is for what failed, and a fifth for what is not proven"
+        "requests go in order of arrival within a kind, and retries and unproven proofs get a fifth of the turns each"
     )
     func turns() throws {
         var queue = RequestQueue<(RequestKind, Int)>()
@@ -35,7 +35,7 @@ struct RequestQueueTests {
         #expect((15...25).contains(taken[repeatedUnproven]?.count ?? 0))
     }
 
-    @Test("the count is that of the elements, whatever is added and taken")
+    @Test("the count equals the number of elements, whatever is added and taken")
     func count() {
         var random = SeededRandom(seed: 7)
         var queue = RequestQueue<Int>()
@@ -71,7 +71,7 @@ struct RequestQueueTests {
     }
 
     @Test(
-        "what receiptd asks by itself has less than a fifth of the turns, and the background none while anyone else may go"
+        "receiptd's own questions get less than a fifth of the turns, and background questions let all others go first"
     )
     func own() throws {
         var queue = RequestQueue<RequestKind>()
@@ -94,7 +94,7 @@ struct RequestQueueTests {
         #expect(last?.work == .background)
     }
 
-    @Test("a kind that had nobody waiting has saved up no turns")
+    @Test("a kind of request that did not wait has saved up no turns")
     func nothingSavedUp() throws {
         var queue = RequestQueue<Int>()
         for number in 0..<200 { queue.append(number, freshProven) }
@@ -109,7 +109,7 @@ struct RequestQueueTests {
         #expect((9...12).contains(repeated))
     }
 
-    @Test("an element that leaves is gone from any place")
+    @Test("an element that is removed is no longer in the queue, wherever it stood")
     func removal() {
         var queue = RequestQueue<Int>()
         for number in 0..<300 { queue.append(number, RequestKind.submissions[number % 4]) }
@@ -144,7 +144,7 @@ struct RequestSharesTests {
         return count
     }
 
-    @Test("what failed before has a fifth while anything fresh waits, and never more than half")
+    @Test("retries get a fifth of the places while a fresh request waits, and never more than half")
     func repeated() {
         #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
         #expect(most(repeatedProven, beside: queue()) == 50)
@@ -155,8 +155,7 @@ struct RequestSharesTests {
         #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
     }
 
-    @Test(
-        "what receiptd asks by itself shares that fifth and that half, and the background goes only where nobody waits")
+    @Test("receiptd's own questions share the retries' places, and background questions go only if nobody else waits")
     func own() {
         #expect(most(queued, beside: queue(freshProven)) == 20)
         #expect(most(queued, beside: queue()) == 50)
@@ -175,7 +174,9 @@ struct RequestSharesTests {
         #expect(most(freshUnproven, beside: queue(queued, background), shares) == 100)
     }
 
-    @Test("what is not proven has a fifth while anything proven waits, and leaves a fifth free while proven ones come")
+    @Test(
+        "unproven proofs get a fifth of the places while a proven proof waits, and four fifths while proven proofs come"
+    )
     func unproven() {
         #expect(most(freshUnproven, beside: queue(freshProven)) == 20)
         #expect(most(freshUnproven, beside: queue(repeatedProven)) == 20)
@@ -191,7 +192,7 @@ struct RequestSharesTests {
         #expect(most(freshUnproven, beside: queue(), shares) == 100)
     }
 
-    @Test("thousands of random schedules: no place is left empty while anyone may go, and no share is exceeded")
+    @Test("in random schedules no share is exceeded, and some request is under way while any request waits")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
@@ -223,7 +224,7 @@ struct RequestSharesTests {
 
 @Suite("The memory of earlier requests")
 struct RequestMemoryTests {
-    @Test("a proof that failed is known for ten minutes, or until it is answered, and only so many are")
+    @Test("a failed proof is remembered for ten minutes or until it is answered, and the number remembered is bounded")
     func failedProofs() {
         var proofs = FailedProofs()
         proofs.note(1, now: 0)
@@ -235,7 +236,7 @@ struct RequestMemoryTests {
         #expect((0..<20_000).count { proofs.contains($0, now: 200) } <= FailedProofs.maximum)
     }
 
-    @Test("requests are slow after a second, and the next one is told")
+    @Test("a request is slow after one second, and the time of the next slow request is known")
     func slow() {
         var requests = RequestsUnderWay()
         requests.began(1, now: 0)

@@ -12,7 +12,7 @@ struct RetryBudgetTests {
         #expect((790...810).contains(sent))
     }
 
-    @Test("when trouble is over, a thousand of them are let go within two seconds")
+    @Test("once retries succeed, a thousand of them are let go within two seconds")
     func recovery() {
         var budget = RetryBudget()
         while budget.take(now: 0) {}
@@ -28,7 +28,7 @@ struct RetryBudgetTests {
         #expect(now < 2)
     }
 
-    @Test("while most succeed, no retry waits")
+    @Test("while most requests succeed, no retry waits")
     func free() {
         var budget = RetryBudget()
         for number in 0..<10_000 {

@@ -13,7 +13,9 @@ struct ScopeLimitsTests {
         return nil
     }
 
-    @Test("a pass given before the circuit opened, or before Apple asked for quiet, no longer holds")
+    @Test(
+        "a pass from before a hold, or from before the circuit opened, is not confirmed while the hold or opening lasts"
+    )
     func confirmed() throws {
         var limits = ScopeLimits(perSecond: 0)
         let first = Self.pass(&limits, now: 0)
@@ -31,14 +33,14 @@ struct ScopeLimitsTests {
         #expect(!isGood)
     }
 
-    @Test("only a longer hold is reported")
+    @Test("only a hold that ends clearly later than the known hold is reported")
     func holds() {
         var limits = ScopeLimits(perSecond: 0)
         let isNews = [limits.hold(until: 10), limits.hold(until: 5), limits.hold(until: 10.1), limits.hold(until: 20)]
         #expect(isNews == [true, false, false, true])
     }
 
-    @Test("a budget of what receiptd asks by itself holds back no submission, and stops with it")
+    @Test("a budget for receiptd's own questions holds back no submission, and holds back its questions once spent")
     func ownBudget() throws {
         var limits = ScopeLimits(perSecond: 5, forSubmissions: false)
         let queued = RequestKind(.queue, isFirst: true)
@@ -56,7 +58,7 @@ struct ScopeLimitsTests {
         #expect(third?.element == "status")
     }
 
-    @Test("a circuit counts what receiptd asks by itself like a first try, once for each")
+    @Test("a failed question of receiptd's own counts for the circuit like a failed first try")
     func ownCircuit() throws {
         var limits = ScopeLimits(perSecond: 0)
         for number in 0..<FirstTries.fewestFailures {
@@ -70,7 +72,7 @@ struct ScopeLimitsTests {
         #expect(limits.circuits.ofProven.isOpen)
     }
 
-    @Test("the rate is the setting's; a tenth of it for Apple's notification history, and of either for the sandbox")
+    @Test("the rate is the setting's, a tenth for the notification history, and a tenth of either in the sandbox")
     func rates() {
         func rate(_ endpoint: AppleEndpoint, _ environment: StoreEnvironment, _ setting: Double) -> AppleRate {
             AppleScope(bundleID: "b", endpoint: endpoint.rawValue, environment: environment).rate(ofSetting: setting)
@@ -88,7 +90,7 @@ struct ScopeLimitsTests {
         #expect(rate(.notificationHistory, .production, 0).perSecond == 5)
     }
 
-    @Test("thousands of random schedules: nothing passes a hold, an open circuit or a spent budget")
+    @Test("in random schedules no request passes a hold, an open circuit or a spent budget")
     func randomSchedules() throws {
         let seed = UInt64.random(in: 0 ... .max)
         var random = SeededRandom(seed: seed)
