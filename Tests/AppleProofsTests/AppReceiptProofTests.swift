@@ -8,7 +8,7 @@ import Testing
 @Suite("The signature of an app receipt")
 struct AppReceiptProofTests {
     @Test(
-        "DER, BER and a content in segments prove the same, with SHA-1 and with SHA-256",
+        "a receipt in DER, BER or segments is proven, with SHA-1 and with SHA-256",
         arguments: TestReceipt.Encoding.allCases, TestReceipt.Digest.allCases)
     func provesEachEncoding(encoding: TestReceipt.Encoding, digest: TestReceipt.Digest) throws {
         let authority = try TestAuthority.receipts()
@@ -18,7 +18,9 @@ struct AppReceiptProofTests {
         #expect(reading.receipt?.purchases.map(\.transactionID) == ["470000000000001"])
     }
 
-    @Test("signed attributes are proven by the digest they hold", arguments: TestReceipt.Encoding.allCases)
+    @Test(
+        "signed attributes are proven if they hold the digest of the content, and forged if they hold another",
+        arguments: TestReceipt.Encoding.allCases)
     func provesSignedAttributes(encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
         let receipt = TestReceipt(encoding: encoding, hasSignedAttributes: true)
@@ -29,7 +31,7 @@ struct AppReceiptProofTests {
         #expect(authority.reader.readReceipt(swapped).signature == .forged(.contentDigest))
     }
 
-    @Test("the root need not be in the message, and the certificates may be in any order")
+    @Test("a receipt is proven without the root in its message, and with its certificates in any order")
     func rootIsPinned() throws {
         let authority = try TestAuthority.receipts()
         for certificates in [[authority.leaf, authority.intermediate], [authority.intermediate, authority.leaf]] {
@@ -38,7 +40,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a receipt outlives its certificates: it is judged as of its creation date")
+    @Test("a receipt is proven if its certificates were valid at its creation date, even if they expired since")
     func validityAsOfCreation() throws {
         let authority = try TestAuthority.receipts(
             .init(leafFrom: "2015-11-13T02:15:09Z", leafUntil: "2023-02-07T21:48:47Z"))
@@ -51,7 +53,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a flipped bit anywhere in the payload or the signature is a forgery")
+    @Test("a flipped bit in the product id or in the signature makes a receipt forged")
     func flippedBits() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -86,15 +88,13 @@ struct AppReceiptProofTests {
         (.init(criticalExtension: true), .notProvable(.criticalExtension)),
     ]
 
-    @Test(
-        "each flaw of a chain is refused for its own reason, and one that only lacks Apple's markers is Apple's to judge",
-        arguments: flaws)
+    @Test("each flaw of a chain makes a receipt forged or not provable, for a reason of its own", arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         let authority = try TestAuthority.receipts(traits)
         #expect(authority.reader.readReceipt(try TestReceipt().signed(by: authority)).signature == signature)
     }
 
-    @Test("a chain that ends elsewhere is forged, even under a root of the same name")
+    @Test("a chain that ends in no known root is forged, even under a root of the same name")
     func otherRoots() throws {
         let authority = try TestAuthority.receipts()
         let bytes = try TestReceipt().signed(by: authority)
@@ -103,7 +103,7 @@ struct AppReceiptProofTests {
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes).signature == .forged(.unknownRoot))
     }
 
-    @Test("a message must hold the signer's certificate and its issuer's")
+    @Test("a receipt without its signer's or issuer's certificate, or with an unreadable certificate, is forged")
     func missingCertificates() throws {
         let authority = try TestAuthority.receipts()
         let cases: [([[UInt8]], Forgery)] = [
@@ -117,7 +117,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a chain of leaf and root is a forgery: what is self-issued is nobody's intermediate")
+    @Test("a receipt whose leaf names the root as its issuer is forged, for want of an intermediate")
     func rootAsIntermediate() throws {
         let authority = try TestAuthority.receipts(.init(leafIsSignedByRoot: true, leafNamesRoot: true))
         for certificates in [
@@ -128,7 +128,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a signature beyond receiptd's limits is not provable, and not forged")
+    @Test("a receipt with too many certificates or signers, or with an unknown algorithm, is not provable")
     func notProvable() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -185,7 +185,7 @@ struct AppReceiptProofTests {
     }
 
     @Test(
-        "a key of another size is in doubt where Apple's authority signed it, and a forgery where it did not",
+        "a key of an unsupported size is not provable if Apple's authority signed it, and a forgery otherwise",
         arguments: [1024, 2047, 4097, 8192, 65_536])
     func keySizes(bits: Int) throws {
         let authority = try TestAuthority.receipts()
@@ -197,7 +197,9 @@ struct AppReceiptProofTests {
         #expect(try signature(of: ownMaking, authority) == .forged(.brokenChain))
     }
 
-    @Test("a key of an unknown kind, a huge certificate and an unknown algorithm are likewise in doubt or forged")
+    @Test(
+        "an unknown key kind or a huge certificate is not provable if Apple's authority signed it, and forged otherwise"
+    )
     func otherDoubts() throws {
         let authority = try TestAuthority.receipts()
         let issuer = try CertificateOutline(authority.intermediate).subject
@@ -227,7 +229,7 @@ struct AppReceiptProofTests {
         ("nothing else", { _ in }),
     ]
 
-    @Test("what no known root vouches for is a forgery, whatever else it holds", arguments: forgeries.indices)
+    @Test("a receipt under no known root is forged, whatever else it holds", arguments: forgeries.indices)
     func forgeriesOfOwnMaking(index: Int) throws {
         let (name, bend) = Self.forgeries[index]
         let authority = try TestAuthority.receipts()
@@ -247,7 +249,7 @@ struct AppReceiptProofTests {
         }
     }
 
-    @Test("a signature that fails is forged even if another part is beyond receiptd's limits")
+    @Test("a receipt with a wrong signature is forged even if another part is beyond receiptd's limits")
     func doubtIsNoCloak() throws {
         let authority = try TestAuthority.receipts(.init(leafMarker: false))
         let chain = [authority.leaf, authority.intermediate, authority.root]

@@ -43,7 +43,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "each receipt type names its environment, a development machine's none",
+        "each receipt type names its environment, and the types of Xcode and empty types name none",
         arguments: [
             ("Production", StoreEnvironment?.some(.production)), ("ProductionVPP", .production),
             ("ProductionSandbox", .sandbox), ("ProductionVPPSandbox", .sandbox), ("Xcode", nil), ("", nil),
@@ -60,7 +60,7 @@ struct AppReceiptReadingTests {
         #expect(try read(TestReceipt(creationDate: "yesterday")) == .malformed("the receipt has no creation date"))
     }
 
-    @Test("what is no signed message, or signs no receipt, is malformed")
+    @Test("bytes that are no signed message, sign no receipt, or exceed 1 MiB are malformed")
     func notAReceipt() throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader
@@ -83,7 +83,7 @@ struct AppReceiptReadingTests {
                 == .malformed("the receipt is longer than 1 MiB"))
     }
 
-    @Test("a purchase that cannot be read is counted, and the others are read")
+    @Test("an unreadable purchase is counted, and the other purchases are read")
     func unreadablePurchases() throws {
         let receipt = try #require(
             try read(
@@ -111,7 +111,7 @@ struct AppReceiptReadingTests {
         #expect(receipt.signature == .proven)
     }
 
-    @Test("another app's receipt and the sandbox's are proven too: whose they are is for the caller to judge")
+    @Test("a receipt of another app and of the sandbox is proven too, and tells its app and environment")
     func foreignReceipts() throws {
         let foreign = try #require(
             try read(TestReceipt(bundleID: "com.example.club", environment: "ProductionSandbox")).receipt)
@@ -152,7 +152,7 @@ struct AppReceiptReadingTests {
     }
 
     @Test(
-        "a date, quantity or original that is there and cannot be read leaves its purchase to Apple",
+        "a purchase with an unreadable date, quantity or original id counts as unreadable in a proven receipt",
         arguments: [
             (1712, DER.integer(7)), (1712, DER.ia5("yesterday")), (1712, [0xFF]), (1708, DER.octets([1])),
             (1708, DER.utf8("soon")), (1704, DER.null), (1701, DER.utf8("1")), (1705, DER.integer(5)),

@@ -4,9 +4,9 @@ import X509
 
 @testable import AppleProofs
 
-@Suite("The roots")
+@Suite("Root certificates")
 struct AppleRootsTests {
-    @Test("Apple's are built in, by the fingerprints that Apple publishes")
+    @Test("Apple's roots are built in, with the fingerprints that Apple publishes")
     func builtIn() {
         let fingerprints = AppleRoots.builtIn.fingerprints.map(\.hexadecimal)
         #expect(
@@ -26,7 +26,7 @@ struct AppleRootsTests {
         #expect(root.certificate.publicKey.isValidSignature(trusted.certificate.signature, for: trusted.certificate))
     }
 
-    @Test("a PEM file names roots in place of Apple's, and issuers of iOS 6 receipts")
+    @Test("a PEM file replaces Apple's roots, and may add issuers of iOS 6 receipts")
     func pem() throws {
         let root = try Seeds.text("signing/root.pem")
         #expect(try AppleRoots(pem: root).roots.count == 2)
@@ -34,7 +34,7 @@ struct AppleRootsTests {
         #expect(both.roots.count == 2 && both.intermediates.count == 1)
     }
 
-    @Test("the roots of the repository are known as such, and none of Apple's counts as another's")
+    @Test("the repository's own root counts as published and foreign, and Apple's roots do not")
     func published() throws {
         let ours = try AppleRoots(pem: Seeds.text("signing/root.pem"))
         #expect(Set(ours.fingerprints.map(\.hexadecimal)) == AppleRoots.published)

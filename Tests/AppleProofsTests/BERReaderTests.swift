@@ -37,7 +37,9 @@ struct BERReaderTests {
         }
     }
 
-    @Test("it sees in genuine messages what swift-asn1 sees", arguments: TestReceipt.Encoding.allCases)
+    @Test(
+        "the reader finds in genuine messages the same elements as swift-asn1",
+        arguments: TestReceipt.Encoding.allCases)
     func genuineMessages(encoding: TestReceipt.Encoding) throws {
         let authority = try TestAuthority.receipts()
         for bytes in [try TestReceipt(encoding: encoding).signed(by: authority), authority.leaf, TestReceipt().payload]
@@ -67,7 +69,7 @@ struct BERReaderTests {
         #expect(agreed > 100)
     }
 
-    @Test("lengths that lie, tags that are not used and depths without end are faults")
+    @Test("false lengths, unsupported tags and excessive depth are faults")
     func faults() {
         let cases: [([UInt8], BERFault)] = [
             ([0x30], .truncated), ([0x30, 0x01], .truncated), ([0x30, 0x82, 0x01], .truncated),
@@ -85,7 +87,7 @@ struct BERReaderTests {
     }
 
     @Test(
-        "integers are read with their sign, and only where they fit",
+        "integers are read with their sign, and an integer of nine bytes is not read",
         arguments: [0, 1, 127, 128, 1701, -1, -129, Int64.max, .min])
     func integers(value: Int64) throws {
         let bytes = DER.integer(value)

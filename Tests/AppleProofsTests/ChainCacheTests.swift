@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("The chains that are remembered")
+@Suite("Remembered certificate chains")
 struct ChainCacheTests {
     private func chain(_ milliseconds: Int64) -> VerifiedChain {
         VerifiedChain(key: .other, validity: Timestamp(milliseconds: milliseconds)...Timestamp(milliseconds: .max))
@@ -14,7 +14,7 @@ struct ChainCacheTests {
         ChainKey(leaf: [7, number], intermediate: [authority])
     }
 
-    @Test("they are bounded, and the one used longest ago goes first")
+    @Test("the number of chains is bounded, and the least recently used chain is dropped first")
     func bound() {
         let cache = VerifiedChainCache(capacity: 3)
         for number in 1...3 { cache.insert(chain(Int64(number)), for: key(UInt8(number))) }
@@ -27,7 +27,7 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(1)) != nil && cache.chain(for: key(3)) != nil)
     }
 
-    @Test("one leaf under two authorities is two chains")
+    @Test("one leaf under two authorities is remembered as two chains")
     func twoAuthorities() {
         let cache = VerifiedChainCache(capacity: 2)
         cache.insert(chain(1), for: key(1, under: 1))
@@ -41,7 +41,7 @@ struct ChainCacheTests {
         #expect(cache.chain(for: key(1, under: 1)) == nil && cache.chain(for: key(1, under: 2)) != nil)
     }
 
-    @Test("a chain is found by every byte of both certificates")
+    @Test("a chain is found only if every byte of both certificates is the same")
     func everyByte() {
         let cache = VerifiedChainCache(capacity: 3)
         let (leaf, intermediate) = ([UInt8](0..<100), [UInt8](100..<200))
@@ -91,7 +91,7 @@ struct ChainCacheTests {
         #expect(cache.count == 1)
     }
 
-    @Test("a hundred tasks that read the cache at once get the same chain")
+    @Test("a hundred tasks that share the cache all prove the same receipt")
     func concurrency() async throws {
         let authority = try TestAuthority.receipts()
         let reader = authority.reader

@@ -97,7 +97,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("Unity's envelope has to name one of the proof's transactions, and a store of Apple's")
+    @Test("Unity's envelope must name an Apple store and, if it has a transaction id, a transaction of the proof")
     func envelopes() throws {
         let text = try receipt()
         let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
@@ -119,7 +119,7 @@ struct MistakenProofTests {
         }
     }
 
-    @Test("an envelope counts in a text that was repaired too, for a submission and for a person")
+    @Test("an envelope in a repaired text is checked too, in a submission and in `receiptd proof`")
     func spoiledEnvelopes() throws {
         let text = try receipt()
         let listed = try #require(authority.reader.examine(Array(text.utf8)).purchases.first).transactionID.text
@@ -169,7 +169,7 @@ struct MistakenProofTests {
         )
     }
 
-    @Test("`receiptd proof` says what a text is")
+    @Test("`receiptd proof` tells the kind, signature, app and certificate chain of a text")
     func examined() throws {
         let text = try receipt()
         let reader = authority.reader

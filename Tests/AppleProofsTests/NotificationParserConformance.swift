@@ -7,7 +7,7 @@ import Testing
 @testable import AppleProofs
 
 /// Every `NotificationParser` keeps these promises, the one in a test's hand included.
-@Suite("Every parser of notifications")
+@Suite("NotificationParser conformance of ProofReader and of the scripted double")
 struct NotificationParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case proofReader
@@ -64,7 +64,7 @@ struct NotificationParserConformance {
         return Array("{\"signedPayload\":\"\(token)\"}".utf8)
     }
 
-    @Test("reads a notification that Apple signed", arguments: Implementation.allCases)
+    @Test("a notification that Apple signed is read", arguments: Implementation.allCases)
     func read(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .read(let notification) = subject.parser.parse(notification: subject.proven) else {
@@ -76,7 +76,7 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "finds of no use what is no notification or not Apple's, and says why without a word of it",
+        "a malformed or forged body is unusable and a doubtful body not provable, and the reason repeats no content",
         arguments: Implementation.allCases)
     func unusable(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -94,7 +94,7 @@ struct NotificationParserConformance {
         #expect(!why.isEmpty && !why.contains(Self.content))
     }
 
-    @Test("refuses a body that is no notification, and says why", arguments: Implementation.allCases)
+    @Test("a JSON object that is no notification is unusable, with a reason", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) throws {
         let subject = try subject(implementation)
         guard case .unusable(let why) = subject.parser.parse(notification: Array("{}".utf8)) else {
@@ -105,7 +105,8 @@ struct NotificationParserConformance {
     }
 
     @Test(
-        "reads the same bytes alike, whatever else is read before and beside them", arguments: Implementation.allCases)
+        "the same body is read alike, however many bodies are read at the same time",
+        arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)
         let first = subject.all.map { subject.parser.parse(notification: $0) }

@@ -77,7 +77,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "a notification without data names its app in the member that Apple uses then",
+        "a notification without data names its app in summary, appData or externalPurchaseToken",
         arguments: ["summary", "appData", "externalPurchaseToken"])
     func appWithoutData(member: String) throws {
         let payload = """
@@ -93,7 +93,7 @@ struct NotificationTests {
         #expect(notification.environment == .sandbox)
     }
 
-    @Test("a test and what is about no purchase are read without a transaction")
+    @Test("a test notification without data is read without a transaction, app or environment")
     func withoutTransaction() throws {
         var body = Body()
         body.members["notificationType"] = "\"TEST\""
@@ -131,7 +131,7 @@ struct NotificationTests {
         #expect(unusable(bare) == "Apple signed it, but it is no notification")
     }
 
-    @Test("a transaction in it that Apple did not sign is not believed, whatever is signed around it")
+    @Test("a notification's transaction is unusable if Apple did not sign it, if Xcode did, or if it is no transaction")
     func innerSignature() throws {
         func inner(_ jws: String) throws -> StoreNotification.Transaction? {
             guard case .read(let notification) = reader.parse(notification: try signed(Body().payload(jws))) else {

@@ -6,7 +6,7 @@ import Testing
 @testable import AppleProofs
 
 /// Every `ProofParser` keeps these promises, the one in a test's hand included.
-@Suite("Every parser of proofs")
+@Suite("ProofParser conformance of ProofReader and of the scripted double")
 struct ProofParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case proofReader
@@ -77,7 +77,9 @@ struct ProofParserConformance {
         if case .unreadable = reading { true } else { false }
     }
 
-    @Test("tells what a proof says, and what its signature is worth", arguments: Implementation.allCases)
+    @Test(
+        "a parser reads a proof's bundle id, and tells whether the proof is proven, forged or not provable",
+        arguments: Implementation.allCases)
     func worth(implementation: Implementation) throws {
         let subject = try subject(implementation)
         let (parser, receipts, transactions) = (subject.parser, subject.receipts, subject.transactions)
@@ -89,7 +91,7 @@ struct ProofParserConformance {
         #expect(isRead(parser.parse(signedTransaction: transactions.notProvable), .notProvable))
     }
 
-    @Test("finds malformed what is no proof", arguments: Implementation.allCases)
+    @Test("bytes or text that are no proof are unreadable", arguments: Implementation.allCases)
     func malformed(implementation: Implementation) throws {
         let subject = try subject(implementation)
         for bytes in subject.receipts.malformed { #expect(isUnreadable(subject.parser.parse(receipt: bytes))) }
@@ -99,7 +101,7 @@ struct ProofParserConformance {
     }
 
     @Test(
-        "asks once whether the signature is needed, and calls it not provable if it is not",
+        "a parser asks once whether a receipt's signature is needed, and calls an unneeded signature not provable",
         arguments: Implementation.allCases)
     func provingWhere(implementation: Implementation) throws {
         let subject = try subject(implementation)
@@ -129,7 +131,9 @@ struct ProofParserConformance {
         }
     }
 
-    @Test("reads the same proof alike, whatever else is read before and beside it", arguments: Implementation.allCases)
+    @Test(
+        "the same proof is read alike, however many proofs are read at the same time",
+        arguments: Implementation.allCases)
     func pure(implementation: Implementation) async throws {
         let subject = try subject(implementation)
         let (parser, receipts, transactions) = (subject.parser, subject.receipts, subject.transactions)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("Readings as the rules take them")
+@Suite("The content of proofs, for the rules")
 struct ProofParserTests {
     private let receipts: TestAuthority
     private let transactions: TestAuthority
@@ -23,7 +23,7 @@ struct ProofParserTests {
         transactions.reader.parse(signedTransaction: try transaction.signed(by: transactions))
     }
 
-    @Test("an app receipt has all its fields, and whether it is proven")
+    @Test("a proven app receipt gives all its fields")
     func appReceipt() throws {
         var receipt = TestReceipt()
         receipt.purchases = [
@@ -41,7 +41,7 @@ struct ProofParserTests {
         #expect(content.signedAt == Timestamp(rfc3339: "2024-05-01T08:00:05Z"))
     }
 
-    @Test("a row that cannot be read, or two of one transaction, leave the receipt incomplete")
+    @Test("an unreadable purchase, or two purchases with one transaction id, leave the receipt incomplete")
     func incomplete() throws {
         for purchases: [TestReceipt.Purchase] in [[.init(), .init(quantity: 0)], [.init(), .init(quantity: 2)]] {
             guard case .read(let content?, .proven, _) = try parse(TestReceipt(purchases: purchases)) else {
@@ -52,7 +52,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("a cancelled period leaves a receipt incomplete, as it may be an upgrade; what else is cancelled does not")
+    @Test("a receipt with a cancelled subscription period is not sufficient evidence; another cancelled purchase is")
     func cancelledPeriod() throws {
         let (end, cancelled) = ("2024-06-01T08:00:00Z", "2024-05-01T08:00:03Z")
         let table: [(purchase: TestReceipt.Purchase, isEnough: Bool)] = [
@@ -79,7 +79,7 @@ struct ProofParserTests {
         }
     }
 
-    @Test("a forged receipt tells whose app it is all the same")
+    @Test("a forged receipt tells its bundle id, and bytes that are no receipt are unreadable")
     func forged() throws {
         let receipt = TestReceipt(bundleID: "com.example.other")
         guard case .read(let content?, .forged, _) = try parse(receipt, certificates: []) else {
@@ -108,7 +108,7 @@ struct ProofParserTests {
         #expect(receipts.reader.parse(receipt: [0x30, 0x00]) { _ in false }.unreadableCode == "not_a_receipt")
     }
 
-    @Test("a transaction tells what it was paid in and whom it is bound to; other signed payloads are no transactions")
+    @Test("a proven transaction gives its account token and date, and another signed payload is no transaction")
     func transaction() throws {
         guard case .read(let content?, .proven, _) = try parse(TestTransaction()) else {
             Issue.record("it is not proven")
@@ -123,7 +123,7 @@ struct ProofParserTests {
         #expect(transactions.reader.parse(signedTransaction: "a.b.c").unreadableCode == "not_a_jws")
     }
 
-    @Test("a JWS that nobody signed is a forgery, even where no transaction can be read in it")
+    @Test("a JWS without a signature or chain is forged, even if its payload is no transaction")
     func unsigned() {
         func token(_ header: String, _ payload: String) -> String {
             [header, payload, ""].map { text in

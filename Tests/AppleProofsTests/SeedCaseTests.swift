@@ -34,7 +34,7 @@ struct SeedCaseTests {
         return receipts
     }
 
-    @Test("all PKCS #7 receipts are proven under the seeds' root, but for those that their case calls forged")
+    @Test("each PKCS #7 receipt of the seeds is proven under the seeds' root, unless its case calls it forged")
     func areProven() throws {
         let reader = ProofReader(roots: try AppleRoots(pem: Seeds.text("signing/root.pem")))
         var proven = 0
@@ -61,7 +61,7 @@ struct SeedCaseTests {
         #expect(proven >= 50)
     }
 
-    @Test("to a worker with Apple's own roots none of them is proven")
+    @Test("under Apple's own roots no receipt of the seeds is proven")
     func areForgeriesElsewhere() throws {
         let reader = ProofReader(roots: .builtIn)
         for seed in try Self.receipts() {

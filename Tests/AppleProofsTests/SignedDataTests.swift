@@ -55,7 +55,7 @@ struct SignedDataTests {
         #expect(try renewal(["autoRenewStatus": nil, "autoRenewProductId": nil]).proven == nil)
     }
 
-    @Test("a member that cannot be read does not count as absent")
+    @Test("renewal information with an unreadable member or without a signed date is not used")
     func unreadable() throws {
         for (name, value) in [
             ("autoRenewStatus", "\"1\""), ("isInBillingRetryPeriod", "1"), ("gracePeriodExpiresDate", "\"soon\""),
@@ -83,7 +83,7 @@ struct SignedDataTests {
         }
     }
 
-    @Test("a transaction is read with its group, what it goes on from, and how it was revoked")
+    @Test("a transaction is read with its subscription group, its previous original transaction and its revocation")
     func transaction() throws {
         var token = TestTransaction()
         token.claims["subscriptionGroupIdentifier"] = "\"20500000\""
@@ -97,7 +97,7 @@ struct SignedDataTests {
         #expect(told.signedAt == Timestamp(milliseconds: 1_714_550_405_000) && told.bundleID == "com.example.castle")
     }
 
-    @Test("whatever byte is damaged, renewal information is what Apple signed or nothing")
+    @Test("renewal information with damaged bytes is read as Apple signed it, or not at all")
     func mutations() throws {
         let original = try signed(Self.renewal)
         let genuine = reader.parse(renewalInfo: original)

@@ -14,7 +14,7 @@ struct SignedTransactionTests {
         return authority.reader.readSignedTransaction(try transaction.signed(by: authority))
     }
 
-    @Test("a genuine one is proven, and every claim is read")
+    @Test("a genuine signed transaction is proven, and its claims are read")
     func genuine() throws {
         let transaction = try #require(try read(TestTransaction()).transaction)
         #expect(transaction.signature == .proven)
@@ -35,7 +35,7 @@ struct SignedTransactionTests {
         #expect(purchase.expiresAt == nil && purchase.cancelledAt == nil && !purchase.isFamilyShared)
     }
 
-    @Test("a refunded, shared subscription of the sandbox says all of that")
+    @Test("a refunded, family-shared sandbox subscription is read with its dates, kind and environment")
     func otherClaims() throws {
         var made = TestTransaction()
         made.claims["revocationDate"] = "1714550500000"
@@ -69,13 +69,15 @@ struct SignedTransactionTests {
         (.init(leafIsSignedByRoot: true), .forged(.brokenChain)),
     ]
 
-    @Test("each flaw of a chain is refused for its own reason, as of the signed date", arguments: flaws)
+    @Test(
+        "each flaw of a chain is forged for a reason of its own, and validity counts as of the signed date",
+        arguments: flaws)
     func flawedChains(traits: TestAuthority.Traits, signature: LocalSignature) throws {
         #expect(try read(TestTransaction(), traits).signature == signature)
     }
 
     @Test(
-        "the algorithm is ES256 whatever the header would like",
+        "a header with an algorithm other than ES256 makes a transaction forged",
         arguments: ["\"none\"", "\"HS256\"", "\"RS256\"", "\"es256\"", "null", "1", "\"\""])
     func algorithms(algorithm: String) throws {
         #expect(try read(TestTransaction(algorithm: algorithm)).signature == .forged(.algorithm))
@@ -89,7 +91,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(unsigned).signature == .forged(.algorithm))
     }
 
-    @Test("the chain is exactly three certificates")
+    @Test("a chain that is not leaf, intermediate and root is forged")
     func chainLength() throws {
         let authority = try TestAuthority.transactions()
         let chain = [authority.leaf, authority.intermediate, authority.root]
@@ -107,7 +109,7 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(withoutChain).signature == .forged(.chainMissing))
     }
 
-    @Test("the root is ours, not the one in the header")
+    @Test("a chain is checked against receiptd's own roots, and the root in the header is ignored")
     func pinnedRoot() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
@@ -120,20 +122,20 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(swapped).signature == .proven)
     }
 
-    @Test("a key that the header brings along is not used")
+    @Test("a key in the header is ignored, and a critical header makes a transaction forged")
     func headerKeys() throws {
         #expect(try read(TestTransaction(extraHeader: ",\"kid\":\"x\",\"jwk\":{\"kty\":\"oct\"}")).signature == .proven)
         #expect(try read(TestTransaction(extraHeader: ",\"crit\":[\"b64\"]")).signature == .forged(.criticalHeader))
     }
 
-    @Test("a receipt's RSA certificate signs no transaction")
+    @Test("a transaction signed by a receipt's certificate is forged")
     func otherKind() throws {
         let authority = try TestAuthority.receipts()
         let token = try TestTransaction().signed(by: authority)
         #expect(authority.reader.readSignedTransaction(token).signature == .forged(.algorithm))
     }
 
-    @Test("another payload under a genuine signature is a forgery, and is read for what it is")
+    @Test("another payload under a genuine signature is forged, and its content is still read")
     func swappedPayload() throws {
         let authority = try TestAuthority.transactions()
         let parts = try TestTransaction().signed(by: authority).split(separator: ".")
@@ -147,7 +149,9 @@ struct SignedTransactionTests {
         #expect(authority.reader.readSignedTransaction(shortened).signature == .forged(.signature))
     }
 
-    @Test("what a development machine signs is forged, whoever signed it", arguments: ["Xcode", "LocalTesting"])
+    @Test(
+        "a transaction from Xcode or local testing is forged, even with a valid signature",
+        arguments: ["Xcode", "LocalTesting"])
     func developmentMachines(environment: String) throws {
         var made = TestTransaction()
         made.claims["environment"] = "\"\(environment)\""
@@ -163,7 +167,7 @@ struct SignedTransactionTests {
         #expect(try read(made).signature == .forged(.signedDateMissing))
     }
 
-    @Test("a genuine JWS that is no transaction is none, a forged one is forged")
+    @Test("a genuine JWS without a transaction, product or bundle id is no transaction, and a forged JWS is forged")
     func noTransaction() throws {
         for name in ["transactionId", "productId", "bundleId"] {
             var made = TestTransaction()
@@ -173,7 +177,7 @@ struct SignedTransactionTests {
         }
     }
 
-    @Test("what is no JWS is malformed")
+    @Test("a text that is no JWS is malformed")
     func malformed() throws {
         let reader = ProofReader(roots: .builtIn)
         let cases: [(String, CompactJWS.Fault)] = [
@@ -189,14 +193,14 @@ struct SignedTransactionTests {
         #expect(reader.readSignedTransaction(long) == .malformed("the JWS is longer than 1 MiB"))
     }
 
-    @Test("white space around a JWS does no harm")
+    @Test("a JWS with white space around it is proven")
     func whiteSpace() throws {
         let authority = try TestAuthority.transactions()
         let token = try TestTransaction().signed(by: authority)
         #expect(authority.reader.readSignedTransaction("\n \(token)\r\n").signature == .proven)
     }
 
-    @Test("null is absent, and so is the nil UUID")
+    @Test("a null claim and the nil UUID count as absent")
     func absent() throws {
         var made = TestTransaction()
         for name in ["revocationDate", "expiresDate", "isUpgraded", "type", "inAppOwnershipType", "quantity"] {
@@ -209,7 +213,7 @@ struct SignedTransactionTests {
         #expect(transaction.purchase.quantity == 1 && !transaction.purchase.isUpgraded)
     }
 
-    @Test("an upgraded period, another type and another ownership are read for what they are")
+    @Test("an upgraded period, an unknown type and an unknown ownership are read as such")
     func marks() throws {
         var made = TestTransaction()
         made.claims["isUpgraded"] = "true"
@@ -219,7 +223,7 @@ struct SignedTransactionTests {
         #expect(purchase.isUpgraded && purchase.type == .other && purchase.ownership == .other)
     }
 
-    @Test("a key that is not computed with is in doubt where a known root vouches for it, else forged")
+    @Test("an intermediate key too large to check is not provable if a known root signed it, and forged otherwise")
     func keySizes() throws {
         let authority = try TestAuthority.transactions()
         // An authority of the attacker's own, by Apple's name and with a key that is too large to be checked.

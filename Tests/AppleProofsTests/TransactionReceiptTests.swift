@@ -16,7 +16,9 @@ struct TransactionReceiptTests {
         try TestAuthority.receipts(.init(leafFrom: "2012-01-01T00:00:00Z", leafUntil: "2030-01-01T00:00:00Z"))
     }
 
-    @Test("it is read and proven in each spacing", arguments: TestTransactionReceipt.Spacing.allCases)
+    @Test(
+        "a transaction receipt is read and proven in each spacing",
+        arguments: TestTransactionReceipt.Spacing.allCases)
     func spacings(spacing: TestTransactionReceipt.Spacing) throws {
         let authority = try authority()
         var made = TestTransactionReceipt(spacing: spacing)
@@ -36,7 +38,7 @@ struct TransactionReceiptTests {
         #expect(!receipt.holdsAutoRenewable)
     }
 
-    @Test("its environment is the sandbox or unknown, because the member that names it is not signed")
+    @Test("the environment is the sandbox or unknown, because its member is not signed")
     func environment() throws {
         let authority = try authority()
         for (name, environment) in [("Sandbox", StoreEnvironment?.some(.sandbox)), (nil, nil), ("Production", nil)] {
@@ -45,7 +47,7 @@ struct TransactionReceiptTests {
         }
     }
 
-    @Test("dates are milliseconds, or texts where there are none")
+    @Test("dates are read from milliseconds, or from texts if there are no milliseconds")
     func dates() throws {
         let authority = try authority()
         var made = TestTransactionReceipt()
@@ -57,7 +59,7 @@ struct TransactionReceiptTests {
         #expect(receipt.holdsAutoRenewable)
     }
 
-    @Test("a receipt that cannot be proven is never called forged")
+    @Test("a transaction receipt with a wrong signature, certificate or issuer is not provable, and never forged")
     func notProvable() throws {
         let authority = try authority()
         let genuine = TestTransactionReceipt()
@@ -83,7 +85,7 @@ struct TransactionReceiptTests {
         #expect(ProofReader(roots: .builtIn).readReceipt(bytes).signature == doubt, "under other roots")
     }
 
-    @Test("what is no property list of a receipt is malformed")
+    @Test("a text that is no property list of a receipt, or names no purchase, is malformed")
     func malformed() throws {
         let reader = ProofReader(roots: .builtIn)
         let info = Base64.encode(Array("{}".utf8))
@@ -113,7 +115,7 @@ struct TransactionReceiptTests {
     }
 
     @Test(
-        "a field that cannot be read does not count as absent",
+        "a transaction receipt with an unreadable field is not complete",
         arguments: [
             ("cancellation-date", "yesterday"), ("cancellation-date-ms", "soon"), ("expires-date", "soon"),
             ("app-item-id", "x"),

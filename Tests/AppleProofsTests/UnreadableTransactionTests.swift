@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppleProofs
 
-@Suite("What Apple signed of a transaction and cannot be read")
+@Suite("Signed transactions with unreadable claims")
 struct UnreadableTransactionTests {
     private let authority: TestAuthority
 
@@ -26,7 +26,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "is named, does not count as absent, and keeps no other field from being read",
+        "an unreadable claim is listed as unreadable, and the ids of the transaction and product are still read",
         arguments: [
             ("revocationDate", "\"1714550500000\""), ("revocationDate", "1.5"), ("revocationDate", "{}"),
             ("expiresDate", "\"soon\""), ("purchaseDate", "1e999"), ("purchaseDate", "\"1714550400000\""),
@@ -47,7 +47,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "is what no transaction lacks, where that is left out: it was paid, and a person decides",
+        "a missing purchaseDate or environment counts as unreadable",
         arguments: ["purchaseDate", "environment"], [nil, "null"])
     func leftOut(name: String, value: String?) throws {
         var made = TestTransaction()
@@ -58,7 +58,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "makes it no purchase of anybody's where it is what names it",
+        "a transaction with an unreadable id, original, product or app is nameless if genuine, and forged if not",
         arguments: [
             ("transactionId", "\"0470000000000001\""), ("transactionId", "\"\""), ("transactionId", "470000000000001"),
             ("transactionId", "\"999999999999999999999\""), ("transactionId", "\"47-1\""), ("transactionId", "\"0\""),
@@ -78,7 +78,7 @@ struct UnreadableTransactionTests {
     }
 
     @Test(
-        "a time of signing that is a number outside of its certificates is a forgery",
+        "a signing date outside of the certificates' validity is a forgery",
         arguments: [
             "-9223372036854775808", "1e400", "-1e400", "0", "1", "253402300800000", "9223372036854775807",
             "4102444800000", "1577836799999",
@@ -89,7 +89,7 @@ struct UnreadableTransactionTests {
                 == .forged(.notValidThen))
     }
 
-    @Test("a chain is proven whatever cannot be read of the payload")
+    @Test("a broken chain is forged, though the signing date cannot be read")
     func chains() throws {
         var made = TestTransaction()
         made.claims["signedDate"] = "\"now\""
@@ -98,7 +98,7 @@ struct UnreadableTransactionTests {
             other.reader.readSignedTransaction(try made.signed(by: other)).signature == .forged(.brokenChain))
     }
 
-    @Test("a notification's transaction is read as far as it can be, for a refund has to take effect")
+    @Test("a notification's transaction is read without an unreadable refund share, but not without its environment")
     func notified() throws {
         let told = try #require(
             authority.reader.parse(transactionInfo: try token("revocationPercentage", "\"50000\"")).proven)
