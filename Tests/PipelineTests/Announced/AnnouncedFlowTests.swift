@@ -32,7 +32,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "one is granted once its token is somebody's, its event published and its outbox row gone",
+        "an unclaimed purchase is granted and published once the game names the player of its token",
         .timeLimit(.minutes(2)))
     func granted() async throws {
         let bench = try PipelineBench()
@@ -98,7 +98,7 @@ struct AnnouncedFlowTests {
     }
 
     @Test(
-        "records of players' accounts are taken, unsigned ones and those that say nothing are dead letters",
+        "signed account records change a token's player; unsigned and malformed records become dead letters",
         .timeLimit(.minutes(2)))
     func accounts() async throws {
         let cluster = try MockCluster(topics: [Accounts.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

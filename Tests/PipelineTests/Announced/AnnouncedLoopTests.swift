@@ -113,7 +113,7 @@ struct AnnouncedLoopTests {
         return (store, bench.metrics.registry.render())
     }
 
-    @Test("a suspect is delivered by itself behind what is due, and one that is set aside is counted and not delivered")
+    @Test("a suspect is delivered by itself after due purchases; a purchase set aside is counted and not delivered")
     func suspects() async throws {
         var content = Store.Content()
         content.due = [try leased("1"), try leased("2")]
@@ -131,7 +131,7 @@ struct AnnouncedLoopTests {
             metrics.contains(#"receiptd_announced_total{source="history",outcome="unclaimed",reason="crashed"} 1"#))
     }
 
-    @Test("Apple is asked by name for what cannot be read, and what it does not answer for waits for another lease")
+    @Test("an unreadable purchase is asked for by transaction id, and delivered only once Apple answers")
     func askedByName() async throws {
         var content = Store.Content()
         content.due = [
@@ -167,7 +167,7 @@ struct AnnouncedLoopTests {
         return bench
     }
 
-    @Test("Apple is asked by name about a refund that another answer shows, and its word decides")
+    @Test("a refund seen in another answer is checked with Apple by transaction id, and Apple's answer decides")
     func shownRefunds() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -198,7 +198,7 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("Apple is asked by name where a published grant is lost: it may be refunded since")
+    @Test("a purchase whose published grant the database lost is checked with Apple, and refused if refunded since")
     func lostGrant() async throws {
         let ledger = InMemoryLedger()
         let bench = try Self.grantingBench(ledger)
@@ -219,7 +219,7 @@ struct AnnouncedLoopTests {
         #expect(metrics.contains(#"receiptd_announced_total{source="history",outcome="refused",reason="cancelled"} 1"#))
     }
 
-    @Test("a delivery that fails is not held against its purchases, once the database can be reached")
+    @Test("purchases whose delivery failed are forgiven, and forgiving is retried until the database takes it")
     func forgiven() async throws {
         var content = Store.Content()
         content.refusesDeliveries = true
@@ -231,7 +231,7 @@ struct AnnouncedLoopTests {
         #expect(store.content.delivered.isEmpty)
     }
 
-    @Test("a delivery that is under way when the process stops ends first, and no other begins")
+    @Test("a delivery under way when the process stops is completed first")
     func stops() async throws {
         var content = Store.Content()
         content.lastsUntilStop = true

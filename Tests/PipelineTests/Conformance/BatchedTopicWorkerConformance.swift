@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 
 /// Every `BatchedTopicWorker` keeps these promises to the loop that gives it batches.
-@Suite("Every worker of a topic that is taken in batches")
+@Suite("Conformance: workers for notifications, player accounts and consumption reports")
 struct BatchedTopicWorkerConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case notifications
@@ -140,7 +140,7 @@ struct BatchedTopicWorkerConformance {
     }()
 
     @Test(
-        "a batch is done when the database has what is sound of it and the rest are dead letters",
+        "after a batch the database has the sound record, and the unsound record is a dead letter",
         arguments: Implementation.allCases)
     func done(implementation: Implementation) async throws {
         try await with(implementation) { subject in
@@ -152,7 +152,9 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("a batch can be given again, and changes nothing then", arguments: Implementation.allCases)
+    @Test(
+        "a batch worked on three times leaves its record in the database and no dead letter",
+        arguments: Implementation.allCases)
     func again(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             for _ in 0..<3 { _ = try await subject.worker.work(on: [subject.sound]) }
@@ -161,7 +163,7 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("one that has nothing but its offset becomes a dead letter too", arguments: Implementation.allCases)
+    @Test("a record of which only the offset is known becomes a dead letter", arguments: Implementation.allCases)
     func unreadable(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let place = TopicPartition(topic: Self.topic, partition: 0)
@@ -172,7 +174,7 @@ struct BatchedTopicWorkerConformance {
         }
     }
 
-    @Test("once the publisher is closed no dead letter is taken for published", arguments: Implementation.allCases)
+    @Test("with the publisher closed, work that needs a dead letter is abandoned", arguments: Implementation.allCases)
     func closed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             let publisher = subject.publisher

@@ -7,7 +7,7 @@ import Testing
 @testable import Pipeline
 
 /// Every `DueWork` keeps these promises to the loop that does it.
-@Suite("Every table of work that comes due")
+@Suite("Conformance: finishes, refund requests, subscriptions, histories and the in-memory table of due work")
 struct DueWorkConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case finishes
@@ -34,7 +34,8 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "is wanted where the catalog has something of it, and else is not looked at", arguments: Implementation.allCases
+        "due work is wanted under a catalog that configures it, and unwanted under a catalog that does not",
+        arguments: Implementation.allCases
     )
     func wanted(implementation: Implementation) async throws {
         try await with(implementation) { bench in
@@ -53,7 +54,7 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("a row that is released is due again, as if it had never been leased", arguments: Implementation.allCases)
+    @Test("a released row is due again at once, twenty times in a row", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             // More often than there are places for them.
@@ -65,7 +66,7 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("what comes of a try is durable: its row is due no more", arguments: Implementation.allCases)
+    @Test("a row whose try succeeded is never due again", arguments: Implementation.allCases)
     func durable(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             for item in try await bench.work.leaseDue(5) { try await item.work() }
@@ -75,7 +76,8 @@ struct DueWorkConformance {
     }
 
     @Test(
-        "a try without a result is no error: its row comes again later, not at once", arguments: Implementation.allCases
+        "a row whose try fails at Apple is not an error, is not due at once, and is due after its lease",
+        arguments: Implementation.allCases
     )
     func trouble(implementation: Implementation) async throws {
         try await with(implementation) { bench in
@@ -92,7 +94,9 @@ struct DueWorkConformance {
         }
     }
 
-    @Test("a try that is cut short says so, and its row can be released", arguments: Implementation.allCases)
+    @Test(
+        "a cancelled try throws Abandoned, and its row can be released and leased again",
+        arguments: Implementation.allCases)
     func cancelled(implementation: Implementation) async throws {
         try await with(implementation) { bench in
             bench.setTrouble(true)

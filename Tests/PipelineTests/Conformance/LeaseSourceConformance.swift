@@ -7,7 +7,7 @@ import Testing
 @testable import Pipeline
 
 /// The sources of parked submissions and of held purchases keep these promises to the loop that leases from them.
-@Suite("Every source of leases")
+@Suite("Conformance: lease sources of parked submissions and of held purchases")
 struct LeaseSourceConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case parked
@@ -20,7 +20,7 @@ struct LeaseSourceConformance {
         try await body(bench)
     }
 
-    @Test("what is due is leased once, no more of it than asked for", arguments: Implementation.allCases)
+    @Test("each due row is leased once, and no more rows than asked for", arguments: Implementation.allCases)
     func once(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             for id in 1...3 { try await leases.enter(id) }
@@ -35,7 +35,7 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("those that one answer serves are one group", arguments: Implementation.allCases)
+    @Test("rows that one answer serves are leased as one group", arguments: Implementation.allCases)
     func groups(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -45,7 +45,9 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("one whose try was given up is as if it had never been leased", arguments: Implementation.allCases)
+    @Test(
+        "a row released five times is due again, and not suspected of killing its worker",
+        arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -63,7 +65,7 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("one whose try ended with its outcome is leased to nobody any more", arguments: Implementation.allCases)
+    @Test("a row whose try ended with an outcome is not leased again", arguments: Implementation.allCases)
     func ended(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -79,7 +81,7 @@ struct LeaseSourceConformance {
     }
 
     @Test(
-        "one that was leased three times without an end is leased in isolation, with nothing else beside it",
+        "a row leased three times without an end is leased in isolation, with nothing beside it",
         arguments: Implementation.allCases)
     func isolated(implementation: Implementation) async throws {
         try await with(implementation) { leases in
@@ -106,7 +108,7 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("one that kills each of its workers in isolation is leased no more", arguments: Implementation.allCases)
+    @Test("a row leased in isolation three times without an end is leased no more", arguments: Implementation.allCases)
     func setAside(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)
@@ -137,7 +139,9 @@ struct LeaseSourceConformance {
         }
     }
 
-    @Test("one whose lease is over is accused of nothing", arguments: Implementation.allCases)
+    @Test(
+        "an accusation after a row's release has no effect: the row can be leased at once",
+        arguments: Implementation.allCases)
     func accusedLate(implementation: Implementation) async throws {
         try await with(implementation) { leases in
             try await leases.enter(1)

@@ -7,7 +7,7 @@ import Testing
 @testable import Pipeline
 
 /// Every `LeasingLoop` keeps these promises to the code that starts and stops it.
-@Suite("Every loop that leases")
+@Suite("Conformance: lease loops of parked submissions, due work and announced purchases")
 struct LeasingLoopConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case leases
@@ -81,7 +81,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("works on all that is due, once, however often it is started", arguments: Implementation.allCases)
+    @Test("a loop started twice works on each due row once", arguments: Implementation.allCases)
     func works(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             subject.loop.start()
@@ -93,9 +93,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test(
-        "when it stops, what is under way is released, due at once, and nothing is leased any more",
-        arguments: Implementation.asking)
+    @Test("a stopping loop releases the rows under way, which are due at once", arguments: Implementation.asking)
     func stops(implementation: Implementation) async throws {
         try await with(implementation, isSilent: true) { subject in
             subject.loop.start()
@@ -107,7 +105,7 @@ struct LeasingLoopConformance {
         }
     }
 
-    @Test("one that was stopped before it was started leases nothing", arguments: Implementation.allCases)
+    @Test("a loop that was stopped before it was started leases nothing", arguments: Implementation.allCases)
     func neverStarted(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             await subject.loop.stop()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What Apple is told by itself")
+@Suite("Finished deliveries and refund answers sent to Apple")
 struct AppleToldTests {
     private static let bundle = ParkingBench.bundle
     private static let credentials = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "KEY")
@@ -60,7 +60,7 @@ struct AppleToldTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    @Test("a delivery is told until Apple takes it, in its environment, behind everything else")
+    @Test("a finished delivery is reported, as background traffic, until Apple accepts it")
     func finished() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -87,7 +87,7 @@ struct AppleToldTests {
         #expect(text.contains(#"receiptd_finishes_total{result="retried"} 3"#))
     }
 
-    @Test("a delivery that Apple will never take, or did not in a week, is given up; so is one that nobody wants told")
+    @Test("a delivery that Apple refuses, that is a week old, or that the app does not report is given up")
     func given() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         for id: StoreTransactionID in ["1000", "1001", "1002"] { try await Self.grant(id, in: ledger, queries) }
@@ -104,7 +104,7 @@ struct AppleToldTests {
         #expect(queries.asked.count == 1)
     }
 
-    @Test("an answer about a refund is sent until Apple takes it, and never once it is known that it will not")
+    @Test("the answer to a refund request is sent until Apple accepts it, and once if Apple refuses it")
     func answered() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         let asking = ["1000", "1001"].map { Self.request($0) }
@@ -134,9 +134,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test(
-        "what Apple did not take waits by the retry settings, and as long as Apple asks for; a key that is wrong by its lease"
-    )
+    @Test("a failed refund answer waits by the retry settings or Retry-After; with a wrong key, until its lease ends")
     func retried() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -161,7 +159,7 @@ struct AppleToldTests {
         #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
     }
 
-    @Test("an answer waits two seconds at a time for the grant's event to be acknowledged, and that is no try")
+    @Test("a refund answer waits two seconds at a time, not counted as tries, until the grant's event is acknowledged")
     func unacknowledged() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)
@@ -181,7 +179,7 @@ struct AppleToldTests {
         #expect(ledger.ending(of: "n-1000")?.answer?.delivery == .delivered)
     }
 
-    @Test("nothing is sent where there is nothing to say, or it is too late")
+    @Test("no refund answer is sent after Apple's deadline, or for an app that does not answer refund requests")
     func silent() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)
@@ -199,7 +197,7 @@ struct AppleToldTests {
         #expect(queries.asked.isEmpty)
     }
 
-    @Test("one that waits in front of Apple until it is too late is over")
+    @Test("a refund answer that waits for a request slot past Apple's deadline ends as too late")
     func waited() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", in: ledger, queries)

@@ -19,7 +19,7 @@ struct DueWorkLoopTests {
         await loop.stop()
     }
 
-    @Test("is tried, no more at once than there are places")
+    @Test("all due rows are tried, at most three at once with concurrency 3")
     func places() async throws {
         try await run(InMemoryDueWork(Array(0..<40), concurrency: 3) { _ in await Task.yield() }) { table, _ in
             try await table.until("all are done") { $0.done.count == 40 }
@@ -28,7 +28,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("is not leased before it is known what the database lost")
+    @Test("no row is leased before the database's losses are known")
     func lossesUnknown() async throws {
         let table = InMemoryDueWork([1, 2, 3])
         let leases = LeaseGate()
@@ -42,7 +42,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("goes on where a row always fails, and where one never ends")
+    @Test("the other rows are done although some always fail and one never ends")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
             if item % 5 == 0 { throw InMemoryDueWork.Fault.away }
@@ -59,7 +59,7 @@ struct DueWorkLoopTests {
         #expect(table.now.released == [1])
     }
 
-    @Test("goes on once the database is back, which is told to fail meanwhile")
+    @Test("the loop reports a database that is away, and continues once it is back")
     func away() async throws {
         let table = InMemoryDueWork([1])
         table.change { $0.isAway = true }
@@ -71,7 +71,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("stays reported to fail while the database answers, where only a try tells that all is well")
+    @Test("a failure of tries stays reported although the database answers")
     func wellByTries() async throws {
         let table = InMemoryDueWork([1], isWellOnceLeased: false) { _ in throw InMemoryDueWork.Fault.away }
         try await run(table) { table, health in
@@ -82,7 +82,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("is tried one at a time while Apple is down, and not at all where nobody wants it")
+    @Test("rows are tried one at a time while Apple is down; unwanted work is not leased")
     func throttled() async throws {
         try await run(InMemoryDueWork([1, 2, 3]) { _ in await Task.yield() }, isAppleDown: true) { table, _ in
             try await table.until("all are done") { $0.done.count == 3 }
@@ -93,7 +93,7 @@ struct DueWorkLoopTests {
         #expect(unwanted.now.leases.isEmpty)
     }
 
-    @Test("is released where the process stops before its try began or ended")
+    @Test("rows under way when the loop stops are released")
     func stopped() async throws {
         let table = InMemoryDueWork([1, 2]) { _ in
             try? await untilCancelled()

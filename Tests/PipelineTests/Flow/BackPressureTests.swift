@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Back-pressure")
 struct BackPressureTests {
-    @Test("a full window stops the intake, half of it starts it again, and a partition that comes meanwhile waits too")
+    @Test("a full window pauses the intake until half is free, also for partitions assigned meanwhile")
     func backPressure() async throws {
         let bench = try PipelineBench { settings in
             settings.maximumInFlight = 8

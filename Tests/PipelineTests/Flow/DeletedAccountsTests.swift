@@ -16,7 +16,9 @@ struct DeletedAccountsTests {
     /// The in-process broker keeps five megabytes of a partition, and drops the oldest batches.
     private static let padding = String(repeating: " ", count: 900_000)
 
-    @Test("they are counted, with their offsets, by whoever goes on behind them", .timeLimit(.minutes(2)))
+    @Test(
+        "the next worker reports the count and the offsets of records deleted before it read them",
+        .timeLimit(.minutes(2)))
     func counted() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])
         let changes = ChangeSignal()

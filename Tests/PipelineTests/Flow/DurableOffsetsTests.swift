@@ -29,7 +29,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("who leaves before any progress tells the database, for Kafka holds a start to its name")
+    @Test("a worker that stops before any progress on a partition records its departure in the database")
     func departs() async throws {
         let bench = try PipelineBench { $0.shutdownGraceSeconds = 0.5 }
         let checkpoints = bench.checkpoints
@@ -47,7 +47,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("who stops while a checkpoint is on its way waits for it, and commits what it covers")
+    @Test("a worker that stops while a checkpoint is being written waits for it and commits its offset")
     func onItsWay() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -72,7 +72,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database that fell back is noticed without traffic, and what it lacks is taken again")
+    @Test("a database that fell back is noticed without traffic, and records behind its checkpoint are decided again")
     func fallsBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -93,7 +93,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("whose a purchase was published to be it stays, though another player's record is decided first this time")
+    @Test("a published purchase stays its owner's although another player's record is decided first after the fall")
     func publishedOwner() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -145,7 +145,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("what is in flight when a connection shows a fall back is decided again, though no offset shows the fall")
+    @Test("a submission in flight when a new connection shows that the database fell back is asked for again")
     func shownByConnection() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -165,7 +165,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a new worker sees by published events that the database lacks their grants, where no offset shows it")
+    @Test("a new worker detects from published events that the database lacks their grants, once for all workers")
     func shownByEvents() async throws {
         let bench = try PipelineBench()
         let first = try bench.start()
@@ -190,7 +190,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("however many partitions are taken over, the database is asked once whether it lost owners")
+    @Test("the database is asked for lost owners at most once per takeover, not once per partition")
     func onceForAll() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -205,7 +205,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("where it cannot be stored which decisions are lost, none is taken before it is")
+    @Test("when storing the lost decisions fails once, the partition is restarted, and they are decided as repeats")
     func notStored() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -223,7 +223,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("a database that is put back without a sign of it is noticed by its rows, and what it lacks is taken again")
+    @Test("a database restored from a backup is detected by its checkpoint rows, and the lost records are taken again")
     func putBack() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -242,7 +242,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("where Kafka has no offset, a row of a topic before is no reason to commit, also when no checkpoint succeeds")
+    @Test("the checkpoint row of a deleted topic causes no commit for its successor, even while checkpoints fail")
     func topicMadeAnew() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints
@@ -264,7 +264,7 @@ struct DurableOffsetsTests {
         try await bench.close()
     }
 
-    @Test("one that answers too late with a lower offset has its partition read again from there")
+    @Test("a database that answers late with a lower offset has its partition read again from there")
     func late() async throws {
         let bench = try PipelineBench()
         let checkpoints = bench.checkpoints

@@ -35,7 +35,7 @@ struct FlowTests {
         try await bench.changes.until("the outbox row is gone") { bench.ledger.isPublished(stored) }
     }
 
-    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is put to Apple and disputed")
+    @Test("the buyer's refreshed copy of a stolen receipt, with the right token, is put to Apple and held")
     func stolen() async throws {
         let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
         try await bench.submit("stolen.1", player: "the thief", partition: 3)
@@ -56,7 +56,7 @@ struct FlowTests {
         #expect(bench.verifier.count("stolen.copy") == 1)
     }
 
-    @Test("a slow submission holds up its player's next one and nobody else's, and no offset passes it")
+    @Test("a slow submission delays only its player's later submissions, and no committed offset passes it")
     func slow() async throws {
         bench.verifier.hold("slow.1")
         let offset = try await bench.submit("slow.1", player: "slow", partition: 1)
@@ -74,7 +74,7 @@ struct FlowTests {
         try await bench.untilCommitted(last + 1, of: 1)
     }
 
-    @Test("a player's submissions are decided and published in the order of the records, as many as memory holds")
+    @Test("a player's submissions are decided and published in order, although Apple fails the first ten once")
     func order() async throws {
         // A pipeline of its own: what fails behind others that failed leaves memory by their time too.
         let bench = try PipelineBench { $0.parkAfterSeconds = 600 }
@@ -89,7 +89,7 @@ struct FlowTests {
         try await bench.close()
     }
 
-    @Test("what is decided locally overtakes what waits for Apple, and asks nobody")
+    @Test("a local rejection is published ahead of the player's submission that waits for Apple")
     func local() async throws {
         bench.verifier.hold("local.1")
         try await bench.submit("local.1", player: "local", partition: 3)
@@ -106,7 +106,7 @@ struct FlowTests {
         }
     }
 
-    @Test("trouble at Apple is no answer: it is asked again until it answers")
+    @Test("a submission is asked for again after trouble at Apple until Apple answers")
     func trouble() async throws {
         bench.verifier.answer("trouble", .trouble(.init(.timeout)), .blocked(.sharedSecret), .trouble(.init(.status)))
         try await bench.submit("trouble", player: "troubled", partition: 4)
@@ -115,7 +115,7 @@ struct FlowTests {
         #expect(running.metrics.misconfigured.with(Sample.bundle.text).value == 0)
     }
 
-    @Test("an answer that Apple may take back is believed after three tries")
+    @Test("a doubtful answer is believed after three tries")
     func doubt() async throws {
         let refused = AppleAnswer.refused(.malformed)
         bench.verifier.answer("doubt", refused, refused, refused, Sample.genuine("doubt"))
@@ -124,7 +124,7 @@ struct FlowTests {
         #expect(bench.verifier.count("doubt") == 3)
     }
 
-    @Test("a submission that was granted stays granted in a new record, whatever Apple answers to it then")
+    @Test("a granted submission stays granted in a new record although Apple now refuses the receipt")
     func grantedBefore() async throws {
         guard case .genuine(var receipt) = Sample.genuine("renewed") else { return }
         receipt.holdsAutoRenewable = true
@@ -139,7 +139,7 @@ struct FlowTests {
         #expect(bench.verifier.count("renewed") == 3)
     }
 
-    @Test("a submission whose app leaves the catalog while it waits is rejected, and its offset passed")
+    @Test("a submission whose app leaves the catalog while it waits is rejected")
     func withdrawn() async throws {
         bench.verifier.hold("withdrawn")
         try await bench.submit("withdrawn", player: "withdrawn", partition: 4, bundle: Sample.withdrawnBundle)
@@ -151,7 +151,7 @@ struct FlowTests {
         try await bench.untilAnswered("withdrawn", ["rejected withdrawn"])
     }
 
-    @Test("one receipt of two players in flight is asked for once, and granted once")
+    @Test("a receipt that two players have in flight is asked for once and granted once")
     func shared() async throws {
         bench.verifier.hold("shared")
         try await bench.submit("shared", player: "first sharer", partition: 5, id: "shared 1")
@@ -168,7 +168,7 @@ struct FlowTests {
         #expect(bench.verifier.count("shared") == 1)
     }
 
-    @Test("a record that is no submission goes to the dead letters as it came, and its sender is told")
+    @Test("a malformed record becomes a dead letter as it came, and a sender it names gets a rejection")
     func deadLetters() async throws {
         let own = KafkaHeader(name: "own", value: [0xFF, 0x00])
         let offset = try await bench.send([0x7B], partition: 6, key: [1, 2], headers: [own])
@@ -190,7 +190,7 @@ struct FlowTests {
         #expect(running.metrics.deadLetters.with("malformed_message").value >= 3)
     }
 
-    @Test("a commit that fails is sent again, and is never ahead of an unfinished record")
+    @Test("a failed commit is retried, and no commit passes an unfinished record")
     func commits() async throws {
         bench.verifier.hold("commit.2")
         let first = try await bench.submit("commit.1", player: "commit 1", partition: 7)
@@ -205,7 +205,7 @@ struct FlowTests {
         #expect(running.fails("offsets cannot be committed"))
     }
 
-    @Test("what an operator decided is published, fresh as it is, by any worker")
+    @Test("a worker publishes an operator's fresh decisions")
     func handedOver() async throws {
         let events = (5..<8).map { Sample.event($0, player: "of an operator") }
         bench.ledger.handOver(events)
@@ -213,7 +213,7 @@ struct FlowTests {
         #expect(bench.answers("of an operator") == (5..<8).map { "granted \($0)" })
     }
 
-    @Test("events of dead replicas are published by whoever finds them")
+    @Test("a worker publishes the events that dead replicas left in the outbox")
     func orphans() async throws {
         let events = (0..<5).map { Sample.event($0, player: "orphan") }
         bench.ledger.orphan(events)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The newest catalog")
 struct NewestCatalogTests {
-    @Test("an answer is judged by the catalog of when it comes, and not of when Apple was asked")
+    @Test("Apple's answer is judged by the catalog in force when it arrives")
     func retiredMeanwhile() async throws {
         let bench = try PipelineBench()
         bench.verifier.hold("waiting")

@@ -10,7 +10,7 @@ struct RefusedReadingTests {
     private static let fetch: Int16 = 1
 
     @Test(
-        "without the right to read the worker is not ready, says so, and goes on once it has it",
+        "a worker that may not read the topic is not ready, says why, and continues once it may",
         .timeLimit(.minutes(5)))
     func reading() async throws {
         let bench = try PipelineBench { $0.consumerProperties["enable.partition.eof"] = "true" }
@@ -29,7 +29,9 @@ struct RefusedReadingTests {
         try await bench.close()
     }
 
-    @Test("a group that may not be joined is told", .timeLimit(.minutes(5)))
+    @Test(
+        "a worker that may not join its consumer group is not ready, says why, and continues once it may",
+        .timeLimit(.minutes(5)))
     func group() async throws {
         let bench = try PipelineBench()
         let join: Int16 = 11

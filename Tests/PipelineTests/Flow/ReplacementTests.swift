@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Replacing a consumer beyond repair")
 struct ReplacementTests {
-    @Test("a member whose static id another took is replaced, and what it gave up comes again")
+    @Test("a consumer fenced by another with its static id is replaced, and the records it gave up are taken again")
     func fenced() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.instance.id"] = "one" }
         let running = try bench.start()

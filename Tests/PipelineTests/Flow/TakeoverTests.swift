@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Takeover")
 struct TakeoverTests {
-    @Test("what one pipeline has finished is not done again by the next, and what it gave up is")
+    @Test("the next worker asks Apple only for what the last gave up, and repeats no finished work")
     func takeover() async throws {
         let bench = try PipelineBench()
         // The last owner's legacy of partition 0; the first reads of the outbox fail.
@@ -72,7 +72,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("a worker that has no partition leases what is due, too")
+    @Test("a worker without a partition still leases parked submissions that are due")
     func spare() async throws {
         let bench = try PipelineBench(partitions: 1)
         // Each worker has parked submissions of its own, which show who leases.
@@ -95,7 +95,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("stopping before anything was assigned ends at once, and stopping twice is one stop")
+    @Test("a worker can be stopped twice before any partition is assigned")
     func early() async throws {
         let bench = try PipelineBench()
         let running = try bench.start()
@@ -104,7 +104,7 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("settings that librdkafka does not take end the run")
+    @Test("settings that librdkafka refuses end the run with its error")
     func settings() async throws {
         let bench = try PipelineBench { $0.consumerProperties["group.id"] = nil }
         let running = try bench.start()

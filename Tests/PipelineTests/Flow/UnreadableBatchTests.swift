@@ -24,7 +24,7 @@ struct UnreadableBatchTests {
     }
 
     @Test(
-        "one is stepped over with a dead letter that tells its offsets, the partition goes on, and so it stays",
+        "an unreadable batch becomes one dead letter with its offsets, and the partition goes on, restarts included",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let bench = try PipelineBench()
@@ -59,7 +59,9 @@ struct UnreadableBatchTests {
         try await bench.close()
     }
 
-    @Test("nothing behind it is committed before the dead letter is acknowledged", .timeLimit(.minutes(5)))
+    @Test(
+        "no offset behind an unreadable batch is committed before its dead letter is acknowledged",
+        .timeLimit(.minutes(5)))
     func acknowledged() async throws {
         let bench = try PipelineBench { settings in
             // Refused at once, where it would else be tried for minutes.
@@ -84,7 +86,7 @@ struct UnreadableBatchTests {
         try await bench.close()
     }
 
-    @Test("how far it reaches is found: damage that librdkafka says nothing of, and several batches in a row")
+    @Test("the probe finds where unreadable batches end, several in a row and unreported damage included")
     func probed() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
         let partition = TopicPartition(topic: "t", partition: 0)

@@ -28,7 +28,7 @@ struct HeldSourceTests {
             dailyCount: nil, tries: 0, lease: 1, announced: announced)
     }
 
-    @Test("a release of what came by a transaction id asks for the transaction anew; unknown is no verdict on it")
+    @Test("a released hold of a transaction id is asked for again; an unknown transaction stays held")
     func transactionID() async throws {
         try await with { bench, holds in
             let catalog = Catalog(version: 1, apps: [ParkingBench.serverApp])
@@ -61,7 +61,7 @@ struct HeldSourceTests {
     }
 
     @Test(
-        "no verdict ends a hold: it is asked for again, also where a fresh submission would be rejected in the end",
+        "a hold stays held after trouble, refused credentials or a doubtful answer, even three times",
         arguments: [
             AppleAnswer.trouble(.init(.timeout)), .blocked(.sharedSecret), .refused(.malformed), ParkingBench.empty,
         ])
@@ -79,7 +79,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("an end that the database refuses is tried again as soon as a failed submission would be")
+    @Test("a hold whose settlement the database refuses is retried after the least delay of holds")
     func refusedEnd() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -91,7 +91,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a verdict settles it, and an app that left the catalog leaves it held")
+    @Test("a grant or a rejection settles a hold; a hold of an app that left the catalog is put back unasked")
     func verdict() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -108,7 +108,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("what nobody submitted is judged by what Apple told where there is nothing to ask with, and else asked for")
+    @Test("a held announced purchase is settled from Apple's notification without credentials, else asked for")
     func announced() async throws {
         try await with { bench, holds in
             let terms = AnnouncedTerms(source: .notification, isRenewal: false)
@@ -127,7 +127,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("one lease loop asks once for two holds of one submission, and never for one that the catalog cannot free")
+    @Test("two due holds of one submission are asked for once, and a hold the catalog cannot free is not asked for")
     func due() async throws {
         try await with { bench, holds in
             bench.apple.answer(ParkingBench.genuine)
@@ -144,9 +144,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test(
-        "a suspect is tried while nothing is leased from any source, and one that is set aside is counted and not tried"
-    )
+    @Test("a suspected hold is tried while nothing else is leased; a hold set aside is counted and not tried")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])
@@ -181,7 +179,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("where the database does not take it that one stays held, no lease of the batch counts against anyone")
+    @Test("when the database refuses to keep a hold, the suspect is forgiven and the batch's leases are released")
     func keepFails() async throws {
         try await with { bench, holds in
             let source = HeldSource(
@@ -201,7 +199,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("who waits to isolate one waits only for what is leased already, and nothing is leased beside it")
+    @Test("isolation waits for leases under way, blocks new leases, and excludes other isolation")
     func isolation() {
         let slots = WorkSlots(maximumInFlight: 100, appleConcurrency: 100)
         slots.leasesBegan(1)

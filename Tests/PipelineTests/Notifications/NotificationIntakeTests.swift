@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Notifications that Apple posts")
+@Suite("Intake of notifications that Apple posts")
 struct NotificationIntakeTests {
     private static let topic = "apple-posts"
 
@@ -75,7 +75,7 @@ struct NotificationIntakeTests {
         await intake.take(Array(body.utf8))
     }
 
-    @Test("are taken once the broker has them, keyed by their original transaction, or by their own id")
+    @Test("a notification is published under its original transaction, or its own id where it has none")
     func taken() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -90,7 +90,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("are refused where they are forged or of another app, and sent again where that cannot be told")
+    @Test("forged notifications and other apps' are refused; with a signature not provable, Apple is to resend")
     func refused() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let metrics = ReceiptdMetrics(version: "test")
@@ -107,7 +107,7 @@ struct NotificationIntakeTests {
         await all.close()
     }
 
-    @Test("are to be sent again while Kafka is away")
+    @Test("while Kafka is away Apple is asked to resend, and afterwards notifications are taken again")
     func brokerAway() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster)
@@ -120,7 +120,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("the intake is not ready while Kafka is away, and is again with Kafka, though nobody posts meanwhile")
+    @Test("the intake is not ready while Kafka is away, and ready again without a new post once Kafka is back")
     func readyAgain() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -147,7 +147,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("one that is acknowledged after Apple was answered makes the intake ready")
+    @Test("a late acknowledgement, after Apple was told to resend, makes the intake ready again")
     func acknowledgedLate() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let clock = ManualClock()
@@ -163,7 +163,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("an idempotent producer that can never go on is replaced")
+    @Test("the intake replaces an idempotent producer that met a fatal error")
     func replaced() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
@@ -175,7 +175,7 @@ struct NotificationIntakeTests {
         await intake.close()
     }
 
-    @Test("one that is posted a thousand times, eight at a time and also signed anew, is one record")
+    @Test("a notification posted a thousand times, eight at a time and signed anew, is one record")
     func repeated() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let changes = ChangeSignal()
@@ -202,11 +202,11 @@ struct NotificationIntakeTests {
     }
 }
 
-@Suite("Posts that are remembered")
+@Suite("Memory of posted notifications")
 struct OncePostedTests {
     private struct Failure {}
 
-    @Test("one that failed is stored by the next post of it, and the oldest of too many is forgotten")
+    @Test("a post that failed is stored at its next try, and with room for two posts the oldest is forgotten")
     func memory() async {
         let posts = OncePosted<Failure>(maximum: 2)
         let stored = Mutex<[String]>([])

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A refund of which the part cannot be read")
+@Suite("A refund with an unreadable percentage")
 struct UnreadRefundTests {
     private static let topic = "app-store-notifications"
     private static let refundedAt = Timestamp(milliseconds: 1_795_168_000_000)
@@ -77,7 +77,9 @@ struct UnreadRefundTests {
         return (isTaken, letters)
     }
 
-    @Test("is taken as Apple tells it by name, where the app has the API", .timeLimit(.minutes(1)))
+    @Test(
+        "a refund is taken from Apple's answer for its transaction where the app has API credentials",
+        .timeLimit(.minutes(1)))
     func asked() async throws {
         let queries = InMemoryStoreQueries()
         queries.register(Self.told(milliPercent: 50_000))
@@ -88,7 +90,8 @@ struct UnreadRefundTests {
     }
 
     @Test(
-        "is a dead letter and no refund of all, where Apple is not asked or does not tell it", .timeLimit(.minutes(1)))
+        "a refund becomes a dead letter and is not taken where Apple is not asked or does not tell its percentage",
+        .timeLimit(.minutes(1)))
     func notAsked() async throws {
         let answering = InMemoryStoreQueries()
         answering.register(Self.told(milliPercent: 50_000))

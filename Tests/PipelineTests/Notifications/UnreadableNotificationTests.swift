@@ -60,7 +60,7 @@ struct UnreadableNotificationTests {
     }
 
     @Test(
-        "one is stepped over with a dead letter that tells its offsets, what is behind it is taken, and so it stays",
+        "an unreadable batch becomes one dead letter with its offsets, and later records are taken",
         .timeLimit(.minutes(5)))
     func steppedOver() async throws {
         let cluster = try MockCluster(topics: [Self.topic: 1, Sample.outcomes: 1, Sample.deadLetters: 1])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What is asked beside a receipt's answer")
+@Suite("Questions to the App Store Server API beside a receipt's answer")
 struct FurtherQuestionTests {
     private static let hour: Int64 = 3_600_000
     private static let account: AppTransactionID = "70"
@@ -52,7 +52,7 @@ struct FurtherQuestionTests {
         return Dictionary(judged.map { ($0.purchase.transactionID, $0.verdict) }, uniquingKeysWith: { $1 })
     }
 
-    @Test("a refunded consumable of a receipt is not granted, and one that Apple does not know is")
+    @Test("a refunded consumable of a receipt is rejected; a consumable that the API does not know is granted")
     func refunded() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2", "3"))
@@ -67,7 +67,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("what the ledger has is not looked up")
+    @Test("a transaction in the ledger is not looked up")
     func known() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2"))
@@ -79,7 +79,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a receipt that the ledger recalls asks nobody")
+    @Test("a receipt whose evidence the ledger kept is decided without a question")
     func recalled() async throws {
         try await with { bench in
             guard case .genuine(let receipt) = Self.receipt("1", "2") else { return }
@@ -89,7 +89,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a retry from memory looks up only what is still open")
+    @Test("a retry from memory looks up only the transaction that failed")
     func retried() async throws {
         try await with { bench in
             let ids = (1...7).map { StoreTransactionID("\($0)") }
@@ -109,7 +109,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("what was looked up is kept with a parked submission")
+    @Test("a parked submission keeps its finished look-ups, and its next try asks only for the rest")
     func parked() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1", "2", "3"))
@@ -126,7 +126,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("refused credentials park it, and an answer about another transaction is trouble")
+    @Test("refused credentials park the submission; an answer of another environment puts it back as trouble")
     func notAnswered() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -151,7 +151,7 @@ struct FurtherQuestionTests {
             proof: .receipt(ParkingBench.receipt("r")), productID: product)
     }
 
-    @Test("what was finished too early is granted from the account's history, and not what was bought long before")
+    @Test("a consumable missing in the receipt is granted from the account's history, unless bought long before")
     func finishedEarly() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -170,7 +170,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("what the account bought more than an hour after the receipt was made is not the submission's to claim")
+    @Test("a purchase made more than an hour after the receipt is not granted from the account's history")
     func boughtLater() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -186,7 +186,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("a history with more pages than are read is not taken as its end: the submission waits, and says why")
+    @Test("a submission whose account history is longer than one try reads waits with the reason long_history")
     func longHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -203,7 +203,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("where the history has none either, or Apple does not know the account, the product is missing")
+    @Test("a product missing in the receipt and the history, or without a history, is a product mismatch")
     func missing() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))
@@ -218,7 +218,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("what the receipt and the history show as taken back is settled with a product that is missing")
+    @Test("refunds shown by the receipt and the history are recorded with a product mismatch")
     func revoked() async throws {
         try await with { bench in
             func takenBack(_ id: StoreTransactionID, _ product: ProductID) -> StorePurchase {
@@ -249,7 +249,7 @@ struct FurtherQuestionTests {
         let verdict: Verdict
     }
 
-    @Test("what another app's receipt shows as taken back counts for nothing")
+    @Test("refunds shown by another app's receipt are not recorded")
     func foreign() async throws {
         try await with { bench in
             var purchase = Self.purchase("1")
@@ -263,7 +263,7 @@ struct FurtherQuestionTests {
         }
     }
 
-    @Test("trouble with the history is no verdict")
+    @Test("trouble with the account's history puts the submission back without a verdict")
     func troubledHistory() async throws {
         try await with { bench in
             bench.apple.answer(Self.receipt("1"))

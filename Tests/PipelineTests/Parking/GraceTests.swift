@@ -6,7 +6,7 @@ import Testing
 @testable import Pipeline
 
 /// Tests an app with a shared secret and no credentials for the App Store Server API.
-@Suite("Grace that the ledger knows of notifications")
+@Suite("Grace periods that the ledger knows from notifications")
 struct GraceTests {
     private static let day: Int64 = 86_400_000
     /// The record's.
@@ -62,7 +62,7 @@ struct GraceTests {
         return judged.first?.verdict
     }
 
-    @Test("a period that is over is granted in its grace period, and refused where none is known")
+    @Test("an expired period is granted within a known grace period, and rejected without")
     func known() async throws {
         let inGrace = try await verdict { $0.subscriptions.follow(Self.subscription($1, graceDays: 5)) }
         #expect(inGrace == .grant(payload: nil))
@@ -72,7 +72,7 @@ struct GraceTests {
         #expect(unknown == .reject(.subscriptionExpired))
     }
 
-    @Test("while the ledger cannot be read it is not refused")
+    @Test("an expired period is not rejected while the ledger cannot be read")
     func unreadable() async throws {
         let verdict = try await verdict { bench, period in
             bench.subscriptions.follow(Self.subscription(period, graceDays: 5))

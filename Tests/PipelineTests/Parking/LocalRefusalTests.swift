@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Does Apple agree with what is refused here?")
+@Suite("Local refusals put to Apple")
 struct LocalRefusalTests {
     private func with(
         perMinute: Int = 6_000, _ body: (ParkingBench) async throws -> Void
@@ -31,7 +31,7 @@ struct LocalRefusalTests {
         bench.metrics.outcomes.with(kind.rawValue, reason?.rawValue ?? "").value
     }
 
-    @Test("a receipt that Apple calls genuine is decided again, by Apple's answer and at a position of its own")
+    @Test("a refused receipt that Apple calls genuine is disputed and decided again, at a position of its own")
     func disputed() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -53,7 +53,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("it is told of as any is: subscriptions are followed, and deliveries finished")
+    @Test("the second decision of a disputed receipt follows its subscription and finishes its grants")
     func followed() async throws {
         try await with { bench in
             var app = ParkingBench.serverApp
@@ -79,7 +79,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("what Apple refuses too, cannot say, or calls another app's is not disputed")
+    @Test("a local refusal is not disputed where Apple refuses, fails, or names another app")
     func agreed() async throws {
         try await with { bench in
             let foreign = GenuineReceipt(
@@ -105,7 +105,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("only receipts are put to Apple, a few, and one a minute of one player")
+    @Test("of local refusals only plausible receipts are put to Apple, and one a minute at a limit of one")
     func sampled() async throws {
         try await with(perMinute: 1) { bench in
             let jws = Submission(
@@ -127,7 +127,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("what only its envelope refuses is not put to Apple: a genuine receipt is no dispute then")
+    @Test("a genuine receipt refused for its store envelope is not put to Apple")
     func envelope() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -144,7 +144,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("none is begun once the worker stops")
+    @Test("a stopped worker puts no local refusal to Apple")
     func stopped() async throws {
         try await with { bench in
             await bench.worker.refusals.stop()
@@ -154,7 +154,7 @@ struct LocalRefusalTests {
         }
     }
 
-    @Test("with local_refusals: ask Apple decides, as for any receipt that is not provable")
+    @Test("with local_refusals: ask, Apple's answer is the only decision")
     func askedFirst() async throws {
         try await with { bench in
             var app = ParkingBench.app

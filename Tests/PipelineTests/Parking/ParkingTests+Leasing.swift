@@ -8,7 +8,7 @@ import Testing
 
 // Tests the rows of parked submissions: leased when due, woken when an app's credentials work again.
 extension ParkingTests {
-    @Test("what comes due is asked for once for each proof, decided or put back, and its row goes")
+    @Test("due submissions with one proof are asked for once; decided rows are removed, and after trouble put back")
     func due() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -33,7 +33,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("one that could not be put back is not taken for answered: its row stays")
+    @Test("a parked submission that cannot be put back keeps its row, and its lease is released")
     func notPutBack() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -49,7 +49,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is tried while nothing else is leased, and one that is set aside is counted and not tried")
+    @Test("a suspect is tried while nothing else is leased, accused only while at work; one set aside is only counted")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -83,7 +83,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect whose end the database does not take is forgiven, for its worker lives")
+    @Test("a suspect whose end the database refuses is forgiven")
     func endRefused() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -100,7 +100,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("leased work has a fifth of the slots while fresh work is in memory, half of them otherwise")
+    @Test("leased work has 20 of 100 slots while fresh work is in memory, and 50 otherwise")
     func slots() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 100)
         #expect(slots.roomForLeases == 50)
@@ -113,7 +113,7 @@ extension ParkingTests {
         #expect(WorkSlots(maximumInFlight: 1, appleConcurrency: 1).maximumLeased == 1)
     }
 
-    @Test("a blocked app's submission is parked after a second try, and the app's first answer wakes the others, once")
+    @Test("a blocked app's submission is parked after two tries, and the app's first answer wakes its others once")
     func blocked() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.blocked(.sharedSecret))
@@ -129,7 +129,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("an app is woken seldom, however often its answers change")
+    @Test("an app is woken at its first answer after a blockage, and again no sooner than after wakeSeconds")
     func wakes() {
         let apps = BlockedApps()
         let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)
@@ -142,7 +142,7 @@ extension ParkingTests {
         #expect(apps.noteAnswer(one, wasBlocked: true, now: PipelineLimits.wakeSeconds))
     }
 
-    @Test("nothing is leased before it is known which decisions the database has lost")
+    @Test("no leases are allowed until the database's losses are known, and again after each restart")
     func unknownLosses() {
         let leases = LeaseGate()
         let assignment = PartitionAssignment(

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the shares of the window, and the ends of waits.
 extension ParkingTests {
-    @Test("bytes count as places do: what retries holds half of them at most")
+    @Test("retrying submissions hold at most half of the window's bytes")
     func retryShareInBytes() {
         let slots = WorkSlots(maximumInFlight: 2_000, appleConcurrency: 10)
         #expect(slots.beginRetrying(bytes: IntakeWindow.maximumBytes / 2))
@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("what waits behind a retrying one counts with it: where they are too many, it leaves once it keeps failing")
+    @Test("a retrying submission with half the window behind it is parked at its second further failure")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -47,7 +47,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("time behind an earlier one of its player's that fails counts: one try is enough then")
+    @Test("the wait behind a failing submission of the same player counts: the next is parked after one try")
     func failsBehindOthers() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0.001), parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))
@@ -58,7 +58,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("while Apple is out a submission that finds no room is parked at its first failure")
+    @Test("during Apple's outage a submission without room to retry is parked at its first failure")
     func noRoomInOutage() async throws {
         try await with(ParkingBench(maximumInFlight: 2, parkAfterSeconds: 30)) { bench in
             bench.outage.begin()
@@ -68,7 +68,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("an answer to what had met trouble wakes others of its app; the end of an outage wakes those of all")
+    @Test("an answer after trouble wakes parked submissions of its app; the end of an outage those of all apps")
     func recovery() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let source = bench.parkedSource()

@@ -17,7 +17,7 @@ struct ParkingTests {
         try await body(bench)
     }
 
-    @Test("trouble that lasts is parked with what is known of it, and its record is done without an event")
+    @Test("a submission in lasting trouble is parked with its detail and counts, and without a decision")
     func trouble() async throws {
         try await with(ParkingBench()) { bench in
             try await bench.work(on: bench.item(ParkingBench.submission("a")))
@@ -30,7 +30,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a short trouble is waited out in memory")
+    @Test("two failures at Apple are retried in memory, and the decision's trace lists each try")
     func shortTrouble() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             bench.apple.answer(.trouble(.init(.timeout)), .trouble(.init(.serverError)), ParkingBench.genuine)
@@ -44,9 +44,7 @@ struct ParkingTests {
         }
     }
 
-    @Test(
-        "a doubt about one that is isolated does not wait in memory, where a kill would count against it; a failure does"
-    )
+    @Test("an isolated submission is retried in memory after trouble, and parked at a doubtful answer")
     func isolated() async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 2)
         try await with(ParkingBench(retry: retry, parkAfterSeconds: 30)) { bench in
@@ -59,7 +57,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "one that is isolated and that Apple keeps failing leaves memory: all others wait for it",
+        "an isolated submission that Apple keeps failing is parked at its second failure, in an outage at its first",
         arguments: [false, true])
     func isolatedFailure(inOutage: Bool) async throws {
         let retry = RetryDelay(initialSeconds: 0, doubtSeconds: 0)
@@ -71,7 +69,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("tries go into the parked row and come back with it, and are kept with the decision in the end")
+    @Test("the tries before parking are stored with the row, and recorded with the decision")
     func tries() async throws {
         try await with(ParkingBench()) { bench in
             let submission = ParkingBench.submission("a")
@@ -85,7 +83,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubt that takes longer than memory keeps it is parked, and three doubts over parkings are believed")
+    @Test("a doubtful answer parks the submission, and the third due one is believed")
     func doubts() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0), parkAfterSeconds: 30)) { bench in
             bench.apple.answer(ParkingBench.empty)
@@ -110,7 +108,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a proof that needs credentials the app lacks is parked without being asked for")
+    @Test("a proof that needs credentials the app lacks is parked without a question to Apple")
     func noServerAPI() async throws {
         try await with(ParkingBench()) { bench in
             let submission = Submission(
@@ -121,7 +119,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record that waits is done, without Apple and without another row")
+    @Test("a redelivered record of a parked submission asks Apple nothing and is not parked again")
     func redelivered() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.parked)
@@ -134,7 +132,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a redelivered record keeps its first answer, also where it would be refused or parked today")
+    @Test("a redelivered record keeps its first answer, although it would be rejected or parked today")
     func answeredBefore() async throws {
         try await with(ParkingBench()) { bench in
             bench.ledger.recollect(.answered([Sample.event(1)]))
@@ -151,7 +149,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the thirty-third submission of one player is parked, due at once, and no one else's is")
+    @Test("a player's submission without a place is parked, due at once, and another player's still gets a place")
     func playerShare() async throws {
         try await with(ParkingBench()) { bench in
             let tickets = (0..<40).map { _ in bench.worker.enterLane(of: "hog") }
@@ -167,7 +165,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record that its workers died of is parked untried, due once more in an hour, and blocked or not")
+    @Test("a record whose workers died is parked untried as crashed, also where it is blocked, and due in an hour")
     func setAside() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)
@@ -186,7 +184,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("one that may not be parked is answered and stored, whether it was tried or found no place in memory")
+    @Test("a submission beyond the parking limit is answered too_many_waiting, tried or without a place in memory")
     func tooManyWaiting() async throws {
         try await with(ParkingBench()) { bench in
             bench.store.fill()
@@ -200,7 +198,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("what was parked is no first try, and what Apple was not asked about is no failure")
+    @Test("a try counts as a retry after a failed request or parking, but not after a request that was never sent")
     func kinds() async throws {
         try await with(ParkingBench(parkAfterSeconds: 30)) { bench in
             let retries = Shared<[Bool]>([])
@@ -216,7 +214,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("retrying submissions that hold half of the window leave no place for one more")
+    @Test("a submission that fails while retries hold half of the window is parked")
     func retryShare() async throws {
         try await with(ParkingBench(maximumInFlight: 4, parkAfterSeconds: 30)) { bench in
             #expect(bench.parking.slots.beginRetrying() && bench.parking.slots.beginRetrying())
@@ -231,7 +229,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("while Apple is out nothing is parked for it")
+    @Test("a submission that fails in Apple's outage is retried in memory")
     func nothingParkedInOutage() async throws {
         try await with(ParkingBench()) { bench in
             bench.outage.begin()
@@ -243,7 +241,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("the part of a wait for which Apple was out does not count towards parking")
+    @Test("the time of an outage does not count towards parking")
     func outageIsNoWaiting() throws {
         let bench = try ParkingBench(
             retry: RetryDelay(initialSeconds: 10, maximumSeconds: 10, doubtSeconds: 0), parkAfterSeconds: 100)
@@ -269,7 +267,7 @@ struct ParkingTests {
         #expect(abs(retries.history.waitedSeconds - first - second / 2) < 1e-9)
     }
 
-    @Test("an answered submission is counted by what it was: junk where it was seen here")
+    @Test("a locally refused submission is counted as junk, a granted purchase as other")
     func classes() async throws {
         try await with(ParkingBench()) { bench in
             let junk = Submission(

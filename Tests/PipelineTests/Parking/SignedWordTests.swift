@@ -5,7 +5,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Proven proofs of which Apple says nothing")
+@Suite("Proven proofs without an answer from Apple on their purchase")
 struct SignedWordTests {
     private static let receipt = Submission.Proof.receipt(ParkingBench.receipt("r"))
     private static let transaction = Submission.Proof.signedTransaction("a.b.c")
@@ -54,7 +54,7 @@ struct SignedWordTests {
         return SubmissionInHand(parked: ParkingBench.leased(submission(proof), .doubt, history: history))
     }
 
-    @Test("a receipt whose purchase Apple leaves out again and again goes on waiting, and says why")
+    @Test("a proven receipt whose purchase Apple's answers leave out keeps waiting with the detail empty_answer")
     func waits() async throws {
         try await with(Self.sandbox) { bench in
             for answer in [ParkingBench.emptyInSandbox, .refused(.nothingTold)] {
@@ -67,7 +67,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("where Apple can be asked by name, its word on the purchase decides")
+    @Test("a purchase left out of Apple's answer is granted where the App Store Server API confirms it")
     func named() async throws {
         try await with(Self.sandboxWithAPI) { bench in
             for (offset, answer) in [ParkingBench.emptyInSandbox, .refused(.nothingTold)].enumerated() {
@@ -85,7 +85,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("what the ledger has needs no word of Apple's")
+    @Test("a purchase in the ledger is decided although Apple's answer leaves it out")
     func inLedger() async throws {
         try await with(Self.sandbox) { bench in
             bench.ledger.know("1000")
@@ -99,7 +99,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("a signed transaction that neither environment knows is never called unknown")
+    @Test("a proven transaction that Apple does not know keeps waiting, and is never called unknown")
     func unknownTransaction() async throws {
         try await with(Self.sandboxWithAPI) { bench in
             for refusal: AppleAnswer.Refusal in [.unknownTransaction, .invalidTransaction] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Transactions that the App Store Server API is asked for")
+@Suite("Proofs that the App Store Server API is asked about")
 struct TransactionTests {
     private static let purchasedAt = Timestamp(milliseconds: 1_795_167_000_000)
 
@@ -43,7 +43,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a bare id is asked for, granted where the tokens are equal, and remembered only then")
+    @Test("a bare transaction id is granted where the tokens are equal, and its evidence is kept only then")
     func bareID() async throws {
         try await with { bench in
             bench.apple.answer(.genuine(genuine(token: "t")))
@@ -60,7 +60,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an old signed transaction is judged by what Apple says now, a fresh one by itself")
+    @Test("an old signed transaction is judged by Apple's current answer, a fresh signed transaction by itself")
     func signedTransaction() async throws {
         try await with { bench in
             var content = ProofContent(
@@ -81,7 +81,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("a signed transaction that cannot be proven is asked for, and worth no more than the id in it")
+    @Test("an unproven signed transaction is asked for, and rejected without the purchase's token, like a bare id")
     func notProvable() async throws {
         try await with { bench in
             let content = ProofContent(
@@ -96,7 +96,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("an unknown transaction is parked at once, asked for eight times over a day, and then not found")
+    @Test("an unknown transaction is parked at once, and rejected as transaction_not_found at the eighth try")
     func unknown() async throws {
         try await with { bench in
             bench.apple.answer(.refused(.unknownTransaction))
@@ -117,7 +117,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("trouble in between counts for nothing, and an answer that comes late is granted")
+    @Test("trouble between tries does not count as a doubt, and a late genuine answer is granted")
     func lateAnswer() async throws {
         try await with { bench in
             let submission = submission(.transactionID("1000"), token: "t")
@@ -134,7 +134,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("refused credentials park transactions and not receipts, and each kind's first answer wakes its own")
+    @Test("refused API credentials park transactions, not receipts, and only a transaction's answer wakes them")
     func credentials() async throws {
         try await with { bench in
             bench.apple.answer(.blocked(.serverAPI))
@@ -151,7 +151,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("what waits for credentials is woken when the catalog has them, and asked for then")
+    @Test("a transaction parked for lack of credentials is woken and granted once the catalog has them")
     func credentialsImported() async throws {
         try await with(ParkingBench.app) { bench in
             let submission = submission(.transactionID("1000"), token: "t")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Attempt at a batch")
 struct BatchAttemptTests {
-    @Test("what has not ended at its deadline is cancelled, and ends", .timeLimit(.minutes(1)))
+    @Test("a task past its deadline is cancelled, and its batch does not succeed", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let ended = AsyncStream<Bool>.makeStream()
         let isDone = try await blocking {
@@ -24,7 +24,7 @@ struct BatchAttemptTests {
         #expect(wasCancelled == true)
     }
 
-    @Test("what ends in time is told")
+    @Test("a task that ends before its deadline succeeds")
     func inTime() async throws {
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds + 60, mayWait: { true }) { nil }

@@ -11,7 +11,7 @@ struct CrashHistoryTests {
         return next
     }
 
-    @Test("three starts without progress, and the fourth isolates records")
+    @Test("the fourth start without progress isolates records")
     func starts() {
         var history = CrashHistory()
         history.begin(departures: nil)
@@ -24,7 +24,7 @@ struct CrashHistoryTests {
         #expect(history.mode == .isolated(remaining: CrashHistory.isolatedRecords))
     }
 
-    @Test("an owner that leaves in order does not count, however often")
+    @Test("ten owners that leave in order count as no death")
     func order() {
         var history = CrashHistory()
         for _ in 0..<10 {
@@ -35,7 +35,7 @@ struct CrashHistoryTests {
         }
     }
 
-    @Test("only a record that was isolated at so many deaths is poison, whoever came and went in between")
+    @Test("a record is poison after deathsOfPoison deaths in isolation; other deaths and departures do not count")
     func poison() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -59,7 +59,7 @@ struct CrashHistoryTests {
         #expect([56, 57, 58].map { history.deaths(of: $0) } == [0, CrashHistory.deathsOfPoison, 0])
     }
 
-    @Test("a death beside a record that only waited, or passed, is not its own")
+    @Test("a death counts against the isolated record at work, not against a waiting or a finished record")
     func innocent() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -79,7 +79,7 @@ struct CrashHistoryTests {
         #expect(history.suspect?.offset == 58 && history.suspect?.deaths == 1)
     }
 
-    @Test("a suspect that the database has behind it has killed nobody, whatever Kafka was told")
+    @Test("a suspect before the database's checkpoint is acquitted")
     func acquitted() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history.begin(departures: nil) }
@@ -96,7 +96,7 @@ struct CrashHistoryTests {
         #expect(history.suspect == nil && history.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("a departure that Kafka refused, and the database has, is no death and no start")
+    @Test("a departure that only the database recorded counts as no death and no start")
     func refused() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -116,7 +116,7 @@ struct CrashHistoryTests {
         #expect(next(left, departures: 6).suspect?.deaths == 1)
     }
 
-    @Test("where the database does not answer a death is counted until it does")
+    @Test("a death counts until the database shows that its owner departed")
     func unanswered() {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
@@ -127,7 +127,7 @@ struct CrashHistoryTests {
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 
-    @Test("after as many records as may have been in flight, all is well again")
+    @Test("the history is empty after isolatedRecords records passed in isolation")
     func passed() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -140,7 +140,7 @@ struct CrashHistoryTests {
     }
 
     @Test(
-        "metadata that is not ours tells nothing",
+        "foreign or broken metadata reads as an empty history",
         arguments: [
             "", "offset by hand", "{}", #"{"v":2,"starts":9}"#, #"{"starts":9}"#, #"{"v":1,"starts":-4}"#,
             #"{"v":1,"starts":"9","left":[],"deaths":3}"#, "\u{0}",
@@ -149,7 +149,7 @@ struct CrashHistoryTests {
         #expect(CrashHistory(metadata: metadata) == CrashHistory())
     }
 
-    @Test("what earlier versions have left in Kafka is read")
+    @Test("metadata of earlier versions is read, and written unchanged")
     func stored() {
         let isolated = CrashHistory(metadata: #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
         #expect(isolated.starts == 3 && isolated.mode == .isolated(remaining: 40) && isolated.departures == 4)
@@ -163,7 +163,7 @@ struct CrashHistoryTests {
         #expect(isolated.metadata == #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
     }
 
-    @Test("what is written is read again")
+    @Test("a history read from its own metadata equals itself")
     func roundTrip() {
         var history = CrashHistory()
         for _ in 0..<4 {

@@ -24,7 +24,7 @@ struct CrashIsolationTests {
         CrashIsolation.Candidate(partition: partition ?? first, next: next, isAtEnd: isAtEnd)
     }
 
-    @Test("records are admitted side by side, few of them at the third start without progress")
+    @Test("records are admitted without limit, and at the third start without progress only the first few")
     func admission() {
         var isolation = CrashIsolation()
         isolation.assigned(first, metadata: "", departures: nil)
@@ -35,7 +35,7 @@ struct CrashIsolationTests {
         #expect(isolation.update() == nil && !isolation.isActive)
     }
 
-    @Test("at the fourth nothing begins by itself, in no partition")
+    @Test("at the fourth start without progress records of every partition are isolated")
     func everywhere() {
         var isolation = isolating()
         #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
@@ -45,7 +45,7 @@ struct CrashIsolationTests {
         #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
     }
 
-    @Test("a record begins once Kafka has its name, and is tried again a second later where it has not")
+    @Test("a record begins once Kafka stored its name, and a failed store is retried after a second")
     func naming() {
         var isolation = isolating()
         let action = isolation.next(among: [candidate(5)], now: 10)
@@ -68,7 +68,7 @@ struct CrashIsolationTests {
         #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
     }
 
-    @Test("a record that was isolated at three deaths is a dead letter, another is not")
+    @Test("a record with three deaths in isolation becomes a dead letter, and the next record is isolated")
     func poison() {
         let metadata = #"{"v":1,"starts":5,"left":40,"alone":7,"deaths":2}"#
         var isolation = CrashIsolation()
@@ -81,7 +81,7 @@ struct CrashIsolationTests {
         }
     }
 
-    @Test("a submission is read once more at three deaths, to be parked, and is a dead letter where that kills, too")
+    @Test("a submission is read once more after three deaths, and becomes a dead letter after the fourth")
     func lastReading() {
         func owner(after metadata: String) -> CrashIsolation {
             var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
@@ -104,7 +104,7 @@ struct CrashIsolationTests {
         #expect(fourth.suspectAtWork?.isPoison == false)
     }
 
-    @Test("a record that waits is not accused while Kafka says so, and is accused again once it goes on")
+    @Test("a waiting record is not accused once Kafka stored so, and is accused again once it is back at work")
     func waiting() {
         var isolation = isolating()
         #expect(isolation.metadata(ofSuspectAtWork: false) == nil)
@@ -125,7 +125,8 @@ struct CrashIsolationTests {
     }
 
     @Test(
-        "a partition without records is let go: at its end at once, else after ten seconds", arguments: [true, false])
+        "isolation ends for a partition without records: at its end at once, else after ten seconds",
+        arguments: [true, false])
     func idle(isAtEnd: Bool) {
         var isolation = isolating()
         _ = isolation.next(among: [candidate(nil, isAtEnd: isAtEnd)], now: 100)
@@ -139,7 +140,7 @@ struct CrashIsolationTests {
         #expect(isolation.admission(to: second, awaitsProgress: true) == .unlimited)
     }
 
-    @Test("it ends with the last of the records, and with the partition")
+    @Test("isolation ends with the last record to isolate, or with the loss of its partition")
     func ends() {
         var isolation = isolating()
         var forgetting = isolation
@@ -155,7 +156,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: first, hasMoved: false).isEmpty)
     }
 
-    @Test("progress empties what the next owner is told, but while records are left to isolate")
+    @Test("progress empties the metadata for the next owner, except while records are left to isolate")
     func told() {
         var isolation = isolating()
         isolation.assigned(second, metadata: "", departures: 0)
@@ -166,7 +167,7 @@ struct CrashIsolationTests {
         #expect(isolation.metadata(of: second, hasMoved: false).isEmpty)
     }
 
-    @Test("the database's late word decides whether the last owner died")
+    @Test("the database's late answer decides whether the last owner died")
     func prepared() {
         let metadata = #"{"v":1,"starts":4,"left":40,"alone":7,"deaths":1,"departures":4}"#
         var isolation = CrashIsolation()

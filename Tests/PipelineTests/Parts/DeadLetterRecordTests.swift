@@ -18,7 +18,7 @@ struct DeadLetterRecordTests {
         DeadLetterRecord.excerpt(letter, of: record, position: Sample.position(record), topic: "dead")
     }
 
-    @Test("key, value and headers stay as received, with the reason and the place behind them")
+    @Test("a dead letter keeps key, value and headers, followed by the reason and the record's position")
     func whole() {
         let record = Sample.record(offset: 9, key: [0xFF], value: [0, 1], headers: [header, header])
         let made = DeadLetterRecord.make(letter, of: record, position: Sample.position(record), topic: "dead")
@@ -34,7 +34,7 @@ struct DeadLetterRecordTests {
         #expect(made.headers.count == 7)
     }
 
-    @Test("a tombstone stays a tombstone")
+    @Test("the dead letter of a record without a value has no value")
     func tombstone() {
         let record = Sample.record(value: nil)
         let made = DeadLetterRecord.make(letter, of: record, position: Sample.position(record), topic: "dead")
@@ -42,7 +42,7 @@ struct DeadLetterRecordTests {
         #expect(made.key == nil)
     }
 
-    @Test("an excerpt is 64 KiB of the value, its length and its SHA-256")
+    @Test("an excerpt holds the first 64 KiB of the value, its length and its SHA-256")
     func excerpt() {
         let value = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         let made = excerpt(Sample.record(key: [1], value: value, headers: [header]))
@@ -57,7 +57,7 @@ struct DeadLetterRecordTests {
         #expect(made.headers.first == header)
     }
 
-    @Test("an excerpt drops a key or headers that are too large themselves, so that it is small whatever came")
+    @Test("an excerpt drops a key or headers that are too large themselves")
     func largeParts() {
         let large = [UInt8](repeating: 7, count: 70_000)
         let largeKey = excerpt(Sample.record(key: large, value: [1], headers: [header]))

@@ -5,13 +5,13 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Records that were deleted before they were read")
+@Suite("Detection of records deleted before they were read")
 struct DeletedUnreadTests {
     private func line(_ message: String, level: Int32 = 4, facility: String = "OFFSET") -> KafkaLogLine {
         KafkaLogLine(level: level, facility: facility, message: message)
     }
 
-    @Test("a gap counts where librdkafka found nothing within it and went on at the earliest record")
+    @Test("a gap in which librdkafka reset the offset counts as deleted records")
     func reset() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
         // Markers before what was deleted.
@@ -21,7 +21,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
 
-    @Test("or where the log is known to begin within it; compaction and the markers of transactions do not count")
+    @Test("a gap in which the log begins counts as deleted records; compaction and transaction markers do not")
     func earliest() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 50) == 10...49)
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 48) == 10...47)
@@ -32,7 +32,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 30) == nil)
     }
 
-    @Test("what is lost is counted in records, with its offsets, and when that was is told")
+    @Test("deleted records are reported with their count, offsets and time")
     func told() {
         let metrics = ReceiptdMetrics(version: "test")
         LostRecords(partition: TopicPartition(topic: "t", partition: 3), first: 60, last: 499)
@@ -45,7 +45,7 @@ struct DeletedUnreadTests {
         #expect(told.contains(#"receiptd_incident_timestamp_seconds{kind="crashed"} 0"#))
     }
 
-    @Test("librdkafka's line names the partition and the offset, and is said")
+    @Test("librdkafka's line about an offset reset is parsed for partition and offset, and logged")
     func lines() {
         let place = KafkaError.Place(
             topicPartition: TopicPartition(topic: "receipt-submissions", partition: 3), offset: 500)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Delivery count")
 struct DeliveryCountTests {
-    @Test("it ends when all have ended, with what failed")
+    @Test("the count ends once all deliveries have ended, with the errors of the failed deliveries")
     func failures() async {
         let count = DeliveryCount(expected: 3)
         count.ended(2, .sample(29))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Inbox")
 struct InboxTests {
-    @Test("messages come in order, and once")
+    @Test("messages are taken in order and once")
     func order() {
         let inbox = Inbox()
         let items = (0..<5).map { Sample.inFlight(offset: $0) }

@@ -56,7 +56,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 2.4) == .wait)
     }
 
-    @Test("one that fetches nothing yet is not paused; its first record waits for a place outside the window")
+    @Test("a partition that has not fetched is not paused, and its first record waits outside the window")
     func late() {
         var gate = gate(2)
         _ = gate.take(record(0), .unlimited)
@@ -75,7 +75,7 @@ struct IntakeGateTests {
         #expect(gate.next(of: second) == 8)
     }
 
-    @Test("where there are more deferred records than places, the rest stays paused until the next time")
+    @Test("with more deferred records than places, the other partitions stay paused until a place is free")
     func places() {
         var gate = gate(1)
         gate.paused([])
@@ -91,7 +91,7 @@ struct IntakeGateTests {
         #expect(gate.resume().count == 1)
     }
 
-    @Test("nothing begins before its partition is prepared and its start committed, in whatever order these come")
+    @Test("no record begins before its partition is prepared and its start committed, in either order")
     func prerequisites() {
         for order in [[IntakeGate.Prerequisite.preparation, .startCommit], [.startCommit, .preparation]] {
             var gate = gate(waitingFor: [.preparation, .startCommit])
@@ -112,7 +112,7 @@ struct IntakeGateTests {
         }
     }
 
-    @Test("a partition on its way out begins nothing more, and what waited of it gives its places back")
+    @Test("a closing partition begins no record, and its waiting records give their places back")
     func closed() {
         var gate = gate(waitingFor: [.preparation])
         _ = gate.take(record(0), .unlimited)
@@ -126,7 +126,7 @@ struct IntakeGateTests {
         #expect(taken == .unassigned && gate.records == 0)
     }
 
-    @Test("the first few begin, the rest waits and pauses its partition while others go on, until there is progress")
+    @Test("with a limit of two, later records wait and their partition is paused until there is progress")
     func few() {
         var gate = gate(100)
         for offset in 0..<3 {
@@ -149,7 +149,7 @@ struct IntakeGateTests {
         #expect(gate.pausable == [first])
     }
 
-    @Test("one with a backlog goes on with the others where all are paused")
+    @Test("a partition with a backlog resumes with the others when all are paused")
     func together() {
         var gate = gate(1)
         _ = gate.take(record(0), .isolated(pending: 0))
@@ -162,7 +162,7 @@ struct IntakeGateTests {
         #expect(gate.resume() == [first])
     }
 
-    @Test("in isolation nothing begins but what is taken by itself")
+    @Test("in isolation a record begins only when it is admitted by itself")
     func isolated() {
         var gate = gate()
         for offset in 0..<2 {
@@ -176,7 +176,7 @@ struct IntakeGateTests {
         #expect(gate.admitPending(of: first, .isolated(pending: 2)).isEmpty)
     }
 
-    @Test("librdkafka is asked to fetch once until the next record, of partitions that fetch only")
+    @Test("librdkafka is asked once per record to fetch on, and not for a paused partition")
     func starving() {
         var gate = gate()
         #expect(gate.takeStarving().isEmpty)

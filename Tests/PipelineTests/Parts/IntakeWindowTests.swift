@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Intake window")
 struct IntakeWindowTests {
-    @Test("it is full at its number of records and resumes at half of it")
+    @Test("the window is full at its maximum of records and resumes at half of it")
     func records() {
         var window = IntakeWindow(maximumRecords: 10)
         for _ in 0..<9 { window.admit(bytes: 1) }
@@ -19,7 +19,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("what retries and waits behind it is not waited for: half of the rest is enough to resume")
+    @Test("retrying records do not count for the resume: half of the other places must be free")
     func beside() {
         var window = IntakeWindow(maximumRecords: 40)
         for _ in 0..<40 { window.admit(bytes: 1) }
@@ -29,7 +29,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places(records: 20, bytes: 20)))
     }
 
-    @Test("it is full at its number of bytes, and one record may go beyond")
+    @Test("the window is full at its maximum of bytes, and one record may exceed it")
     func bytes() {
         var window = IntakeWindow(maximumRecords: 10)
         window.admit(bytes: IntakeWindow.maximumBytes - 1)
@@ -53,7 +53,7 @@ struct IntakeWindowTests {
         #expect(window.mayResume(beside: WorkSlots.Places()))
     }
 
-    @Test("a record weighs its key, value and headers, and an empty header something too")
+    @Test("a record's weight is its key, value and headers, with a fixed weight for each header")
     func weight() {
         let plain = Sample.inFlight(record: Sample.record(value: [1, 2, 3]))
         #expect(plain.admitted.byteCount == 3)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The turn of one isolated record")
+@Suite("Turns to isolate a record")
 struct IsolationTurnTests {
     private let notifications = IsolationTurn.Member.topic("notifications")
     private let accounts = IsolationTurn.Member.topic("accounts")
@@ -16,7 +16,7 @@ struct IsolationTurnTests {
         #expect(!turn.isWanted(byOthersThan: .submissions))
     }
 
-    @Test("it comes once what the others began has ended, and nothing begins meanwhile")
+    @Test("the turn comes once the others' work has ended, and no work begins meanwhile")
     func exclusive() {
         let turn = IsolationTurn()
         #expect(turn.begin(accounts))
@@ -31,7 +31,7 @@ struct IsolationTurnTests {
         #expect(turn.begin(.submissions) && turn.begin(accounts))
     }
 
-    @Test("whoever asked first has it first, and who asks again is behind the others")
+    @Test("the member that asked first has the turn first, and a member that asks again is last")
     func firstComeFirstServed() {
         let turn = IsolationTurn()
         #expect(turn.take(.submissions), "its own work is no obstacle")
@@ -45,7 +45,7 @@ struct IsolationTurnTests {
         #expect(!turn.take(notifications) && turn.take(.submissions))
     }
 
-    @Test("who gives up asking stops nobody")
+    @Test("a member that gives up its request for the turn does not stop the others")
     func givesUp() {
         let gauge = Gauge()
         let turn = IsolationTurn(gauge: gauge)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Lines about Kafka in trouble")
+@Suite("Log lines about trouble with Kafka")
 struct KafkaFoldTests {
     private func fail(_ words: String) -> KafkaLogLine {
         KafkaLogLine(level: 3, facility: "FAIL", message: "[thrd:b:1/bootstrap]: plaintext://b:1/bootstrap: \(words)")
@@ -15,7 +15,7 @@ struct KafkaFoldTests {
         sayings.allSatisfy { if case .debug = $0 { true } else { false } }
     }
 
-    @Test("one line when brokers go, one a minute while they are away, one when every client is answered again")
+    @Test("trouble is one line at its start, one a minute while it lasts, and one when all clients are answered again")
     func folded() {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
@@ -39,9 +39,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test(
-        "one line when Kafka is back: where the process' failures tell it, whichever is first, librdkafka's word is no second"
-    )
+    @Test("a recovery that the process' own failures report is not logged again from librdkafka")
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
             var fold = KafkaFold()
@@ -54,7 +52,7 @@ struct KafkaFoldTests {
         #expect(alone.hear(answer, from: 1, told: (2, 2), now: 30) == [.debug(answer), .recovered(seconds: 30)])
     }
 
-    @Test("what librdkafka says again and again of one partition and the next is said once a minute, with how often")
+    @Test("a librdkafka line repeated for many partitions is logged once a minute with its count")
     func repeated() {
         var fold = KafkaFold()
         func line(_ partition: Int) -> KafkaLogLine {
@@ -68,7 +66,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
     }
 
-    @Test("a password or certificate that is refused is said at once, and is not hidden by the connection that ends")
+    @Test("a refused password is logged at once, and the disconnect after it does not replace it")
     func telling() {
         var fold = KafkaFold()
         _ = fold.hear(fail("Disconnected"), from: 1, now: 0)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What a proof says by itself")
+@Suite("Decisions from a proof alone")
 struct LocalProofTests {
     private static let content = ProofContent(
         bundleID: ParkingBench.bundle, environment: .production,
@@ -36,7 +36,7 @@ struct LocalProofTests {
         bench.metrics.outcomes.with("receipt.rejected", reason.rawValue).value
     }
 
-    @Test("what is rejected locally asks nobody, touches no table and waits behind nothing")
+    @Test("a local rejection asks neither Apple nor the database, and does not wait for its player's turn")
     func rejections() async throws {
         try await with { bench in
             var foreign = Self.content
@@ -83,7 +83,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a transaction that cannot be proven is parked, and Apple's verifyReceipt is not asked about it")
+    @Test("a signed transaction that is not provable is parked without asking Apple where credentials are missing")
     func notProvable() async throws {
         try await with { bench in
             let submission = submission("t")
@@ -95,7 +95,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("a proven receipt that Apple calls malformed or no receipt of its own is trouble, not a verdict")
+    @Test("a proven receipt that Apple refuses as malformed or unauthentic is parked as trouble")
     func provenAndRefused() async throws {
         for refusal: AppleAnswer.Refusal in [.malformed, .unauthentic] {
             try await with { bench in
@@ -110,7 +110,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("under local verification a proven receipt asks nobody, and one that is not provable asks Apple")
+    @Test("under local verification a proven receipt is decided without Apple; Apple is asked about other receipts")
     func localVerification() async throws {
         try await with { bench in
             var app = ParkingBench.app
@@ -127,7 +127,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("the ledger is asked for a proven receipt's purchases, and its answer takes the place of Apple's")
+    @Test("a proven receipt whose purchases the ledger has kept is decided without Apple")
     func recall() async throws {
         try await with { bench in
             let submission = ParkingBench.submission("r")
@@ -143,7 +143,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("what Apple signed in the future tells of the clock, where the signature is proven")
+    @Test("a proven signature from the future shows that the host's clock is behind; an unproven signature does not")
     func futureProof() async throws {
         try await with { bench in
             var future = Self.content
@@ -161,7 +161,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("Apple's answer is kept where the proof is not proven, or Apple tells of more than it says itself")
+    @Test("Apple's answer is kept where the proof is not proven, or the answer has more purchases than the proof")
     func remembered() async throws {
         try await with { bench in
             let more = StorePurchase(
@@ -187,7 +187,7 @@ struct LocalProofTests {
         }
     }
 
-    @Test("one player's transaction ids never call an app misconfigured; several players' do, until it is mended")
+    @Test("several players' transaction ids, not one player's, mark an app without credentials as misconfigured")
     func missingCredentials() async throws {
         try await with { bench in
             let gauge = bench.metrics.misconfigured.with(ParkingBench.bundle.text)

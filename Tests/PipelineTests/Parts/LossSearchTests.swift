@@ -4,11 +4,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("The look for what a database lacks")
+@Suite("Search for partitions whose decisions the database lost")
 struct LossSearchTests {
-    @Test(
-        "a partition whose checkpoint is behind Kafka's offset is lost, whoever owns it; one without a checkpoint may be new"
-    )
+    @Test("a partition whose checkpoint is behind Kafka's offset is lost; a partition without a checkpoint is not")
     func lost() {
         func checkpoint(_ offset: Int64) -> OffsetCheckpoint {
             OffsetCheckpoint(nextOffset: offset, writer: 1, version: 1)
@@ -19,7 +17,7 @@ struct LossSearchTests {
         #expect(LossSearch.lost([0: 10, 1: 10, 2: 10, 3: 10], stored) == [1: 10])
     }
 
-    @Test("a topic whose broker does not answer is told, and holds up no other")
+    @Test("a topic whose broker does not answer is reported as unread, and another topic is read")
     func unread() async throws {
         let cluster = try MockCluster(topics: ["there": 1])
         defer { cluster.close() }

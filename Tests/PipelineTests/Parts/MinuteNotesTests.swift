@@ -4,7 +4,7 @@ import Testing
 
 @Suite("One line a minute")
 struct MinuteNotesTests {
-    @Test("the first of a kind is told at once, the others a minute later with their count")
+    @Test("the first note of a kind is logged at once, later notes after a minute with their count")
     func folds() {
         var notes = MinuteNotes()
         #expect(notes.note("a", now: 0) == MinuteNotes.Line(kind: "a", count: 1))
@@ -14,7 +14,7 @@ struct MinuteNotesTests {
         #expect(notes.note("a", now: 61) == nil)
     }
 
-    @Test("kinds beyond the bound are not told")
+    @Test("notes of kinds beyond the bound are not logged")
     func bounded() {
         var notes = MinuteNotes()
         for kind in 0..<MinuteNotes.maximumKinds { #expect(notes.note("\(kind)", now: 0) != nil) }

@@ -29,7 +29,7 @@ struct OffsetTrackerTests {
         #expect(tracker.count == 0)
     }
 
-    @Test("a gap that compaction or a transaction marker left is no missing record")
+    @Test("a gap between admitted offsets does not stop the committable prefix")
     func gaps() {
         var tracker = OffsetTracker()
         for offset: Int64 in [3, 7, 100] { tracker.admit(offset) }
@@ -41,7 +41,7 @@ struct OffsetTrackerTests {
         #expect(tracker.committable == 101)
     }
 
-    @Test("offsets that were never admitted, and ones finished twice, change nothing")
+    @Test("finishing an offset that was never admitted, or twice, changes nothing")
     func unknown() {
         var tracker = OffsetTracker()
         tracker.finish(5)
@@ -84,7 +84,7 @@ struct OffsetTrackerTests {
         }
     }
 
-    @Test("what a blocked head held back is let go once it is finished")
+    @Test("once a blocked head is finished, all records behind it are committable and released")
     func headBlocks() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<50_000 { tracker.admit(offset) }
@@ -98,7 +98,7 @@ struct OffsetTrackerTests {
         #expect(tracker.heldCount == 1)
     }
 
-    @Test("a partition that goes on for long holds no more than its window")
+    @Test("after 200,000 records with 100 unfinished, the tracker holds at most 4096 entries")
     func longRun() {
         var tracker = OffsetTracker()
         for offset in Int64(0)..<200_000 {

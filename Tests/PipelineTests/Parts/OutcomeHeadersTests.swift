@@ -8,7 +8,7 @@ import Testing
 @Suite("The headers of an event's record")
 struct OutcomeHeadersTests {
     @Test(
-        "they are CloudEvents' in binary mode, with the traceparent where there is one",
+        "an event's headers are CloudEvents in binary mode, with traceparent and period where there are any",
         arguments: OutcomeEvent.Kind.allCases)
     func headers(kind: OutcomeEvent.Kind) {
         var event = OutcomeEvent(

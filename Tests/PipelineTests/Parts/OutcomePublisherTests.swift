@@ -33,7 +33,7 @@ struct OutcomePublisherTests {
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
 
-    @Test("it shows progress while there is nothing to publish, until it is closed", .timeLimit(.minutes(1)))
+    @Test("an idle publisher reports progress, and a closed publisher does not count as stuck", .timeLimit(.minutes(1)))
     func progress() async throws {
         let beats = AsyncStream<Void>.makeStream()
         let seconds = Atomic<UInt64>(0)
@@ -84,7 +84,7 @@ struct OutcomePublisherTests {
     }
 
     @Test(
-        "while a publication is refused the process is not ready, and says why", .timeLimit(.minutes(1)),
+        "while Kafka refuses a publication the process is not ready, and says why", .timeLimit(.minutes(1)),
         arguments: [
             (Int32(32), "this host's clock is wrong"), (29, "Kafka does not allow writing to it"),
         ])
@@ -107,7 +107,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an idempotent producer that can never go on is replaced")
+    @Test("the publisher replaces an idempotent producer that met a fatal error, and publishes all events")
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
@@ -124,7 +124,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("an event that the topic refuses as too large is owed until the topic takes it")
+    @Test("an event that the topic refuses as too large is retried until the topic takes it")
     func tooLarge() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [10, 10])
@@ -134,7 +134,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("of the outbox, one that is too large stays behind and does not hold up the others")
+    @Test("an outbox event that is too large is not acknowledged, and the others are published")
     func sweep() async throws {
         let publisher = try publisher(["message.max.bytes": "2000"])
         let events = (0..<6).map { Sample.event($0, bytes: $0 == 2 ? 4000 : 0) }
@@ -144,7 +144,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("the outbox too is tried again in order")
+    @Test("outbox events are retried in order after a refusal")
     func sweepRetried() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
@@ -156,7 +156,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("a dead letter that the topic does not take whole goes there as an excerpt, and one refused otherwise again")
+    @Test("a dead letter that is too large is published as an excerpt; after another refusal it is retried whole")
     func deadLetter() async throws {
         let publisher = try publisher(["message.max.bytes": "200000"])
         let record = Sample.record(key: [1], value: [UInt8](repeating: 1, count: 300_000))
@@ -176,7 +176,7 @@ struct OutcomePublisherTests {
     }
 
     @Test(
-        "a dead letter is given up when its task is cancelled, but for one that is owed even then",
+        "a cancelled task gives its dead letter up, unless the dead letter is owed even then",
         .timeLimit(.minutes(1)))
     func cancelledLetter() async throws {
         let publisher = try publisher()
@@ -206,7 +206,7 @@ struct OutcomePublisherTests {
         try await close(publisher)
     }
 
-    @Test("closing gives up what still cannot be published")
+    @Test("closing the publisher abandons events that still cannot be published")
     func closing() async throws {
         let publisher = try publisher()
         cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: 29, count: 100))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("When is an offset committed")
+@Suite("Commits of offsets and checkpoints")
 struct PartitionProgressTests {
     private static let first = DatabaseHistory("first")
     private static let second = DatabaseHistory("second")
@@ -48,7 +48,7 @@ struct PartitionProgressTests {
         return progress.endCheckpoint(write, partition: 0, CheckpointResult(history: history))
     }
 
-    @Test("only what is finished and checkpointed is committed, and that once")
+    @Test("an offset is committed once its records are finished and checkpointed, and only once")
     func checkpointed() throws {
         var progress = Self.agreed(at: 5)
         #expect(progress.due == nil)
@@ -71,7 +71,7 @@ struct PartitionProgressTests {
         #expect(progress.due == nil && isNoneDue(progress))
     }
 
-    @Test("a row that somebody else wrote never counts for a commit, wherever Kafka has nothing")
+    @Test("another owner's checkpoint row does not count for a commit where Kafka has no offset")
     func foreignRow() throws {
         // The topic was made anew: Kafka has forgotten the group's offset, and the row tells of the topic before.
         var progress = PartitionProgress(start: 0, committed: nil, row: .some(Self.row(30)), writer: 9)
@@ -85,7 +85,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 10)
     }
 
-    @Test("a row that went back restarts the partition, whether it is written or looked at")
+    @Test("a checkpoint row that went back restarts the partition, at a write or at a look")
     func fellBack() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<9, of: &progress) == nil)
@@ -105,7 +105,7 @@ struct PartitionProgressTests {
         #expect(result8 == .databaseFellBack)
     }
 
-    @Test("decisions of two histories, or a checkpoint in another than its decisions', restart the partition")
+    @Test("decisions of two database histories, or a checkpoint in a later history, restart the partition")
     func histories() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -114,7 +114,7 @@ struct PartitionProgressTests {
         #expect(try checkpoint(&progress, in: Self.second) == .otherHistory)
     }
 
-    @Test("a new life of the database restarts nothing where no decision lies between")
+    @Test("a new database history between two checkpoints, with no decision open, restarts nothing")
     func quietRestart() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -127,7 +127,7 @@ struct PartitionProgressTests {
         #expect(progress.committable == 3)
     }
 
-    @Test("decisions are not forgotten with a checkpoint whose outcome was never told")
+    @Test("decisions under a checkpoint without an answer still count, and its own row is recognised later")
     func lostAnswer() throws {
         var progress = Self.agreed(at: 0)
         #expect(finish(0..<2, of: &progress, in: Self.first) == nil)
@@ -146,7 +146,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("the last write of the owner before is taken over, that of any other worker is not")
+    @Test("a late write of the previous owner is taken over; a third worker's write restarts the partition")
     func otherWriters() throws {
         var progress = Self.agreed(at: 5)
         #expect(finish(5..<6, of: &progress) == nil)
@@ -161,7 +161,7 @@ struct PartitionProgressTests {
         #expect(result13 == .otherOwner)
     }
 
-    @Test("a look says nothing where a checkpoint was written since it was sent")
+    @Test("a look sent before the last checkpoint has no effect")
     func outdatedLook() throws {
         var progress = Self.agreed(at: 5)
         let asked = try #require(progress.verifiableRow)
@@ -171,7 +171,7 @@ struct PartitionProgressTests {
         #expect(result14 == nil)
     }
 
-    @Test("a database that answers late with a lower offset restarts the partition, a new group's does not")
+    @Test("a late checkpoint below Kafka's offset restarts the partition, unless the group has no offset")
     func late() {
         var progress = PartitionProgress(start: 5, committed: CommitMark(offset: 5), row: nil, writer: 9)
         #expect(!progress.isRowKnown && isNoneDue(progress))
@@ -188,7 +188,7 @@ struct PartitionProgressTests {
         #expect(result17 == nil)
     }
 
-    @Test("an abandoned record is never passed")
+    @Test("an unfinished record is never passed by the position")
     func abandoned() throws {
         var progress = Self.agreed(at: 1)
         progress.admit(1)
@@ -198,7 +198,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 1)
     }
 
-    @Test("where offsets fall back, nothing is committed until what came before is finished")
+    @Test("after offsets fall back, nothing is committed until the earlier epoch's records are finished")
     func epochs() throws {
         var progress = Self.agreed(at: 100)
         for offset in Int64(100)..<103 { progress.admit(offset) }
@@ -221,7 +221,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 1)
     }
 
-    @Test("a checkpoint of an earlier epoch does not count for the one after")
+    @Test("a checkpoint of an earlier epoch does not count for the next epoch")
     func checkpointOfEarlierEpoch() throws {
         var progress = Self.agreed(at: 100)
         #expect(finish(100..<103, of: &progress) == nil)
@@ -236,7 +236,7 @@ struct PartitionProgressTests {
         #expect(progress.due == 2)
     }
 
-    @Test("the same offset twice in flight is two records")
+    @Test("an offset in flight in two epochs counts as two records")
     func sameOffset() {
         var progress = Self.agreed(at: 7)
         progress.admit(7)
@@ -251,7 +251,7 @@ struct PartitionProgressTests {
         #expect(progress.position == 8)
     }
 
-    @Test("only offsets up to the highest decided one may be redelivered")
+    @Test("offsets up to the highest decided offset may be redelivered, and further offsets after a new epoch")
     func redelivery() {
         let partition = AssignedPartition(assignment: 1, progress: Self.agreed(at: 5))
         partition.prepared(highestDecided: 10)

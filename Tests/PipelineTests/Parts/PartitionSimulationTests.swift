@@ -3,11 +3,9 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("A partition's life, simulated")
+@Suite("Simulated life of a partition")
 struct PartitionSimulationTests {
-    @Test(
-        "through crashes, revocations, zombies and redelivery, what is committed is decided, everything is decided in the end, each player's in order"
-    )
+    @Test("simulated crashes, revocations and zombies leave committed records decided, each player's in order")
     func randomSchedules() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: false)
@@ -15,9 +13,7 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test(
-        "through databases that are put back, and fail-overs that leave old sessions alive, everything is decided in the end"
-    )
+    @Test("simulated database restores and fail-overs with old sessions alive leave every record decided")
     func troubledDatabases() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: true)
@@ -25,9 +21,7 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test(
-        "through deaths by records and by operators, each record that kills is set aside after few of them, none began beside it, and everything ends"
-    )
+    @Test("simulated deaths set each killing record aside after few deaths, and every schedule ends")
     func crashes() {
         simulate(schedules: 200) { seed in
             var simulation = CrashSimulation(seed: seed)
@@ -35,9 +29,7 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test(
-        "through full windows and partitions that come and go, every record begins once, in order, and the window is never exceeded"
-    )
+    @Test("simulated intake begins every record once, in order, and never exceeds the window")
     func intake() {
         simulate { seed in
             var simulation = IntakeSimulation(seed: seed)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Player lanes")
 struct PlayerLanesTests {
-    @Test("one player's turns come in the order of the tickets, whoever asks first")
+    @Test("a player's turns come in the order of the tickets, although they are asked for in reverse")
     func order() async {
         let lanes = PlayerLanes()
         let tickets = (0..<50).map { _ in lanes.enter("player") }
@@ -37,7 +37,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("a cancelled one stops waiting, and its leaving passes the turn on to nobody else")
+    @Test("a cancelled ticket stops waiting, and the ticket behind it still waits for the first")
     func cancelled() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -61,7 +61,7 @@ struct PlayerLanesTests {
         #expect(lanes.isEmpty)
     }
 
-    @Test("one that is cancelled before it waits does not wait")
+    @Test("a ticket cancelled before it waits does not wait")
     func cancelledBefore() async {
         let lanes = PlayerLanes()
         let first = lanes.enter("player")
@@ -99,7 +99,7 @@ struct PlayerLanesTests {
         let isLocal: Bool
     }
 
-    @Test("random concurrent schedules: at most one of a player at a time, in order, and no wake-up is lost")
+    @Test("in random schedules a player's turns come one at a time and in order, and no wake-up is lost")
     func random() async {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

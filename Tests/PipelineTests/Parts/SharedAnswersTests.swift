@@ -35,7 +35,7 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("one question answers all who wait, trouble included")
+    @Test("one question answers all twenty waiting tasks, trouble included")
     func shared() async throws {
         for answer in [Sample.genuine("1"), .trouble(.init(.timeout)), .blocked(.sharedSecret)] {
             let shared = SharedAnswers()
@@ -46,14 +46,14 @@ struct SharedAnswersTests {
         }
     }
 
-    @Test("one who comes after the answer asks anew")
+    @Test("a task that comes after the answer asks again")
     func later() async throws {
         let shared = SharedAnswers()
         _ = try await ask(3, shared, answer: Sample.genuine("1"))
         #expect(await shared.answer(for: key) { .refused(.unauthentic) } == .refused(.unauthentic))
     }
 
-    @Test("another app's question is another question")
+    @Test("the same proof of another app is a question of its own")
     func otherApp() async {
         let shared = SharedAnswers()
         let other = SharedAnswers.Key(proof: key.proof, bundleID: "com.example.other")
@@ -63,7 +63,7 @@ struct SharedAnswersTests {
         #expect(answer == Sample.genuine("other"))
     }
 
-    @Test("a leader who is cancelled hands trouble on, which nobody takes for a verdict")
+    @Test("a cancelled asker gives trouble to the tasks that wait for its answer")
     func cancelledLeader() async throws {
         let shared = SharedAnswers()
         let changes = ChangeSignal()
@@ -79,7 +79,7 @@ struct SharedAnswersTests {
         #expect(await follower.value == .trouble(.init(.connection)))
     }
 
-    @Test("one who comes to wait only when another asks takes nobody's place, and nobody takes its")
+    @Test("a late follower waits only while another task asks, and leaves without ending the others' wait")
     func late() {
         var followers = AnswerFollowers<String>()
         /// A task without a ticket asks.
@@ -105,7 +105,7 @@ struct SharedAnswersTests {
         #expect(end().isEmpty)
     }
 
-    @Test("in random schedules everyone is answered, and no two ask at once")
+    @Test("in random schedules no two tasks ask at once, and every task returns")
     func random() async {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What is wrong with the topics")
+@Suite("Complaints about topics")
 struct TopicStatesTests {
     private let submissions = WatchedTopic(name: "submissions", isNeeded: true)
     private let outcomes = WatchedTopic(name: "outcomes", isNeeded: true)
@@ -22,7 +22,7 @@ struct TopicStatesTests {
         .failure(.sample(code))
     }
 
-    @Test("a topic that is missing, not allowed or without a leader is a complaint until Kafka says otherwise")
+    @Test("a missing, forbidden or leaderless topic is a complaint until Kafka finds it well")
     func complaints() {
         var states = TopicStates()
         #expect(!states.haveBeenSeen([submissions]))
@@ -40,7 +40,7 @@ struct TopicStatesTests {
         #expect(states.complaint(ofNeeded: false) == nil)
     }
 
-    @Test("a broker that does not answer says nothing of a topic, neither that it is well nor that it is not")
+    @Test("a time-out or transport error leaves a topic's known state unchanged")
     func unanswered() {
         var states = TopicStates()
         states.note(submissions, failed(KafkaError.Code.timedOut))
@@ -50,7 +50,7 @@ struct TopicStatesTests {
         #expect(states.complaint(ofNeeded: true) == "there is no topic submissions")
     }
 
-    @Test("an optional topic may be missing as long as it never was there")
+    @Test("a missing optional topic is a complaint only if it was there before")
     func optional() {
         var states = TopicStates()
         states.note(accounts, failed(KafkaError.Code.unknownTopicOrPartition))

@@ -9,7 +9,7 @@ import Testing
 @testable import Operations
 @testable import Pipeline
 
-@Suite("What the log says of the traffic")
+@Suite("Log lines about traffic")
 struct TrafficWatchTests {
     private let written = Written()
 
@@ -40,7 +40,7 @@ struct TrafficWatchTests {
         try #require(SubmissionDecoder().decode(record.value, signatureHeaders: []).submission)
     }
 
-    @Test("local refusals and dead letters are a line for each cause and minute, with one example")
+    @Test("five local refusals and five dead letters of one cause are logged once each, with one example")
     func refusals() throws {
         let watch = watch()
         for offset in 0..<5 as Range<Int64> {
@@ -65,7 +65,7 @@ struct TrafficWatchTests {
             ])
     }
 
-    @Test("a key that is not the player, and a misspelt field, are warned of with what is meant")
+    @Test("a record key that is not player_id, and a misspelt field, are each warned of once")
     func integrations() throws {
         let watch = watch()
         let record = record(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Which partitions are stopped by a batch that cannot be read")
+@Suite("Suspicion of unreadable batches")
 struct UnreadableBatchesTests {
     private let partition = TopicPartition(topic: "t", partition: 1)
     private let other = TopicPartition(topic: "t", partition: 2)
@@ -12,7 +12,7 @@ struct UnreadableBatchesTests {
         KafkaError.Place(topicPartition: partition ?? self.partition, offset: offset)
     }
 
-    @Test("it takes the same offset, again and again, with no record in between")
+    @Test("a third failure at one offset, without a record in between, makes the partition suspect")
     func again() {
         var batches = UnreadableBatches()
         #expect(batches.failed(place(7), next: 9) == nil)
@@ -32,7 +32,7 @@ struct UnreadableBatchesTests {
             batches.failed(place(3, of: other), next: nil) == UnreadableBatches.Suspicion(partition: other, offset: 3))
     }
 
-    @Test("or half a minute without a record, although there are some and nothing of ours keeps them away")
+    @Test("thirty seconds without a record before the log's end, while not paused, make the partition suspect")
     func standstill() {
         var batches = UnreadableBatches()
         func look(_ next: Int64?, _ now: Double, end: Int64? = 10, mayCome: Bool = true) -> UnreadableBatches.Suspicion?

@@ -28,7 +28,7 @@ struct WorkInHandTests {
         return ending
     }
 
-    @Test("work that only waits is given up at once", arguments: [false, true])
+    @Test("waiting work is abandoned when it is told to stop", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let ending = try await startWaiting(work)
@@ -56,7 +56,7 @@ struct WorkInHandTests {
         #expect(seen.value?.isAbandoned == true)
     }
 
-    @Test("in a hurry, work under way is cancelled too, also when it was abandoned before it started")
+    @Test("immediate abandonment cancels work under way, also work abandoned before it started")
     func immediately() async throws {
         for isEarly in [false, true] {
             let work = WorkInHand(at: ParkingBench.position(0))
@@ -71,7 +71,7 @@ struct WorkInHandTests {
         }
     }
 
-    @Test("what has ended is not kept by its task")
+    @Test("ended work is not retained by its task")
     func ended() async throws {
         weak var kept: WorkInHand?
         let hasEnded = Shared(false)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("What Apple is asked about a subscription")
+@Suite("Questions to Apple about a subscription")
 struct SubscriptionQuestionTests {
     private static let bundle: BundleID = "com.example.game"
     private static let day: Int64 = 86_400_000
@@ -85,7 +85,7 @@ struct SubscriptionQuestionTests {
 
     private struct Unexpected: Error {}
 
-    @Test("with the App Store Server API its statuses: the next period is told, and nothing else is asked")
+    @Test("with API credentials Apple is asked only for the statuses, and the next period is found")
     func statuses() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1001", from: 30, .active, at: 31)], of: "1000")
@@ -101,7 +101,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "where a period in between was missed its history too; it is goods where late ones are",
+        "after a missed period the history is read, and its periods are found where late periods are granted",
         arguments: [true, false])
     func missed(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -117,7 +117,7 @@ struct SubscriptionQuestionTests {
     }
 
     @Test(
-        "after a change of the plan in mid-period its history is read where late periods are goods",
+        "after a plan change in mid-period the history is read where late periods are granted",
         arguments: [true, false])
     func changedPlan(isLate: Bool) async throws {
         let queries = InMemoryStoreQueries()
@@ -133,7 +133,7 @@ struct SubscriptionQuestionTests {
         #expect((findings.readUntil == .end) == isLate)
     }
 
-    @Test("what was missed before is looked for although the statuses show nothing new, until it was read")
+    @Test("a period missed earlier is searched in the history at each check until the history was read")
     func missedBefore() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -154,7 +154,7 @@ struct SubscriptionQuestionTests {
         #expect(findings.periods.map(\.purchase.transactionID).contains("1001"))
     }
 
-    @Test("a history that is longer than one try reads is read on from where it was read whole, until its end")
+    @Test("a history longer than one try reads is continued by later tries to its end")
     func longHistory() async throws {
         let queries = InMemoryStoreQueries()
         queries.register([Self.status("1002", from: 60, .active, at: 62)], of: "1000")
@@ -187,7 +187,7 @@ struct SubscriptionQuestionTests {
         #expect(tries > 1 && all.isSubset(of: found))
     }
 
-    @Test("else verifyReceipt with the newest receipt, whose newer one is kept")
+    @Test("without API credentials verifyReceipt is asked with the kept receipt, and the newest receipt is kept")
     func receipts() async throws {
         var answer = GenuineReceipt(
             bundleID: Self.bundle, environment: .production,
@@ -207,7 +207,7 @@ struct SubscriptionQuestionTests {
         #expect(asked.map(\.receipt) == ["AAAA"] && asked.allSatisfy { $0.isRetry && $0.isProven })
     }
 
-    @Test("an answer without a receipt tells nothing of a subscription: Apple is asked again later")
+    @Test("after an answer without a receipt Apple is asked again later")
     func nothingTold() async {
         let answer = await ask(
             Self.app(hasServerAPI: false), Self.leased(receipt: "AAAA"), Self.verifier(.refused(.nothingTold)))
@@ -218,7 +218,7 @@ struct SubscriptionQuestionTests {
         #expect(seconds > 0)
     }
 
-    @Test("trouble is no answer: it is asked again later, at Apple's time where it names one")
+    @Test("after a 429 Apple is asked again after its Retry-After; an unknown subscription yields no findings")
     func trouble() async throws {
         let queries = InMemoryStoreQueries()
         let until = Self.start.adding(milliseconds: 31 * Self.day + 600_000)
@@ -234,14 +234,14 @@ struct SubscriptionQuestionTests {
         #expect(unknown == SubscriptionFindings())
     }
 
-    @Test("without anything to ask with, nobody is asked")
+    @Test("without credentials and without a receipt Apple is not asked")
     func nothing() async throws {
         let receipts = Self.verifier(.blocked(.request))
         let answer = await ask(Self.app(hasServerAPI: false), Self.leased(), receipts)
         #expect(answer == .nothingToAskWith && receipts.requests.isEmpty)
     }
 
-    @Test("credentials that are not taken are told as such")
+    @Test("refused credentials are reported as a blockage of their kind")
     func blocked() async {
         for hasServerAPI in [true, false] {
             let queries = InMemoryStoreQueries()
@@ -257,7 +257,7 @@ struct SubscriptionQuestionTests {
         }
     }
 
-    @Test("whatever the receipt shows as taken back counts: an older period, and what is no subscription")
+    @Test("refunds of older periods and of other products in the receipt are reported")
     func takenBack() async throws {
         func cancelled(_ purchase: StorePurchase) -> StorePurchase {
             var purchase = purchase

@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-@Suite("Waiting for a change")
+@Suite("Waiting for a change in tests")
 struct ChangeSignalTests {
-    @Test("what holds already is not waited for")
+    @Test("a condition that already holds is not waited for")
     func holds() async throws {
         try await ChangeSignal().until("nothing") { true }
     }
 
-    @Test("a change that comes while it looks is looked at too")
+    @Test("a change during the check of a condition is checked too")
     func whileLooking() async throws {
         let value = Shared(0)
         let looks = Shared(0)
@@ -21,7 +21,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 3)
     }
 
-    @Test("it looks again after a change of its own bed, and at no other time")
+    @Test("a condition is checked again after a change of its own signal, not of another signal")
     func woken() async throws {
         let value = Shared(0)
         let other = Shared(0)
@@ -39,7 +39,7 @@ struct ChangeSignalTests {
         #expect(looks.value == 2)
     }
 
-    @Test("every change of many writers is seen in the end")
+    @Test("waiters see all changes of 200 writers")
     func manyWriters() async throws {
         let number = Shared(0)
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,7 +52,7 @@ struct ChangeSignalTests {
         #expect(number.value == 200)
     }
 
-    @Test("what never comes fails with its description and place, and one that is cancelled fails as that")
+    @Test("a wait past its deadline fails with description and place, and a cancelled wait with CancellationError")
     func neverComes() async throws {
         let value = Shared(7)
         let error = await #expect(throws: DeadlinePassed.self) {
