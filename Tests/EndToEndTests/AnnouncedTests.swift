@@ -8,7 +8,7 @@ import Testing
 @testable import Demo
 
 /// Whole workers on real parts.
-@Suite("Purchases that nobody submitted, end to end", .wholeSystem)
+@Suite("Announced purchases, end to end", .wholeSystem)
 struct AnnouncedTests {
     private static let settings = [
         "APPLE_ROOT_CERTIFICATES_FILE": Seeds.signing.appendingPathComponent("root.pem").path,
@@ -39,7 +39,7 @@ struct AnnouncedTests {
                 "app_apple_id: 1450000001\n", with: "app_apple_id: 1450000001\n    missed_purchases: grant\n"))
     }
 
-    @Test("players whose clients die after paying get their purchases once, with workers killed at each step")
+    @Test("players whose clients die after paying are granted their purchases once, although workers are killed")
     func clientsDie() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)
@@ -94,7 +94,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test("a purchase of no known player is listed, and granted once the game names the player of its token")
+    @Test("an unclaimed purchase is listed, and granted once the game names the player of its token")
     func listed() async throws {
         try await ParkingBed.run { bed in
             try await grantMissedPurchases(in: bed)

@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 /// Whole workers on real parts.
-@Suite("What Apple is told by itself, end to end", .wholeSystem)
+@Suite("Finished deliveries and refund answers sent to Apple, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"
     private static let gems = "com.example.castle.gems.100"
@@ -77,7 +77,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a grant is finished at Apple once its event is out, also where the worker dies as Apple has just taken it, or fails at first",
+        "a published grant is finished at Apple, also after a worker's death or Apple's failure",
         arguments: [nil, "finishTold", "outage"])
     func finished(_ trouble: String?) async throws {
         try await ParkingBed.run { bed in
@@ -105,7 +105,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test("a refund request is told of, and Apple is answered as soon as the game has said what is used up")
+    @Test("a refund request is published, and Apple is answered once the game reports the consumption")
     func answered() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.settings)
@@ -133,7 +133,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a refund request that comes before its submission is told of and answered once that is decided, though it is refused",
+        "a refund request that comes before its submission is answered and published after the decision",
         arguments: [false, true])
     func early(isRefused: Bool) async throws {
         try await ParkingBed.run { bed in
@@ -161,8 +161,7 @@ struct AppleToldTests {
         }
     }
 
-    @Test(
-        "a worker that dies as Apple has just taken its answer leaves a request that is answered again, and over then")
+    @Test("after a worker's death behind its refund answer, the next worker repeats the answer and ends the request")
     func killed() async throws {
         try await ParkingBed.run { bed in
             let doomed = try bed.startWorker(

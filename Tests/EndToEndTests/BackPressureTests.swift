@@ -8,8 +8,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test(
-        "Apple hangs: what is in memory stays within its limit, consumption pauses, and everything is done afterwards")
+    @Test("while Apple hangs, the worker keeps to MAX_IN_FLIGHT and pauses; afterwards every submission is answered")
     func backPressure() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
         try await Testbed.run(settings: ["MAX_IN_FLIGHT": "50", "LOG_LEVEL": "debug"]) { bed in
@@ -43,7 +42,7 @@ extension EndToEnd {
     /// owner takes none before it has published what the last one owed. So each death may add one window, of partitions
     /// that owed nothing.
     @Test(
-        "the outcomes topic takes nothing: the outbox holds one window at most, and a partition owes no more after a kill",
+        "without the outcomes topic the outbox holds one window, and no partition owes more after a worker's kill",
         .onlyInProcessBroker)
     func stuckOutbox() async throws {
         let plan = Plan.genuine(count: 400, players: 400)
@@ -91,7 +90,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("one player's receipt that Apple never answers holds up nobody else on the partition")
+    @Test("a receipt that Apple never answers delays no other player on the partition")
     func slowPlayer() async throws {
         let plan = Plan.genuine(count: 300, players: 100)
         let slow = plan.records[0]

@@ -4,9 +4,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test(
-        "check names the setting whose shared secret Apple refuses, once a subscription's receipt makes Apple look at it"
-    )
+    @Test("check names the setting of a shared secret that Apple refuses for a subscription's receipt")
     func refusedSecret() async throws {
         try await Testbed.run { bed in
             let app = "com.example.castle.club"

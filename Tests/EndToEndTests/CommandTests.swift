@@ -45,7 +45,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a refusal by PostgreSQL exits 78 with its words, and a server that is away exits 69")
+    @Test("a command that PostgreSQL refuses exits 78 with PostgreSQL's message; without a server it exits 69")
     func databaseRefuses() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let port = try #require(uri.firstMatch(of: /:(\d+)\//)?.1)
@@ -63,7 +63,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a database that is not UTF-8 is refused by commands, 78, and makes no worker ready")
+    @Test("migrate refuses a database that is not UTF-8, and exits 78")
     func databaseEncoding() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         try await Seeds.withPool(uri) { pool in
@@ -79,7 +79,7 @@ extension EndToEnd {
         #expect(ending.errors.contains(#"database "latin" has the encoding LATIN1"#), "\(ending.errors)")
     }
 
-    @Test("a settings file is read, the environment wins, and an unknown key is a fault")
+    @Test("check reads a settings file, prefers the environment, and exits 78 for unknown keys")
     func settingsFile() async throws {
         try await Testbed.run { bed in
             let given = bed.environment()
@@ -121,7 +121,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("migrate and check tell a service that is out of reach from one that is there")
+    @Test("migrate and check exit 69 and name each service that is out of reach or not prepared")
     func services() async throws {
         let nowhere = ["DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"]
         let down = try await Program.run(["migrate"], environment: nowhere)
@@ -160,7 +160,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a faulty catalog is refused with every fault, and an app vanishes only when told so")
+    @Test("a faulty catalog is refused with every fault, and an import drops an app only with --allow-removal")
     func catalogs() async throws {
         try await Testbed.run { bed in
             let faulty = try file(
@@ -206,7 +206,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit publishes a file, also a pipe by its name, and nothing of a faulty one")
+    @Test("submit publishes every submission of a file or a named pipe, and none of a file with a faulty line")
     func submitting() async throws {
         let plan = Plan.genuine(count: 20, players: 5)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -228,7 +228,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("submit signs where signing keys are set, under the first")
+    @Test("submit signs submissions with the first of the signing keys")
     func submittingSigned() async throws {
         let plan = Plan.genuine(count: 4, players: 2)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }
@@ -243,8 +243,7 @@ extension EndToEnd {
         }
     }
 
-    @Test(
-        "submit --wait prints the events of what it published; outcomes those of all players or one, and as they come")
+    @Test("submit --wait prints its submissions' events; outcomes prints all players' or one player's, or follows")
     func answers() async throws {
         let plan = Plan.genuine(count: 6, players: 3)
         let lines = plan.records.map { String(decoding: $0.value ?? [], as: UTF8.self) }

@@ -34,7 +34,7 @@ extension EndToEnd {
         return "\(event.type) \(event.submissionID) \(event.reason ?? "-") \(event.transactionID ?? "-")"
     }
 
-    @Test("a worker that dies right after any step leaves the same ledger and events as one that does not", .takesLong)
+    @Test("a worker killed right after any step leaves the same grants and events as an undisturbed worker", .takesLong)
     func crashPoints() async throws {
         let seed: UInt64 = 20_261_121
         print("crash points: seed \(seed)")

@@ -39,9 +39,7 @@ extension EndToEnd {
         }
     }
 
-    @Test(
-        "dead letters are listed without their values, published again once, and stay if they would be dead letters again"
-    )
+    @Test("redrive publishes a dead letter again once, and leaves a dead letter that would become one again")
     func deadLetters() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "a-key"])
@@ -111,7 +109,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a dead letter says whose it is: the player, or the record's key where no player can be read")
+    @Test("the list of dead letters names the player, or the record's key where no player can be read")
     func deadLetterOwners() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()
@@ -134,7 +132,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a log-in that Kafka refuses exits 78 in the broker's words, without the password")
+    @Test("a command whose login Kafka refuses exits 78 with the broker's message, without the password")
     func refusedLogIn() async throws {
         let broker = try await RefusingBroker.start(mechanisms: ["PLAIN"])
         let nobody = "http://127.0.0.1:1"
@@ -160,7 +158,7 @@ extension EndToEnd {
         try await broker.shutdown()
     }
 
-    @Test("dead letters and rewind: wrong usage is 64, wrong settings 78, out of reach 69")
+    @Test("dead-letters and rewind exit 64 for wrong usage, 78 for missing settings, and 69 out of Kafka's reach")
     func recoveryCommandFaults() async throws {
         for wrong in [
             ["dead-letters", "list", "--limit", "0"], ["dead-letters", "list", "--reason", "bored"],
@@ -184,7 +182,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a rewind is refused while workers run; without them it moves both offsets back", .onlyInProcessBroker)
+    @Test(
+        "a rewind is refused while workers run; without workers it moves Kafka's offsets and the checkpoints back",
+        .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)
         try await Testbed.run { bed in

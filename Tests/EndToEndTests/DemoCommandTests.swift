@@ -57,7 +57,7 @@ struct DemoCommandTests {
     }
 
     @Test(
-        "a signal in its midst leaves no process and no directory, whatever the environment names",
+        "a signal ends the demo without a process or a directory left behind, despite hostile environment variables",
         arguments: [SIGINT, SIGTERM])
     func interrupted(signal: Int32) async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
@@ -84,7 +84,7 @@ struct DemoCommandTests {
         #expect(demo.text.contains("--kafka and --database"))
     }
 
-    @Test("its simulated traffic is granted and refused until a signal ends it, with two pages to look at")
+    @Test("demo --live grants and refuses simulated traffic and serves both pages until a signal")
     func live() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("demo-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -120,7 +120,7 @@ struct DemoCommandTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["output"])
     }
 
-    @Test("a database that --database names is used, in a schema of its own that goes at the end", .takesLong)
+    @Test("demo --database answers every case as expected on the named database", .takesLong)
     func named() async throws {
         let uri = try await SharedServer.makeDatabase(isPrepared: false)
         let ending = try await Program.run(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-@Suite("What the demo prints")
+@Suite("Report of the demo")
 struct DemoReportTests {
     private func result(_ name: String, differences: [String] = []) throws -> SeedReplay.Result {
         let event = #"{"type":"receipt.rejected","reason":"foreign_app","detail_code":"repaired_percent_encoding"}"#
@@ -18,7 +18,7 @@ struct DemoReportTests {
         DemoReport.Style(width: width, hasColors: hasColors, listsAll: listsAll)
     }
 
-    @Test("the sum comes first; cases are listed where they differ, or where all are asked for, in 80 columns")
+    @Test("the report begins with the sum, lists differing cases, or all on request, and fits 80 columns")
     func cases() throws {
         let difference = String(repeating: "very different ", count: 10)
         let report = DemoReport(results: [
@@ -36,7 +36,7 @@ struct DemoReportTests {
         #expect(!DemoReport(results: [try result("cracker-junk")]).text(style()).contains("cracker-junk"))
     }
 
-    @Test("colors only where they are wanted, and they take no columns")
+    @Test("the report has colors only where wanted, and the same text without colors")
     func colors() throws {
         let report = DemoReport(results: [try result("cracker-junk")])
         let plain = report.text(style(width: 50, listsAll: true))

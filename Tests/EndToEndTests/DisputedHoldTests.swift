@@ -5,7 +5,7 @@ import Testing
 @testable import Demo
 
 /// Whole workers, commands and the console on real parts.
-@Suite("Two players who wait for one purchase, end to end", .wholeSystem)
+@Suite("Two players' holds of one purchase, end to end", .wholeSystem)
 struct DisputedHoldTests {
     private static let app = "com.example.castle.server"
     private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -37,7 +37,7 @@ struct DisputedHoldTests {
         try await bed.rows("SELECT transaction_id || ' ' || player_id || ' ' || reason FROM holds ORDER BY 1")
     }
 
-    @Test("a command that names the transaction alone changes nothing, and with the player ends that one's hold")
+    @Test("a command for a disputed transaction is refused without --player, and with it ends that player's hold")
     func commands() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))
@@ -69,7 +69,7 @@ struct DisputedHoldTests {
         }
     }
 
-    @Test("the console decides the row that was picked, and leaves the other player's")
+    @Test("the console rejects the picked player's hold of a transaction, and leaves the other player's")
     func console() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))

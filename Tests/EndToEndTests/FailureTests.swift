@@ -23,7 +23,7 @@ extension EndToEnd {
         return (name, bed.databaseURL + "\(mark)user=\(name)")
     }
 
-    @Test("a right that is taken away from a running worker is told at once by /readyz, page, log and metrics")
+    @Test("a database right revoked from a running worker is named by /readyz, status, log and metrics")
     func rightTakenAway() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)
@@ -57,9 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test(
-        "a topic that goes under a running worker makes it unready, told once, and ready again when it is back",
-        .onlyInProcessBroker)
+    @Test("a worker whose topic vanishes is unready until the topic is back, and logs that once", .onlyInProcessBroker)
     func topicGone() async throws {
         try await Testbed.run { bed in
             let topic = bed.parts.deadLettersTopic
@@ -81,7 +79,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose outcomes topic is not there is never ready, and decides nothing unseen", .onlyInProcessBroker)
+    @Test(
+        "a worker without its outcomes topic is unready before any submission, and ready once the topic exists",
+        .onlyInProcessBroker)
     func outcomesTopicMissing() async throws {
         try await Testbed.run { bed in
             bed.parts.broker?.setTopicError(bed.parts.outcomesTopic, KafkaError.Code.unknownTopicOrPartition)
@@ -96,7 +96,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker that may not count traffic for the console decides and stops as ever, and says so")
+    @Test("a worker that may not store traffic counts is ready, decides, stops with 0, and logs the refusal")
     func uncountedTraffic() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)
@@ -116,7 +116,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "without Kafka a worker is not ready, its lag stays told, and it comes back by itself", .onlyInProcessBroker)
+        "without Kafka a worker is unready and still reports its lag; it recovers by itself", .onlyInProcessBroker)
     func kafkaAway() async throws {
         let plan = Plan.genuine(count: 12, players: 12)
         try await Testbed.run { bed in
@@ -156,7 +156,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose password is wrong stays up, unready, and says so in PostgreSQL's words")
+    @Test("a worker whose database role does not exist keeps running, unready, with PostgreSQL's message")
     func wrongRole() async throws {
         try await Testbed.run { bed in
             let mark = bed.databaseURL.contains("?") ? "&" : "?"
@@ -173,7 +173,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker whose HTTP port is taken exits 69, names port and address, and has consumed nothing")
+    @Test("a worker whose HTTP port is taken exits 69, names port and address, and takes no partition")
     func portTaken() async throws {
         try await Testbed.run { bed in
             let first = try bed.startWorker()
@@ -186,7 +186,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("if any part of a worker ends by itself, the worker stops in order and exits 1")
+    @Test("a worker of which any part ends by itself names the part and exits 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
             // The console's alone.
@@ -210,7 +210,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("clocks that disagree are named at once, with the seconds: PostgreSQL's, and those of records")
+    @Test("a worker whose clock is two hours ahead of PostgreSQL's reports the difference and stays ready")
     func clocks() async throws {
         try await Testbed.run { bed in
             // A server whose clock is two hours behind the worker's, as a worker sees it.
@@ -236,7 +236,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("check names the right that is missing, before a worker needs it")
+    @Test("check exits 69 and names each missing database right")
     func checkedRights() async throws {
         try await Testbed.run { bed in
             let role = try await makeRole(in: bed)

@@ -8,7 +8,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "decisions that a database lost when it fell back are decided again, under the same event ids",
+        "decisions that a database lost when it fell back are decided again, with the same owners and event ids",
         arguments: [true, false])
     func fallback(whileRunning: Bool) async throws {
         let seed = UInt64.random(in: 1...999_999)

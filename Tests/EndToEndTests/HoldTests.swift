@@ -15,7 +15,7 @@ struct HoldTests {
         try await bed.number("SELECT count(*) FROM holds WHERE transaction_id = '\(transaction)'") == 1
     }
 
-    @Test("an operator's release outlives the worker and is granted, a refusal is published and remembered")
+    @Test("a release made while no worker runs is granted; a rejection is published and applies to later submissions")
     func operatorsDecisions() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()
@@ -118,7 +118,7 @@ struct HoldTests {
         #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
     }
 
-    @Test("a new catalog grants holds of products that it knows, and sends no request for the others")
+    @Test("a new catalog grants holds of products it knows; other holds stay, without a request to Apple")
     func newCatalog() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -148,7 +148,7 @@ struct HoldTests {
         }
     }
 
-    @Test("an import of old grants ends the holds of what it knows, and can be repeated")
+    @Test("an import of old grants ends its transactions' holds as already_granted, and can be repeated")
     func importedGrants() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -183,7 +183,7 @@ struct HoldTests {
         }
     }
 
-    @Test("an import of ids that a spreadsheet mangled enters none of them, tells each line, and warns of unknown apps")
+    @Test("an import skips ids that a spreadsheet mangled, names each line, and warns of unknown apps")
     func mangledGrants() async throws {
         try await ParkingBed.run { bed in
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("grants-\(UUID().uuidString).csv")

@@ -10,9 +10,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test(
-        "inspect tells what waits from what was refused here, by submission, player and transaction, with the lag and Apple's state"
-    )
+    @Test("inspect tells waiting submissions from local refusals, with the partition's lag and Apple's state")
     func inspecting() async throws {
         try await Testbed.run { bed in
             let names = Inspector.names
@@ -63,7 +61,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a player's events are looked for where Java's partitioner puts them")
+    @Test("inspect computes a player's partition as Java's partitioner does")
     func partitions() {
         for length in 0..<40 {
             let key = (0..<length).map { _ in UInt8.random(in: .min ... .max) }

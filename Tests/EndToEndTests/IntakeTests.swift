@@ -86,7 +86,7 @@ struct IntakeTests {
         }
     }
 
-    @Test("check --notification waits for Apple's test on the topic, and says that no address is set where it is so")
+    @Test("check --notification finds Apple's test notification on the topic, or says that no address is set")
     func testNotification() async throws {
         try await ParkingBed.run { bed in
             let app = "com.example.castle.server"
@@ -122,7 +122,7 @@ struct IntakeTests {
     }
 
     @Test(
-        "check --notification says how Apple's tries ended, where its test does not come",
+        "check --notification says how Apple's attempts ended if the test notification does not come",
         arguments: [
             (
                 .timedOut,

@@ -7,7 +7,9 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("twenty kills under load lose nothing, grant nothing twice, and ask Apple nothing again", .takesLong)
+    @Test(
+        "twenty kills under load lose no submission, grant none twice, and ask Apple about no decided record again",
+        .takesLong)
     func kills() async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("kills: seed \(seed)")

@@ -7,7 +7,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Suite("Does Apple still agree?, end to end")
+    @Suite("Local refusals put to Apple, end to end")
     struct LocalRefusalTests {
         /// Signed by nobody: a forgery here, and the simulated App Store calls genuine what it says.
         private static func forged(_ transaction: String) -> String {
@@ -39,7 +39,7 @@ extension EndToEnd {
                 .map { $0.type + ($0.reason.map { " " + $0 } ?? "") }
         }
 
-        @Test("a refused receipt that Apple calls genuine is granted once, even if its record comes again")
+        @Test("a refused receipt that Apple calls genuine is granted once; another player's copy of it is only refused")
         func disputed() async throws {
             try await Testbed.run(settings: ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "6000"]) { bed in
                 let worker = try bed.startWorker()

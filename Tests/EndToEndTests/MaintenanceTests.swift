@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a worker starts and decides while a backup reads the outcomes, and says that it keeps days from being made")
+    @Test("during a backup a worker starts and decides, and logs that the backup keeps it from making day partitions")
     func backup() async throws {
         try await Testbed.run { bed in
             // No day has its partition, and one is to be dropped.

@@ -8,7 +8,7 @@ import Testing
 extension EndToEnd {
     /// Two in-process brokers, one after the other, act as a topic that was deleted and made again.
     @Test(
-        "a submissions topic made anew is read from its beginning, also where no checkpoint can be written at first",
+        "a recreated submissions topic is read from its beginning, although no checkpoint can be written at first",
         .onlyInProcessBroker,
         .disabled(if: ChaosFault.pending.contains(.databasePutBack), "the worker does not withstand it yet"))
     func newTopic() async throws {

@@ -12,7 +12,7 @@ struct NotificationHistoryTests {
     /// Ten pages.
     private static let purchases = 200
 
-    @Test("after a worker is killed, the next one reads the next page, and no notification is left out")
+    @Test("after a worker's death the next worker reads the history's next page, and every purchase is granted")
     func killed() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

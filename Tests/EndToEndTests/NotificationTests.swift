@@ -37,7 +37,7 @@ struct NotificationTests {
     }
 
     @Test(
-        "a worker killed behind a refund's COMMIT, or behind its publication, leaves one revocation with one event",
+        "a worker killed after a refund's COMMIT or publication leaves one revocation with one event",
         arguments: ["refunded", "refundPublished"])
     func killed(_ point: String) async throws {
         try await ParkingBed.run { bed in
@@ -67,7 +67,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("a refunded hold is shown as such, and its release is cancelled")
+    @Test("a refunded hold is listed as refunded, and its release ends in receipt.rejected cancelled")
     func held() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -92,7 +92,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("a dead letter of a notification goes back to where it came from")
+    @Test("redrive publishes a notification's dead letter to its own topic, and the refund takes effect")
     func redriven() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.roots)
@@ -180,7 +180,7 @@ struct NotificationTests {
         }
     }
 
-    @Test("a refund that a database has lost that fell back is read again while the worker runs")
+    @Test("a refund that a fallen-back database lost is read again, and the grant is revoked again")
     func fallback() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
         try await Testbed.run { bed in
@@ -225,7 +225,7 @@ struct NotificationTests {
         #expect(Set(told.map(\.id)).count == Set(revisions).count)
     }
 
-    @Test("a grant that a database has lost that fell back is revoked also where its refund is read first")
+    @Test("a refunded grant that a fallen-back database lost is granted again and revoked")
     func lostGrant() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
         // Refunds are read meanwhile.

@@ -5,7 +5,7 @@ import Testing
 @testable import Demo
 
 /// Operators decide about purchases and players while workers run.
-@Suite("An operator's decisions, end to end", .wholeSystem)
+@Suite("Operators' revocations and erasures, end to end", .wholeSystem)
 struct OperatorDecisionTests {
     private func expect(_ arguments: String..., in bed: ParkingBed, code: Int32 = 0) async throws -> String {
         let ending = try await bed.command(arguments)
@@ -13,7 +13,7 @@ struct OperatorDecisionTests {
         return ending.output + ending.errors
     }
 
-    @Test("a grant is taken back and reinstated, each told once, and submitted again it is refused meanwhile")
+    @Test("a grant revoked by an operator is published once, rejected if submitted again, and reinstated by command")
     func revoke() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker()
@@ -37,7 +37,7 @@ struct OperatorDecisionTests {
         }
     }
 
-    @Test("an erased player is found nowhere, and what was bought is granted to nobody again")
+    @Test("an erased player's ids are in no table, and the player's purchase is granted to no other player")
     func erase() async throws {
         try await ParkingBed.run { bed in
             let worker = try bed.startWorker()

@@ -9,7 +9,9 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("ten seconds without PostgreSQL, its crash, and connections cut: every submission is answered", .takesLong)
+    @Test(
+        "every submission is answered after ten seconds without PostgreSQL, a crash of it, and cut connections",
+        .takesLong)
     func database() async throws {
         try await load(on: .ownServer, "PostgreSQL's outage") { bed, worker, feed in
             let server = try #require(bed.parts.postgres)
@@ -42,7 +44,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("the broker gone for seconds: every submission is answered", .onlyInProcessBroker)
+    @Test("every submission is answered after two short outages of the broker", .onlyInProcessBroker)
     func broker() async throws {
         try await load("the broker's outage") { bed, _, feed in
             let broker = try #require(bed.parts.broker)
@@ -55,7 +57,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("Apple gone for ten seconds, in every manner: every submission is answered, and none rejected for it")
+    @Test("every submission is answered rightly after ten seconds without Apple, for five kinds of outage")
     func apple() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for outage in [SimulatedOutage.refuse, .hang, .reset, .http503, .html] {

@@ -10,7 +10,7 @@ import Testing
 /// Whole workers on real parts.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
-    @Test("a submission that Apple cannot answer is parked, survives the worker, and is granted once Apple answers")
+    @Test("a submission that Apple cannot answer is parked, outlives its worker, and is granted once Apple answers")
     func outlivesTheWorker() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7001")
@@ -38,7 +38,7 @@ struct ParkingTests {
     }
 
     @Test(
-        "a parked submission that kills every worker is set aside, and an operator's retry has it granted", .takesLong)
+        "a parked submission that kills every worker is set aside, and granted after an operator's retry", .takesLong)
     func poison() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7051", "7052", "7053"].map { ParkingBed.receipt($0) }
@@ -83,7 +83,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("three tries of a doubtful answer outlive a restart, and then it is believed")
+    @Test("a doubtful answer is believed at the third try, counted over a worker's restart")
     func doubtOverRestart() async throws {
         try await ParkingBed.run { bed in
             let receipt = ParkingBed.receipt("7101")
@@ -100,7 +100,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a blocked app does not hold up another, and what it parked is granted once its credentials work")
+    @Test("a blocked app's submissions do not delay another app's, and are answered once its credentials work")
     func blockedApp() async throws {
         try await ParkingBed.run { bed in
             // Fewer places than the blocked app has submissions.
@@ -130,7 +130,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists parked submissions, retries one, and rejects it once")
+    @Test("an operator lists parked submissions, retries one and rejects another, once")
     func commands() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }

@@ -5,7 +5,7 @@ import Testing
 
 /// A whole worker at default settings in front of an App Store that answers some and not others. What it does not answer is
 /// never answered while the test lasts: whoever waits for it waits until the test gives up.
-@Suite("Apple answers some and not others, end to end", .wholeSystem)
+@Suite("Partial outages of Apple, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
         "RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "300", "RETRY_PARK_AFTER_SECONDS": "30",
@@ -37,7 +37,9 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("120 players whose one receipt always gets 21005 keep nobody waiting, though they come first", .takesLong)
+    @Test(
+        "120 players' receipts that always get 21005 are parked, and later players' purchases are granted",
+        .takesLong)
     func stuckPlayers() async throws {
         try await ParkingBed.run(latency: .fixed(50)) { bed in
             _ = try bed.startWorker(Self.defaults)
@@ -59,9 +61,7 @@ struct PartialOutageTests {
     }
 
     /// So many fill the window that the circuit opens, and none of them is ever answered.
-    @Test(
-        "sixty players whose one receipt always gets 21005 leave room for others in a window of 24, with nobody before them"
-    )
+    @Test("sixty first receipts that always get 21005 leave a window of 24 free for other players")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(Self.defaults.merging(["MAX_IN_FLIGHT": "24"]) { $1 })
@@ -79,7 +79,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "a part of Apple that failed is well again: all are answered within a minute, what was parked too", .takesLong)
+        "once Apple's failing part recovers, forty parked submissions are granted within a minute", .takesLong)
     func recovered() async throws {
         try await ParkingBed.run(latency: .fixed(20)) { bed in
             let settings = ["RETRY_PARK_AFTER_SECONDS": "1", "RETRY_MAX_DELAY_SECONDS": "300"]
@@ -101,7 +101,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test("unproven parked proofs are bounded for all players together; a submission beyond the bound is answered")
+    @Test("unproven parked proofs stay within the fleet's bound; submissions beyond are rejected too_many_waiting")
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
@@ -121,9 +121,7 @@ struct PartialOutageTests {
         }
     }
 
-    @Test(
-        "a player's twenty-first parked proof that is not proven is answered too_many_waiting, and taken once there is room"
-    )
+    @Test("a player's 21st unproven parked proof is rejected too_many_waiting, and granted once there is room")
     func tooManyWaiting() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0"])

@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("grants and claims in hash partitions keep every promise, with a worker killed, and migrate leaves them")
+    @Test("a database with hash-partitioned grants and claims passes every check, and migrate keeps the partitions")
     func partitions() async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("partitions: seed \(seed)")

@@ -95,7 +95,7 @@ struct PoisonPurchaseTests {
         }
     }
 
-    @Test("a held purchase that crashes the worker waits for an operator's release; others are granted")
+    @Test("a held purchase that crashes the worker stays held until an operator's release; other holds are granted")
     func held() async throws {
         try await ParkingBed.run { bed in
             let first = try bed.startWorker()

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("a record that kills every worker is set aside, and nothing beside it is", .takesLong)
+    @Test("a record that kills every worker becomes the only dead letter", .takesLong)
     func poison() async throws {
         var plan = Plan.genuine(count: 400, players: 60)
         plan.addGenuine(9_999, player: "poisoner")
@@ -39,7 +39,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a record that three workers died of in isolation is tried once more by itself, and granted where it was innocent",
+        "a record that killed three workers in isolation is parked for a last try, and granted if it succeeds",
         .takesLong)
     func innocentOfThreeDeaths() async throws {
         var plan = Plan()
@@ -68,7 +68,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("workers that an operator kills again and again set nothing aside", .takesLong)
+    @Test(
+        "records whose workers are killed four times without progress are all answered, without a dead letter",
+        .takesLong)
     func killedWithoutProgress() async throws {
         let plan = Plan.genuine(count: 120, players: 30)
         try await Testbed.run { bed in
@@ -92,9 +94,7 @@ extension EndToEnd {
         }
     }
 
-    @Test(
-        "a record that waits for its next try at Apple each time that its worker is killed is not blamed for it",
-        .takesLong)
+    @Test("a record whose workers are killed while it waits for its next try is not set aside", .takesLong)
     func killedWhileItWaits() async throws {
         var plan = Plan()
         plan.addGenuine(1, player: "doubted", behaviour: [.status(21002).times(1_000_000)])
@@ -125,7 +125,8 @@ extension EndToEnd {
     }
 
     @Test(
-        "paid purchases whose workers are killed again and again while Apple is slow are never set aside", .takesLong)
+        "purchases whose workers are killed nine times while Apple hangs are granted, without a dead letter",
+        .takesLong)
     func killedWhileAppleIsSlow() async throws {
         let plan = Plan.genuine(count: 4, players: 4)
         let receipts = plan.records.compactMap(\.receipt)

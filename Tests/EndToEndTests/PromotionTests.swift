@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "a standby is promoted and the old primary lives on: what old sessions commit there is decided again",
+        "decisions committed on the old primary after a standby's promotion are decided again",
         .disabled(if: ChaosFault.pending.contains(.databasePromoted), "the worker does not withstand it yet"))
     func promotionWithoutFence() async throws {
         let plan = Plan.genuine(count: 140, players: 50)

@@ -3,8 +3,7 @@ import Postgres
 import Testing
 
 extension EndToEnd {
-    @Test(
-        "grants are reconciled with a sales report: 0 where they agree, 1 with what differs, and faults by their lines")
+    @Test("reconcile exits 0 where grants and sales report agree, and 1 with each difference or faulty line")
     func reconciling() async throws {
         try await Testbed.run { bed in
             let entered = try await bed.query(

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("signed submissions are granted, others are dead letters as they came; headers and partitions are exact")
+    @Test("signed submissions are granted, other records become dead letters as they came, each with exact headers")
     func signedRecords() async throws {
         #expect(Murmur2.hash(Array("foobar".utf8)) == UInt32(bitPattern: -790_332_482), "Java's own test vector")
         let keys = ["first secret", String(repeating: "longer than a block of SHA-256 ", count: 4)]
@@ -91,7 +91,7 @@ extension EndToEnd {
         #expect(added.count == 5)
     }
 
-    @Test("a worker follows a change of the catalog")
+    @Test("a product that a new catalog adds is granted by a running worker")
     func catalogChange() async throws {
         try await Testbed.run { bed in
             try bed.startWorker()

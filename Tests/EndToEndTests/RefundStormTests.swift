@@ -6,7 +6,7 @@ import Testing
 @testable import Demo
 
 /// More refunds than anybody sees in a year, told twice and out of order, by the topic and by Apple's history at once.
-@Suite("A storm of refunds, end to end", .wholeSystem)
+@Suite("Thousands of refunds at once, end to end", .wholeSystem)
 struct RefundStormTests {
     private static let app = ServerApp(bundleID: "com.example.storm", appleID: 1_450_000_044)
     private static let gems = "\(app.bundleID).gems"
@@ -44,7 +44,9 @@ struct RefundStormTests {
         return (bed.apple.notifications(from: first), kept)
     }
 
-    @Test("each refund and each reversal counts once, and the ledger ends as the store has it, with a worker killed")
+    @Test(
+        "refunds and reversals told twice and out of order leave the store's grants in force, despite a worker's kill"
+    )
     func storm() async throws {
         let purchases = TestScale.number("REFUND_STORM", or: 300)
         try await ParkingBed.run(options: Self.app.configure) { bed in

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Settings of Kafka that only librdkafka refuses")
+@Suite("Kafka settings that only librdkafka refuses")
 struct RefusedClientTests {
-    @Test("every command exits 78 and names the setting")
+    @Test("run, check, intake, outcomes and submit exit 78 and name the setting")
     func exitCodes() async throws {
         let services = [
             "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody:hush@127.0.0.1:1/none",

@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an unknown transaction is asked for eight times, deaths of the worker included; one that appears is granted"
+            "an unknown transaction is rejected at the eighth try, over a worker's death; one that appears is granted"
         )
         func unknown() async throws {
             try await Testbed.run { bed in
@@ -88,7 +88,9 @@ extension EndToEnd {
             }
         }
 
-        @Test("a key that Apple refuses parks only its app; the right one in its place is seen, and nothing is lost")
+        @Test(
+            "an API key that Apple refuses parks its app's submissions, and the right key in its place has them granted"
+        )
         func wrongKey() async throws {
             let file = FileManager.default.temporaryDirectory.appendingPathComponent("key-\(UUID().uuidString).p8")
             defer { try? FileManager.default.removeItem(at: file) }

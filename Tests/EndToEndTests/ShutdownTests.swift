@@ -9,7 +9,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "workers that are told to stop, or come later, under load: exit 0, and everything is decided",
+        "workers stopped or started under load exit 0, and every submission is decided",
         arguments: [SIGTERM, SIGINT])
     func stopping(signal: Int32) async throws {
         let seed = UInt64.random(in: 1...999_999)
@@ -41,7 +41,7 @@ extension EndToEnd {
         case apple, database, broker
     }
 
-    @Test("a worker that is told to stop while Apple, PostgreSQL or the broker is away exits 0, and loses nothing")
+    @Test("a worker stopped while Apple, PostgreSQL or the broker is away exits 0 and loses no submission")
     func stoppingInTrouble() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for trouble in Trouble.allCases where trouble != .broker || !TestBroker.isReal {
@@ -87,7 +87,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker that is told to stop while PostgreSQL is frozen ends in its grace, and loses nothing")
+    @Test("a worker stopped while PostgreSQL is frozen exits 0 within half a minute and loses no submission")
     func stoppingWhileFrozen() async throws {
         let plan = TrafficGenerator.plan(seed: 11, count: 200)
         let settings = ["SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16"]
@@ -109,7 +109,9 @@ extension EndToEnd {
         }
     }
 
-    @Test("without a broker a stop takes its grace, and not the session's time on top", .onlyInProcessBroker)
+    @Test(
+        "a worker stopped without a broker exits 0 within half a minute, at a session timeout of a minute",
+        .onlyInProcessBroker)
     func stoppingInGrace() async throws {
         let settings = [
             "SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16",
@@ -128,7 +130,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a second signal ends a worker at once, and what it had in flight is decided by the next")
+    @Test("a second signal ends a worker before its grace, and the next worker decides its submissions in flight")
     func stoppingTwice() async throws {
         let plan = Plan.genuine(count: 30, players: 10)
         try await Testbed.run(settings: ["SHUTDOWN_GRACE_SECONDS": "120"]) { bed in
@@ -149,7 +151,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("a worker that was frozen beyond its session and wakes up does no harm")
+    @Test("a worker frozen beyond its session and woken again loses no submission and grants none twice")
     func frozen() async throws {
         let seed = UInt64.random(in: 1...999_999)
         print("frozen: seed \(seed)")

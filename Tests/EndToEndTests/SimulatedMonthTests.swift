@@ -57,7 +57,7 @@ struct SimulatedMonthTests {
     private static func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
 
     @Test(
-        "every paid purchase and period is granted once to its player, and states are the store's, workers killed throughout",
+        "paid purchases are granted to their players, and subscriptions end as the store's, despite killed workers",
         .takesLong
     )
     func month() async throws {

@@ -17,7 +17,7 @@ extension EndToEnd {
         ("480000000000008", "repaired_base64_twice", { Base64.encode(Array($0.utf8)) }),
     ]
 
-    @Test("a spoilt proof is granted where it can be repaired, its event says how, and `proof` says the same offline")
+    @Test("a spoilt proof that can be repaired is granted, with the repair in its event; `proof` agrees offline")
     func spoiltProofs() async throws {
         let settings = ["LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "NOTIFICATION_HISTORY_SECONDS": "0"]
         try await Testbed.run(settings: settings) { bed in

@@ -5,7 +5,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    @Test("workers that cannot read the newest catalog say so: running ones keep the previous one, new ones wait")
+    @Test("with an unreadable newest catalog, running workers keep the previous catalog, and new workers wait")
     func unreadableCatalog() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()

@@ -23,7 +23,7 @@ extension Chaos {
     ]
 
     @Test(
-        "Apple is away under load: memory and parked rows stay small, and everything is granted afterwards",
+        "under load without Apple, parked rows stay within 1,000, and every purchase is granted afterwards",
         .enabled(if: outageSeconds != nil, "by scripts/chaos.sh --outage"))
     func outage() async throws {
         let seconds = try #require(Self.outageSeconds)

@@ -71,9 +71,7 @@ struct ConsoleBrowserTests {
             """)
     }
 
-    @Test(
-        "each view fits 1,152, 1,440 and 390 pixels, light and dark, breaks no word and no serious rule of accessibility, and hides nothing"
-    )
+    @Test("each view fits three widths, light and dark, without layout or serious accessibility faults")
     func views() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -118,7 +116,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("everything is done without scripts: sign in, filter, search, release and reject; a hostile id is only text")
+    @Test("without scripts an operator signs in, filters, searches and decides, and a hostile player id is only text")
     func withoutScripts() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -180,7 +178,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test("it can be used with the keyboard only")
+    @Test("an operator signs in, searches and revokes a grant with the keyboard alone")
     func keyboard() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

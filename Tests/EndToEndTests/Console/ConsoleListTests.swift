@@ -112,9 +112,7 @@ struct ConsoleListTests {
         }
     }
 
-    @Test(
-        "in the list of refunds a grant that an operator took back is reinstated, and one that Apple gave again revoked"
-    )
+    @Test("in the list of refunds an operator revokes a grant whose refund Apple reversed, and reinstates it")
     func refunds() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)

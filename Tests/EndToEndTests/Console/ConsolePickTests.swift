@@ -9,8 +9,7 @@ struct ConsolePickTests {
     private static let entries =
         "SELECT concat_ws('|', change, subject, shown, note, result) FROM console_changes ORDER BY subject"
 
-    @Test(
-        "picked rows are named, decided by one confirmation, and entered one by one with its note; none picked is none")
+    @Test("picked rows are decided by one confirmation and stored one by one with the note; an empty pick is refused")
     func picking() async throws {
         try await ParkingBed.run { bed in
             try await ConsoleTests.fill(bed)
@@ -53,7 +52,7 @@ struct ConsolePickTests {
         }
     }
 
-    @Test("a filter by player, product and age shows and changes no more than these, and its entry names no player")
+    @Test("a filter by player, product and age limits the list and the change, and the stored change names no player")
     func filtering() async throws {
         try await ParkingBed.run { bed in
             try await bed.kill(ConsoleTests.fill(bed))

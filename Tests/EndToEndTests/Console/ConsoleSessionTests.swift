@@ -6,7 +6,7 @@ import Testing
 /// Lists sessions by HTTP.
 @Suite("The console's sessions, end to end", .wholeSystem)
 struct ConsoleSessionTests {
-    @Test("an operator ends another's session by the form of the page, once; no reader and no other page does")
+    @Test("an operator ends another user's session once, by the page's form; a reader or a forged form cannot")
     func ending() async throws {
         try await ParkingBed.run { bed in
             let port = try await ConsoleTests.start(in: bed)

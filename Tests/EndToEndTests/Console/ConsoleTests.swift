@@ -45,8 +45,7 @@ struct ConsoleTests {
         return worker
     }
 
-    @Test(
-        "only who signs in sees anything, a wrong password is slow and counted, and other hosts and sites are refused")
+    @Test("only signed-in users see pages; wrong passwords are slowed and counted; other hosts and sites are refused")
     func signingIn() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -93,7 +92,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("lists, searches and files show what there is, as text, and never a receipt")
+    @Test("lists, searches and CSV files show stored rows, hostile ids as text, and no receipt")
     func showing() async throws {
         try await ParkingBed.run { bed in
             let worker = try await Self.fill(bed)
@@ -136,7 +135,7 @@ struct ConsoleTests {
     }
 
     @Test(
-        "a change is confirmed, done for so many as was said, and kept with who did it; a forged form does nothing",
+        "a confirmed change acts on the shown rows only and is stored with its operator; forged forms are refused",
         .takesLong)
     func changing() async throws {
         try await ParkingBed.run { bed in
@@ -216,7 +215,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("a long search is ended after its time, and only one holds a session")
+    @Test("while one long search runs, further long searches are refused with 429, and other pages are served")
     func longSearches() async throws {
         try await ParkingBed.run { bed in
             let port = try await Self.start(in: bed)
@@ -255,7 +254,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("it refuses to be open to others without users, and without users on loopback it only shows")
+    @Test("without users the console exits 78 beyond loopback, and on loopback allows no change")
     func withoutUsers() async throws {
         try await ParkingBed.run { bed in
             let open = try bed.startWorker(
@@ -269,7 +268,7 @@ struct ConsoleTests {
         }
     }
 
-    @Test("without PostgreSQL every view says so, nothing changes, and whoever was signed in goes on after")
+    @Test("without PostgreSQL every page answers 503 and changes nothing; a signed-in operator continues afterwards")
     func databaseAway() async throws {
         try await ParkingBed.run(stopsDatabase: true) { bed in
             try await bed.kill(Self.fill(bed))

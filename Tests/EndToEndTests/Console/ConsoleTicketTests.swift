@@ -55,7 +55,7 @@ struct ConsoleTicketTests {
             """)
     }
 
-    @Test("eleven tickets are answered by one search each, wide and narrow, light and dark, and axe finds nothing")
+    @Test("one search answers each of eleven tickets, wide and narrow, light and dark, without accessibility faults")
     func tickets() async throws {
         try await ParkingBed.run { bed in
             try await Self.fill(bed)

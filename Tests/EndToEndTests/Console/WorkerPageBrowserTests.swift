@@ -8,7 +8,7 @@ import Testing
 /// Uses Chromium, as an operator of a worker does.
 @Suite("The worker's page in a browser", .serialized, .wholeSystem)
 struct WorkerPageBrowserTests {
-    @Test("it fits 1,200 and 390 pixels, light and dark, breaks no serious rule of accessibility, and asks nobody else")
+    @Test("the page fits 1,200 and 390 pixels, light and dark, without accessibility faults or foreign requests")
     func looks() async throws {
         let plan = TrafficGenerator.plan(seed: 15, count: 400)
         try await Testbed.run(latency: .uniform(5, 50)) { bed in
@@ -30,7 +30,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("it follows the worker by itself, and says so when the worker answers no more")
+    @Test("the page follows the worker without a reload, and says when the worker no longer answers")
     func followsTheWorker() async throws {
         try await Self.withPage { bed, worker, browser in
             _ = try await browser.evaluate("window.isTheSame = true")
@@ -43,7 +43,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    @Test("without scripts all is there at first sight, and it is loaded anew by itself")
+    @Test("without scripts the page shows its figures at once, and reloads by itself")
     func withoutScripts() async throws {
         try await Self.withPage(width: 390, runsScripts: false) { bed, _, browser in
             #expect(try await browser.text("#state").hasPrefix("Ready"))
