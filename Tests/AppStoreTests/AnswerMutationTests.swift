@@ -7,7 +7,9 @@ import Testing
 struct AnswerMutationTests {
     /// Damage that keeps the answer's own text whole never invents a purchase: what is cut, doubled, moved or
     /// overwritten by punctuation yields Apple's ids or nothing.
-    @Test("Thousands of damaged answers neither trap nor yield a purchase that was not there", arguments: 1...8)
+    @Test(
+        "Damaged answers never trap, and yield only transaction ids that stand whole in their text, each once",
+        arguments: 1...8)
     func mutations(seed: UInt64) {
         let originals = [PublishedAnswers.live2017, PublishedAnswers.baloot2023].map { Array($0.utf8) }
         let punctuation = Array("{}[]\",: \n".utf8)
@@ -44,7 +46,7 @@ struct AnswerMutationTests {
         }
     }
 
-    @Test("Any single byte overwritten with any other never traps, and ids stay those of the text")
+    @Test("An answer with one byte overwritten never traps, and yields at most its one purchase")
     func singleBytes() {
         let original = Array(PublishedAnswers.live2017.utf8)
         var dice = SeededRandom(seed: 99)

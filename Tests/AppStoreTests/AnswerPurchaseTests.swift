@@ -21,7 +21,7 @@ struct AnswerPurchaseTests {
                             ], createdAt: Timestamp(milliseconds: 1_484_283_892_000)))))
     }
 
-    @Test("The answer of 2023 holds two purchases of one product in one millisecond, and both count")
+    @Test("The answer of 2023 yields both of its purchases of one product in one millisecond")
     func baloot2023() {
         let receipt = parse(PublishedAnswers.baloot2023, asked: .sandbox).genuine
         #expect(receipt?.environment == .production)
@@ -31,7 +31,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.holdsAutoRenewable == false)
     }
 
-    @Test("A number may be written as text, and a text as a number")
+    @Test("Numbers written as text and ids written as numbers are read")
     func lenientNumbers() {
         let told = purchase([
             "transaction_id": "350000191094279", "original_transaction_id": "12", "quantity": "3",
@@ -44,7 +44,7 @@ struct AnswerPurchaseTests {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
     }
 
-    @Test("The Apple account's number in the receipt is each purchase's, and one that cannot be read is not told")
+    @Test("The receipt's app_transaction_id is every purchase's; an unreadable id is dropped")
     func account() {
         var answer = AnswerText(AnswerText.fields(), AnswerText.fields(["transaction_id": #""2000""#]))
         for (told, read) in [(#""704000000000001""#, "704000000000001"), ("704", "704"), ("null", nil), ("[]", nil)] {
@@ -55,7 +55,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A trial is told as text or flag, and what cannot be read is not told",
+        "A trial is read from text or flag; an unreadable value is dropped",
         arguments: [
             (#""true""#, true), ("true", true), ("1", true), (#""false""#, false), ("null", false), ("[]", false),
             (#""perhaps""#, false),
@@ -65,7 +65,7 @@ struct AnswerPurchaseTests {
         #expect(told != nil && told?.told?.isTrial == (isTrial ? true : nil))
     }
 
-    @Test("A member that Apple leaves out has its default")
+    @Test("A missing or null quantity is 1, and a missing original id is the transaction's own")
     func defaults() {
         for absent in [nil, "null"] as [String?] {
             let told = purchase(["quantity": absent, "original_transaction_id": absent])
@@ -77,7 +77,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A quantity that cannot be granted cannot be read",
+        "A quantity that cannot be granted counts as unreadable",
         arguments: [
             "0", "-1", #""0""#, #""-3""#, "2147483648", #""2147483648""#, "1.5", "1e1", #""two""#, "true",
             "[]",
@@ -86,7 +86,7 @@ struct AnswerPurchaseTests {
         #expect(purchase(["quantity": text])?.unreadable == ["quantity"])
     }
 
-    @Test("The largest quantity is taken")
+    @Test("The largest 32-bit quantity is read")
     func largestQuantity() {
         #expect(purchase(["quantity": #""2147483647""#])?.quantity == .max)
     }
@@ -94,7 +94,7 @@ struct AnswerPurchaseTests {
     static let longest = String(repeating: "7", count: 128)
 
     @Test(
-        "A purchase whose id or product cannot be read is told, never granted, and keeps no other from being decided",
+        "A purchase with an unreadable id or product is listed as nameless, and the other purchase is read",
         arguments: [
             ("transaction_id", nil), ("transaction_id", "null"), ("transaction_id", #""""#), ("transaction_id", "1.5"),
             ("transaction_id", "1e9"), ("transaction_id", "true"), ("transaction_id", "{}"), ("transaction_id", "-5"),
@@ -114,7 +114,7 @@ struct AnswerPurchaseTests {
         #expect(receipt?.isReadable == false)
     }
 
-    @Test("A purchase that cannot be read keeps the name that Apple wrote, if the name can be shown")
+    @Test("A nameless purchase keeps the id and product that Apple wrote, if they can be shown")
     func shownNames() {
         let text = AnswerText(
             AnswerText.fields(["transaction_id": #""01000""#]),
@@ -130,7 +130,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A date that cannot be read is named, and one of the purchase that is missing",
+        "An unreadable date, and a missing purchase date, are listed as unreadable",
         arguments: [
             ("purchase_date_ms", nil), ("purchase_date_ms", "0"), ("purchase_date_ms", "-5"),
             ("purchase_date_ms", "1.4e12"), ("purchase_date_ms", #""soon""#), ("purchase_date_ms", "253402300800000"),
@@ -140,7 +140,7 @@ struct AnswerPurchaseTests {
         #expect(purchase([name: value])?.unreadable == [name])
     }
 
-    @Test("A product of 128 scalars is taken, and an id of twenty digits")
+    @Test("A product id of 128 characters and a transaction id of twenty digits are read")
     func longestIdentifier() {
         #expect(purchase(["transaction_id": "99999999999999999999"])?.transactionID == "99999999999999999999")
         let wide = String(repeating: "é", count: 128)
@@ -181,7 +181,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "A member that Apple sends and receiptd cannot read is named, and does not count as absent",
+        "An unreadable member is listed as unreadable",
         arguments: [
             ("app_account_token", #""player-1""#, "app_account_token"), ("app_account_token", "7", "app_account_token"),
             ("app_account_token", #""5B6CDB01+2E3A-4F7B-9C1D-0123456789AB""#, "app_account_token"),
@@ -196,7 +196,7 @@ struct AnswerPurchaseTests {
     }
 
     @Test(
-        "An environment or app id that cannot be read is named with each purchase",
+        "An unreadable environment or app id is listed with each purchase as unreadable",
         arguments: [
             (#""environment":"Elsewhere","#, "environment"), (#""receipt_type":7,"#, "receipt_type"),
             (#""adam_id":"x","#, "adam_id"), (#""app_item_id":{},"#, "app_item_id"),
@@ -207,7 +207,7 @@ struct AnswerPurchaseTests {
         #expect(parse(answer.text).genuine?.purchases.map(\.unreadable) == [[field], ["quantity", field]])
     }
 
-    @Test("Elements that are no objects are purchases without a name", arguments: ["1", "null", "[]", #""x""#])
+    @Test("An element that is no object is a nameless purchase", arguments: ["1", "null", "[]", #""x""#])
     func strangeElements(element: String) {
         let receipt = parse(AnswerText(AnswerText.fields(), element).text).genuine
         #expect(receipt?.purchases.count == 1 && receipt?.nameless.count == 1)

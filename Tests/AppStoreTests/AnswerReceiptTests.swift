@@ -24,7 +24,7 @@ struct AnswerReceiptTests {
         #expect(parse(answer.text) == .incomplete)
     }
 
-    @Test("An answer without a receipt has no purchases, even if Apple calls the receipt genuine")
+    @Test("Status 0 or 21006 without a receipt is a refusal, or incomplete if there are other members")
     func noReceipt() {
         for text in [#"{"status":0}"#, #"{"status":0,"receipt":null}"#] {
             #expect(parse(text) == .answer(.refused(.nothingTold)))
@@ -77,9 +77,7 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root, receipt: fields + #""bundle_id":"a","#, asked: asked)?.environment == told)
     }
 
-    @Test(
-        "in_app and latest_receipt_info are one list, a transaction in both is one, and nothing that either says is lost"
-    )
+    @Test("in_app and latest_receipt_info are merged: a transaction in both is one purchase with the facts of both")
     func merging() {
         let token = "5b6cdb01-2e3a-4f7b-9c1d-0123456789ab"
         var answer = AnswerText(
@@ -109,7 +107,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "A member with two different values in an answer counts as unreadable, and delays no other purchase",
+        "A member with two different values counts as unreadable, and the other purchase is read",
         arguments: [("product_id", #""silver""#), ("quantity", "2"), ("quantity", #""two""#)])
     func contradiction(name: String, value: String) {
         let other = AnswerText.fields(["transaction_id": "2000"])
@@ -118,7 +116,7 @@ struct AnswerReceiptTests {
     }
 
     @Test(
-        "An answer with any sign of renewals is not remembered",
+        "An answer with any sign of renewals counts as holding an auto-renewable subscription",
         arguments: [
             (#""latest_receipt":"TUlJ","#, true), (#""latest_receipt_info":[],"#, true),
             (#""pending_renewal_info":[],"#, true), (#""auto_renew_status":0,"#, true),
@@ -128,7 +126,7 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root)?.holdsAutoRenewable == holds)
     }
 
-    @Test("Renewals of an answer without Apple's own time count as of when it came")
+    @Test("Renewals in an answer without Apple's time take the time of its arrival")
     func renewalsWithoutTime() {
         let renewal = #""pending_renewal_info":[{"original_transaction_id":"1","is_in_billing_retry_period":"1"}],"#
         var answer = AnswerText(AnswerText.fields())
@@ -155,7 +153,7 @@ struct AnswerReceiptTests {
         "expires_date_formatted":"2013-02-17 20:11:23 Etc/GMT","unique_identifier":"c0ffee"}
         """
 
-    @Test("An iOS 6 receipt is one transaction, and its latest period is beside it")
+    @Test("An iOS 6 receipt yields its transaction and the latest period beside it")
     func transactionReceipt() {
         let latest = """
             {"product_id":"month","transaction_id":"1987654321","original_transaction_id":"9078563412","quantity":"1",
@@ -172,7 +170,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.first?.purchasedAt == Timestamp(rfc3339: "2013-01-18T20:11:23Z"))
     }
 
-    @Test("21006 is a genuine receipt whose one period is over")
+    @Test("Status 21006 with a receipt is a genuine receipt of an expired subscription")
     func expired() {
         let receipt = parse(#"{"status":21006,\#(Self.oldStyle)}"#).genuine
         #expect(receipt?.isExpiredSubscription == true)
@@ -180,7 +178,7 @@ struct AnswerReceiptTests {
         #expect(receipt?.purchases.map(\.transactionID) == ["1987654312"])
     }
 
-    @Test("An iOS 6 transaction without its id is told as such, and is not taken for no purchase")
+    @Test("An iOS 6 transaction without an id is listed as nameless")
     func transactionReceiptWithoutID() {
         let receipt = parse(#"{"status":0,"receipt":{"bid":"a","product_id":"month"}}"#).genuine
         #expect(receipt?.purchases == [])

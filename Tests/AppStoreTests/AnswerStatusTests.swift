@@ -33,7 +33,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "Of 21100 to 21199 only a clear and uncontradicted no is a refusal",
+        "A status from 21100 to 21199 is a refusal only if Apple clearly says that it is not retryable",
         arguments: [
             (#""is_retryable":false"#, true), (#""is-retryable":false"#, true), (#""is_retryable":0"#, true),
             (#""is-retryable":"false""#, true), (#""is_retryable":"0""#, true),
@@ -75,7 +75,7 @@ struct AnswerStatusTests {
         #expect(parse(body) == .incomplete)
     }
 
-    @Test("An answer that nests deeper than the reader goes is trouble, whatever its status")
+    @Test("An answer nested deeper than the reader's limit is trouble, whatever its status")
     func depth() {
         let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
         #expect(parse(#"{"status":21010,"x":\#(deep)}"#) == .incomplete)
@@ -86,7 +86,7 @@ struct AnswerStatusTests {
         #expect(VerifyReceiptAnswer.parse([0x7B, 0xFF, 0x7D], asked: .production) == .trouble(of: .notJSON))
     }
 
-    @Test("An answer's label is one of a closed set")
+    @Test("Every answer's label is one of a closed set")
     func labels() {
         let closed = Set(
             ["genuine", "refused", "blocked", "other_environment"] + AppleAnswer.TroubleKind.allCases.map(\.rawValue))

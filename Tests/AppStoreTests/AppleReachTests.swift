@@ -6,12 +6,12 @@ import Testing
 
 @testable import AppStore
 
-@Suite("An address of Apple's that does not answer")
+@Suite("Outages of one of Apple's addresses")
 struct AppleReachTests {
     private static let url = "https://buy.example/verifyReceipt"
     private static let time = Timestamp(milliseconds: 1_795_167_000_000)
 
-    @Test("is logged once when it stops to answer, once a minute meanwhile, and once when it answers again")
+    @Test("an outage is reported at its second failure, then once a minute, and at the first answer")
     func lines() {
         var reach = AppleReach()
         func note(_ cause: String?, _ now: Double) -> AppleReach.News? {
@@ -36,7 +36,7 @@ struct AppleReachTests {
         #expect(reach.outages.isEmpty && reach.look(now: 1_000).isEmpty)
     }
 
-    @Test("does not count as down if failures come among answers, or right after one")
+    @Test("failures among answers, or within five seconds of an answer, are no outage")
     func noOutage() {
         var reach = AppleReach()
         _ = reach.note(Self.url, noAnswer: nil, now: 0, time: Self.time)
@@ -68,7 +68,7 @@ struct AppleReachTests {
         }
     }
 
-    @Test("is named without its query, with what the network says")
+    @Test("an address is reported without its query, with the cause of the failure")
     func causes() async throws {
         let store = try await AppStoreSimulation.start()
         let causes = Causes()

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Every `AppleState` keeps these promises: the limits in front of Apple and the one in a test's hand.
-@Suite("Every keeper of Apple's state")
+@Suite("Conformance: Apple's state in the limits and in the test double")
 struct AppleStateConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case limits
@@ -90,7 +90,9 @@ struct AppleStateConformance {
         }
     }
 
-    @Test("the seconds of all outages count, as they pass, and no others", arguments: Implementation.allCases)
+    @Test(
+        "downSeconds counts the time of all outages, while they last, and no other time",
+        arguments: Implementation.allCases)
     func downSeconds(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             func isDown(for seconds: Double) -> Bool { abs(subject.state.downSeconds - seconds) < 0.001 }

@@ -58,7 +58,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("The task that came first enters first")
+    @Test("Waiting tasks enter in the order of their arrival")
     func order() async {
         let gate = ConcurrencyGate(limit: 1)
         let door = Door()
@@ -75,7 +75,7 @@ struct ConcurrencyGateTests {
         #expect(diary.order == Array(0..<20))
     }
 
-    @Test("A task that is cancelled while it waits leaves the queue, and takes no permit with it")
+    @Test("A task cancelled while it waits leaves the queue without a permit, and the next task enters")
     func cancellation() async {
         let gate = ConcurrencyGate(limit: 1)
         let door = Door()
@@ -93,7 +93,7 @@ struct ConcurrencyGateTests {
         #expect(gate.inUse == 0)
     }
 
-    @Test("A task that is cancelled already does not enter")
+    @Test("A task cancelled beforehand does not enter")
     func cancelledBefore() async {
         let gate = ConcurrencyGate(limit: 1)
         let result = await Task {
@@ -125,7 +125,7 @@ struct ConcurrencyGateTests {
         #expect(await late != nil && gate.inUse == 0)
     }
 
-    @Test("Cancellations that race with permits lose none")
+    @Test("Cancellations that race with permits lose no permit")
     func races() async {
         let gate = ConcurrencyGate(limit: 2)
         await withTaskGroup(of: Void.self) { group in

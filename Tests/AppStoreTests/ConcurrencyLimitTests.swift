@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit on requests in flight")
 struct ConcurrencyLimitTests {
-    @Test("However many tries, never are more requests open than the limit, the sandbox's included")
+    @Test("120 tries at once keep to four open requests, the sandbox's included")
     func limit() async throws {
         try await SimulatedApple.run(maxConcurrency: 4, latency: .fixed(2)) { apple in
             await withTaskGroup(of: AppleAnswer.self) { group in

@@ -44,7 +44,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("Production and sandbox under one host share their connections")
+    @Test("Production and sandbox under one host share one connection")
     func shared() async throws {
         try await SimulatedApple.run { apple in
             for number in 0..<4 {
@@ -56,7 +56,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("A server that closes after each answer, announced or not, is asked over a new connection")
+    @Test("After a server closed its connection, announced or not, the next request opens a new connection")
     func closing() async throws {
         for head in ["connection: close\r\n", ""] {
             let reply = RawServer.Reply(
@@ -68,7 +68,7 @@ struct ConnectionPoolTests {
         }
     }
 
-    @Test("A connection that the server wants closed is not used again, though the server leaves it open")
+    @Test("A connection that the server announced to close is not used again")
     func announcedOnly() async throws {
         for head in ["HTTP/1.1 200 OK\r\nConnection: close", "HTTP/1.0 200 OK"] {
             let reply = RawServer.Reply(bytes: "\(head)\r\ncontent-length: 16\r\n\r\n" + RawServer.Reply.body)
@@ -125,7 +125,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 1)
     }
 
-    @Test("A request that one byte of answer came to is not sent again")
+    @Test("A request is not sent again once one byte of its answer came")
     func begun() async throws {
         let (answers, counts) = try await ask(2) { _, request in
             request == 1 ? .answer : RawServer.Reply(bytes: "H", isLast: true)
@@ -134,7 +134,7 @@ struct ConnectionPoolTests {
         #expect(counts.requests == 2)
     }
 
-    @Test("A connection with more on it than the answer is not used again")
+    @Test("A connection that carried more than the answer is not used again")
     func unasked() async throws {
         let twice = RawServer.Reply(bytes: RawServer.Reply.answer.bytes + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(3) { _, _ in twice }

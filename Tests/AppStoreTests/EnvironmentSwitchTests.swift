@@ -17,7 +17,7 @@ struct EnvironmentSwitchTests {
         }
     }
 
-    @Test("Two environments that send to each other are trouble after one request each", arguments: [21007, 21008])
+    @Test("Environments that refer to each other are trouble after one request each", arguments: [21007, 21008])
     func loop(status: Int) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", .status(status))) == .trouble(of: .environmentLoop))

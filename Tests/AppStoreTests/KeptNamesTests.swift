@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("The members of Apple's answers that are kept")
+@Suite("Members kept of Apple's answers")
 struct KeptNamesTests {
     private static func answer(
         _ receipt: String = "\"bundle_id\":\"a\"", purchase: String = "\"purchase_date_ms\":\"1\"", besides: String = ""

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every `ReceiptVerifier` keeps these promises, the test double included.
-@Suite("Every receipt verifier")
+@Suite("Conformance: receipt verifiers for receipts and transactions, and the test double")
 struct ReceiptVerifierConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case verifyReceiptClient
@@ -107,7 +107,7 @@ struct ReceiptVerifierConformance {
             silence: { await apple.store.waitUntilAsked() })
     }
 
-    @Test("returns a genuine proof at every call", arguments: Implementation.allCases)
+    @Test("a genuine proof is answered genuine at every call", arguments: Implementation.allCases)
     func genuine(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = await subject.ask(subject.genuine)
@@ -116,14 +116,14 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("refuses a proof that Apple does not know", arguments: Implementation.allCases)
+    @Test("a proof that Apple does not know is refused", arguments: Implementation.allCases)
     func unknown(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.unknown) == subject.refusal)
         }
     }
 
-    @Test("returns trouble as a value, and asks Apple again at the next call", arguments: Implementation.allCases)
+    @Test("trouble is returned as a value, and the next call asks Apple again", arguments: Implementation.allCases)
     func trouble(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(await subject.ask(subject.troubled) == subject.trouble)
@@ -132,7 +132,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("takes many calls at once, and gives each its own answer", arguments: Implementation.allCases)
+    @Test("a hundred calls at once each get their own answer", arguments: Implementation.allCases)
     func concurrent(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             await withTaskGroup(of: Bool.self) { group in
@@ -148,7 +148,7 @@ struct ReceiptVerifierConformance {
         }
     }
 
-    @Test("returns when its task is cancelled, in trouble", arguments: Implementation.allCases)
+    @Test("a cancelled call returns trouble", arguments: Implementation.allCases)
     func cancellation(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let task = Task { await subject.ask(subject.silent) }

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Retry-After")
+@Suite("Parsing of Retry-After")
 struct RetryAfterTests {
     /// 2026-11-20T09:30:00Z
     static let now = Timestamp(milliseconds: 1_795_167_000_000)

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Every `StoreQueries` keeps these promises, the one without Apple included.
-@Suite("Every asker of the App Store Server API")
+@Suite("Conformance: store queries of the API client and of the in-memory double")
 struct StoreQueriesConformance {
     enum Implementation: String, CaseIterable, Sendable {
         case serverAPIClient
@@ -97,9 +97,7 @@ struct StoreQueriesConformance {
         return queries
     }
 
-    @Test(
-        "tells a transaction of the app and the environment that are asked, and of no other",
-        arguments: Implementation.allCases)
+    @Test("a transaction is found in its own environment only", arguments: Implementation.allCases)
     func transaction(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let told = try #require(await subject.ask(subject.vip).told)
@@ -113,7 +111,7 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "tells the state of a subscription, and of nothing where nothing is known", arguments: Implementation.allCases)
+        "a subscription's state is found, and an unknown id is not found", arguments: Implementation.allCases)
     func statuses(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let told = await subject.queries.subscriptionStatuses(of: subject.vip, ScriptedServerAPI.context())
@@ -124,7 +122,7 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "tells a customer's history in order, twenty a page, and of it what the filter wants",
+        "a customer's history comes in order, twenty a page, limited by the filter",
         arguments: Implementation.allCases)
     func history(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
@@ -149,7 +147,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("a page that nobody told is to be begun anew", arguments: Implementation.allCases)
+    @Test("an unknown page token restarts paging", arguments: Implementation.allCases)
     func unknownPage(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             #expect(
@@ -159,7 +157,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("tells each notification of the window once", arguments: Implementation.allCases)
+    @Test("each notification within the window comes once", arguments: Implementation.allCases)
     func notifications(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let first = try #require(
@@ -177,7 +175,9 @@ struct StoreQueriesConformance {
         }
     }
 
-    @Test("tells Apple of what Apple knows, and says where it knows nothing", arguments: Implementation.allCases)
+    @Test(
+        "known transactions are finished and answered for; unknown ids are not found",
+        arguments: Implementation.allCases)
     func changes(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)

@@ -28,7 +28,7 @@ struct TransportPoolTests {
         try await server.shutdown()
     }
 
-    @Test("A server that accepts and says nothing is a time-out, and keeps no shutdown waiting")
+    @Test("A TLS server that stays silent is a time-out, and does not delay the client's shutdown")
     func silence() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (accepted, accept) = AsyncStream<Void>.makeStream()

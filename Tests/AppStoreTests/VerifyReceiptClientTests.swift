@@ -5,9 +5,9 @@ import NamesAndTimes
 import Synchronization
 import Testing
 
-@Suite("Asking Apple")
+@Suite("Client of verifyReceipt")
 struct VerifyReceiptClientTests {
-    @Test("A genuine receipt is told with its purchases, in one request")
+    @Test("A genuine receipt is returned with its purchases after one request")
     func genuine() async throws {
         try await SimulatedApple.run { apple in
             let answer = await apple.ask(SimulatedApple.receipt())
@@ -24,7 +24,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("Each request is told as it ends, with Apple's status, that of HTTP where there is none, and its environment")
+    @Test("Each request is reported with its result, its environment, and Apple's or else HTTP's status")
     func ended() async throws {
         try await SimulatedApple.run { apple in
             let log = TryLog()
@@ -66,7 +66,7 @@ struct VerifyReceiptClientTests {
         (.http(302, headers: ["Location": "/sandbox/verifyReceipt"]), .trouble(of: .serverError)),
     ]
 
-    @Test("Each answer and each fault of Apple's has its value", arguments: troubles)
+    @Test("Each answer and each fault of Apple's has its result", arguments: troubles)
     func faults(step: SimulatedStep, expected: AppleAnswer) async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1", step)) == expected)
@@ -86,7 +86,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("A refused connection is trouble at once")
+    @Test("A refused connection is trouble, and the next request after the outage is answered")
     func refused() async throws {
         try await SimulatedApple.run { apple in
             #expect(await apple.ask(SimulatedApple.receipt()).genuine != nil)
@@ -98,7 +98,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "Apple's wish for no requests is told, in each of its three forms",
+        "A 429 or 503 carries its Retry-After, in each of three forms",
         arguments: [
             (["Retry-After": "30"], 30), (["Retry-After": "30", "Date": "Fri, 20 Nov 2026 09:30:10 GMT"], 40),
             (["Retry-After": "Fri, 20 Nov 2026 09:31:00 GMT"], 60), (["retry-after": "1795167090000"], 90),
@@ -116,7 +116,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("An answer longer than any receipt's is trouble")
+    @Test("An answer of 17 MiB is trouble")
     func tooLong() async throws {
         let body = "{\"status\":21010,\"x\":\"" + String(repeating: "x", count: 17 << 20) + "\"}"
         try await SimulatedApple.run { apple in
@@ -125,7 +125,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("A receipt of thousands of purchases passes both ways")
+    @Test("A receipt of 3,000 purchases is sent and read")
     func large() async throws {
         let purchases = (0..<3000).map { SimulatedPurchase(transactionID: "\(500_000 + $0)", productID: "gold") }
         let receipt = SimulatedReceipt(bundleID: "com.example.game", purchases: purchases).base64Encoded()
@@ -136,7 +136,7 @@ struct VerifyReceiptClientTests {
         }
     }
 
-    @Test("Connections are kept and used again")
+    @Test("Twenty requests in turn share one connection")
     func keepAlive() async throws {
         try await SimulatedApple.run { apple in
             for number in 0..<20 { #expect(await apple.ask(SimulatedApple.receipt("\(number)")).genuine != nil) }
@@ -154,7 +154,7 @@ struct VerifyReceiptClientTests {
     }
 
     @Test(
-        "Settings that no client can be made of are told by their names",
+        "A setting that no client can be made of is named in the error",
         arguments: [
             (AppleSettings(productionURL: "buy.itunes.apple.com"), "APPLE_VERIFY_RECEIPT_PRODUCTION_URL"),
             (AppleSettings(sandboxURL: "http://"), "APPLE_VERIFY_RECEIPT_SANDBOX_URL"),

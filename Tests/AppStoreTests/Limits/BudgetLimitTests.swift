@@ -5,10 +5,10 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("The fleet's budget, in front of Apple")
+@Suite("The fleet's request budget")
 struct BudgetLimitTests {
     @Test(
-        "two replicas keep to one rate, and the sandbox to a tenth of it",
+        "two replicas together keep within 1.7 times the rate in any second, and a tenth of it in the sandbox",
         arguments: [
             (SimulatedEnvironment.production, 100.0, 150), (.sandbox, 200.0, 30),
         ])

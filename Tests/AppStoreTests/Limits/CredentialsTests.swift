@@ -14,7 +14,9 @@ struct CredentialsTests {
         ) { apple in try await body(apple, observer) }
     }
 
-    @Test("one player's refused receipts only make themselves wait", arguments: [true, false])
+    @Test(
+        "one player's refused receipts neither block the app nor hold another player's receipt back",
+        arguments: [true, false])
     func onePlayer(isProven: Bool) async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
@@ -28,9 +30,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test(
-        "fifteen hundred players' unproven receipts that get 21004 or 21000 hold no other receipt back, and are told of"
-    )
+    @Test("1,500 players' unproven receipts with 21004 or 21000 hold no receipt back, and mark the app as doubted")
     func notProven() async throws {
         try await Self.run { apple, observer in
             await withTaskGroup(of: Void.self) { group in
@@ -55,7 +55,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("several players' refused receipts that are proven block the app, not another one, and Apple is spared")
+    @Test("several players' proven receipts with 21004 block their app without further requests, and no other app")
     func severalPlayers() async throws {
         try await Self.run { apple, observer in
             for number in 0..<30 {
@@ -94,7 +94,7 @@ struct CredentialsTests {
         }
     }
 
-    @Test("a fault of credentials names the setting, says whether it is missing, and what to do")
+    @Test("a credentials fault names the setting, whether it is missing or refused, and what to do")
     func sentences() {
         func sentence(_ endpoint: String, _ setting: String?, _ refusal: AppleAnswer.Blockage?) -> String {
             CredentialsFault(endpoint: endpoint, setting: setting, refusal: refusal).sentence

@@ -7,7 +7,7 @@ import Testing
 @Suite("Apple as a whole down")
 struct OutageTests {
     @Test(
-        "requests wait, probes find the recovery, and the backlog drains without a herd",
+        "in an outage requests wait, at most 64 are sent, and after it each is answered within six tries",
         arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
     func outage(kind: SimulatedOutage) async throws {
         let observer = RecordingLimits()
@@ -47,7 +47,7 @@ struct OutageTests {
 
     /// The limit only ends a test that would go on for minutes.
     @Test(
-        "receipts that Apple never answers do not keep the circuit open for everybody else's, not even where they opened it",
+        "thirty receipts that always fail open the circuit, and other players' receipts are still answered",
         .timeLimit(.minutes(1)))
     func stuckReceipts() async throws {
         let observer = RecordingLimits()
@@ -82,7 +82,7 @@ struct OutageTests {
 
     /// A partition that is taken over brings such submissions again. The limit only ends a test that would go on.
     @Test(
-        "while Apple is down, submissions whose proofs are known to fail do not wait where no first try does",
+        "while Apple is down, first tries of proofs known to fail are mostly turned away unasked",
         .timeLimit(.minutes(1)))
     func knownToFail() async throws {
         let limits = AppleLimits(maxConcurrency: 16, observer: RecordingLimits())
@@ -112,7 +112,7 @@ struct OutageTests {
     }
 
     /// In the order of the asking, so that neither time nor chance decides.
-    @Test("a few receipts that Apple never answers neither open the circuit nor lower the limit beside others' answers")
+    @Test("four receipts that always fail among answers neither open the circuit nor lower the limit")
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)
@@ -132,7 +132,7 @@ struct OutageTests {
         #expect(limits.gate.limit == AdaptiveConcurrency.start)
     }
 
-    @Test("one app's wait in front of an open circuit can be given up, and says that it is one")
+    @Test("a request that waits at an open circuit reports the wait, and ends when cancelled")
     func cancelled() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 4, observer: observer)
@@ -162,9 +162,9 @@ struct OutageTests {
     }
 }
 
-@Suite("Concurrency, adapted")
+@Suite("Adaptive concurrency")
 struct AdaptedConcurrencyTests {
-    @Test("it grows to the maximum under load, never above, and backs off on 5xx")
+    @Test("the limit grows to its maximum under load, not above, and falls on 503")
     func growsAndBacksOff() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 64, observer: observer)

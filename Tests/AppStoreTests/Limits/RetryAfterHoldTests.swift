@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-@Suite("Retry-After holds back")
+@Suite("Retry-After")
 struct RetryAfterHoldTests {
     enum Form: CaseIterable, Sendable {
         case seconds, date, milliseconds
@@ -33,7 +33,7 @@ struct RetryAfterHoldTests {
         Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
     }
 
-    @Test("a new replica's requests for the app, too")
+    @Test("a new replica's request waits until the app's hold ends")
     func freshReplica() async throws {
         let budget = InMemoryBudget()
         let scope = AppleScope(
@@ -52,7 +52,9 @@ struct RetryAfterHoldTests {
         }
     }
 
-    @Test("that app's requests, in all its forms and on every replica; another app's pass", arguments: Form.allCases)
+    @Test(
+        "each form of Retry-After holds the app's requests on both replicas until its time, and not another app's",
+        arguments: Form.allCases)
     func forms(form: Form) async throws {
         let budget = InMemoryBudget()
         let observer = RecordingLimits()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The client of the App Store Server API")
 struct ServerAPIClientTests {
-    @Test("a transaction that Production knows is told by only Production's answer, with its token in lower case")
+    @Test("a transaction that Production knows takes one request, and has its token in lower case")
     func production() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000")
@@ -21,7 +21,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("4040010 from Production has the sandbox asked, and from both it is no transaction that Apple knows")
+    @Test("after 4040010 from Production the sandbox is asked; after 4040010 from both the transaction is unknown")
     func sandbox() async throws {
         try await SimulatedServerAPI.run { apple in
             try apple.register("1000", environment: "Sandbox")
@@ -79,7 +79,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer that Apple did not sign, or that is another transaction's, is trouble and never a purchase")
+    @Test("an answer not signed by Apple, of another transaction or of Xcode is trouble")
     func unproven() async throws {
         try await SimulatedServerAPI.run { apple in
             func answer(_ id: String, _ text: String) {
@@ -97,7 +97,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("an answer carries its bundle id, which the rules compare")
+    @Test("an answer for another app is genuine and carries that app's bundle id")
     func foreign() async throws {
         try await SimulatedServerAPI.run { apple in
             let text = try SimulatedServerAPI.signed("1", bundle: "com.example.other")
@@ -119,7 +119,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    @Test("Retry-After in UNIX milliseconds is when to come again")
+    @Test("a 429 with Retry-After in UNIX milliseconds gives the time of the next try")
     func retryAfter() async throws {
         try await SimulatedServerAPI.run { apple in
             let until = Timestamp.now.adding(milliseconds: 60_000)

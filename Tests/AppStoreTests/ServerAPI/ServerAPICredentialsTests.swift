@@ -8,7 +8,7 @@ import Testing
 struct ServerAPICredentialsTests {
     private static let bundle = SimulatedServerAPI.bundle
 
-    @Test("a key that is set nowhere, or is none, blocks the app at once and asks nobody", arguments: ["", "no key"])
+    @Test("a missing or malformed key blocks the app at once, without a request", arguments: ["", "no key"])
     func missing(key: String) async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)
@@ -25,7 +25,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("401 is told at the first, holds the app back from the second on, and any answer ends it")
+    @Test("the first 401 is reported, the second holds the app back, and the next answer ends both")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         let clock = SteppedClock()
@@ -46,7 +46,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("401 about ids that anybody may invent is theirs, where Apple takes the token for another id")
+    @Test("401 for unproven ids does not mark the app misconfigured while Apple takes its token for other ids")
     func inventedUnauthorized() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -61,7 +61,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a key that Apple does not know is found by bare ids alone")
+    @Test("an unknown key is detected from bare ids with two requests each")
     func wrongKey() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(
@@ -77,7 +77,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("one 401 between answers holds nobody back")
+    @Test("single 401s between answers hold no request back")
     func single() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -90,7 +90,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("a token that Production took and the sandbox refuses is the sandbox's trouble")
+    @Test("a token that Production takes and the sandbox refuses is trouble, and does not mark the app misconfigured")
     func sandbox() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
@@ -104,7 +104,7 @@ struct ServerAPICredentialsTests {
         }
     }
 
-    @Test("players who invent ids bring nothing about, however many")
+    @Test("sixty players' invented ids neither open a circuit nor mark the app misconfigured")
     func inventedIDs() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in

@@ -12,7 +12,7 @@ struct ServerAPILimitsTests {
             bundleID: SimulatedServerAPI.bundle, endpoint: ServerAPIClient.endpoint, environment: environment)
     }
 
-    @Test("a 429 holds the app's transactions back, by its Retry-After, and shares it with the other replicas")
+    @Test("a 429 holds the app's transactions back, and the hold is shared with the other replicas")
     func retryAfter() async throws {
         let observer = RecordingLimits()
         let budget = InMemoryBudget()
@@ -43,7 +43,7 @@ struct ServerAPILimitsTests {
         }
     }
 
-    @Test("invented ids do not pile up in front of the sandbox, whose budget is a tenth: they come again")
+    @Test("of a hundred invented ids, ten and more are turned away unasked at the sandbox's smaller budget")
     func inventedIDs() async throws {
         let limits = AppleLimits(maxConcurrency: 64, maxRequestsPerSecond: 100, budget: InMemoryBudget())
         try await SimulatedServerAPI.run(limits: limits) { apple in

@@ -36,7 +36,9 @@ struct ServerAPITokensTests {
             now: now.adding(milliseconds: seconds * 1000))
     }
 
-    @Test("a token says what Apple wants to know, lives for less than an hour, and is signed by the app's key")
+    @Test(
+        "a token has Apple's required header and claims, is valid for an hour at most, and is signed with the app's key"
+    )
     func content() throws {
         let read = try Token(try #require(token(ServerAPITokens())))
         #expect(read.header["alg"]?.string == "ES256" && read.header["typ"]?.string == "JWT")
@@ -52,7 +54,7 @@ struct ServerAPITokensTests {
         #expect(key.publicKey.isValidSignature(signature, for: Data(read.signed.utf8)))
     }
 
-    @Test("a token is used again until its end comes near, and no longer")
+    @Test("a token is reused until leastLeftSeconds before its end, and then replaced")
     func renewal() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -67,7 +69,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, after: -100) != second)
     }
 
-    @Test("another key or other credentials make another token, and one that Apple refused is not sent again")
+    @Test("another key makes another token, and a token that Apple refused is not used again")
     func replaced() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))
@@ -78,7 +80,7 @@ struct ServerAPITokensTests {
         #expect(token(tokens, pem: other) != second)
     }
 
-    @Test("a key is read in Apple's form, with line breaks as they are or written out; what is none gives no token")
+    @Test("a key is read with real or escaped line breaks, and a malformed key gives no token")
     func keys() {
         let tokens = ServerAPITokens()
         #expect(token(tokens, pem: key.pemRepresentation.replacing("\n", with: "\\n")) != nil)

@@ -31,7 +31,9 @@ struct SimulatedStoreTests {
         ScriptedServerAPI.context(environment)
     }
 
-    @Test("each state of a subscription is told as it is in the store", arguments: StoreSubscription.State.allCases)
+    @Test(
+        "each state of a subscription in the store is read by the client",
+        arguments: StoreSubscription.State.allCases)
     func states(_ state: StoreSubscription.State) async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -66,7 +68,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("all of a history is read page by page, in the sandbox too where Production knows nothing of it")
+    @Test("a sandbox history is read page by page to its end without naming the environment")
     func history() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -98,7 +100,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("the notification history is read page by page, and an app without an address is told apart")
+    @Test("the notification history is read page by page, and refused with 4040007 for an app without an address")
     func notifications() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
@@ -135,7 +137,7 @@ struct SimulatedStoreTests {
         }
     }
 
-    @Test("deliveries and answers about refunds reach the store")
+    @Test("finished deliveries and refund answers reach the store, and a contradictory answer is refused")
     func changes() async throws {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStore
 
-@Suite("Answers to questions of the App Store Server API")
+@Suite("Reading of the App Store Server API's answers")
 struct StoreAnswerReaderTests {
     private static func reader() throws -> StoreAnswerReader {
         StoreAnswerReader(
@@ -20,7 +20,7 @@ struct StoreAnswerReaderTests {
         return try Self.reader().statuses(Array(body.utf8), asked: asked)
     }
 
-    @Test("another subscription that cannot be proven is left out and counted, and the one that was asked about never")
+    @Test("an unproven subscription is left out and counted, unless it may be the requested subscription")
     func leftOut() throws {
         let own = try SignedByApple.status(1, of: "1000")
         let forged = try SignedByApple.status(1, of: "2000", renewal: "a.b.c")
@@ -35,7 +35,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, nameless) }
     }
 
-    @Test("renewal information of another subscription or environment is not this one's")
+    @Test("renewal information or a transaction of another subscription or environment makes the answer unproven")
     func mixed() throws {
         for renewal in [
             try SignedByApple.renewal(of: "2000"), try SignedByApple.renewal(of: "1000", environment: "Sandbox"),
@@ -55,7 +55,7 @@ struct StoreAnswerReaderTests {
         #expect(try Self.reader().statuses(Array(#"{"data":[]}"#.utf8), asked: "1").value.isEmpty)
     }
 
-    @Test("a page of the history with one transaction that cannot be proven is no page")
+    @Test("a history page with an unproven transaction, or too many transactions, is refused")
     func unprovenPage() throws {
         let signed = try SignedByApple.transaction("1")
         func page(_ items: String) throws -> TransactionHistoryPage {
@@ -70,7 +70,7 @@ struct StoreAnswerReaderTests {
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try page(many.joined(separator: ",")) }
     }
 
-    @Test("pages that would never end, and pages that do not say whether they do, are no pages")
+    @Test("a history page without a clear end or a new revision is refused")
     func paging() throws {
         let reader = try Self.reader()
         for rest in [
@@ -84,7 +84,7 @@ struct StoreAnswerReaderTests {
         }
     }
 
-    @Test("a notification that cannot be proven stops no other: each is handed on to be judged by itself")
+    @Test("notifications of the history are handed on unproven, and only items without a payload are left out")
     func notifications() throws {
         let body = #"{"hasMore":false,"notificationHistory":[{"signedPayload":"a.b.c"},{},{"signedPayload":"d\"e"}]}"#
         let reading = try Self.reader().notifications(Array(body.utf8))
@@ -94,13 +94,13 @@ struct StoreAnswerReaderTests {
         #expect(reading.leftOut == 1)
     }
 
-    @Test("an answer past its bound is not looked at")
+    @Test("an answer longer than the limit is refused")
     func tooLong() throws {
         let body = Array(repeating: UInt8(ascii: " "), count: StoreAnswerReader.maximumBytes) + Array("{}".utf8)
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try Self.reader().statuses(body, asked: "1") }
     }
 
-    @Test("thousands of damaged answers neither trap nor tell what Apple did not sign", arguments: 1...4)
+    @Test("damaged answers never trap, and yield only transactions that Apple signed", arguments: 1...4)
     func mutations(seed: UInt64) throws {
         let reader = try Self.reader()
         let signed = try SignedByApple.transaction("1001", original: "1000")

@@ -20,7 +20,7 @@ struct StoreQueryFailureTests {
         (4_000_000, .blocked(.request)), (4_000_002, .blocked(.serverAPI)), (4_040_003, .blocked(.serverAPI)),
     ]
 
-    @Test("each error code is what it is", arguments: codes)
+    @Test("each error code has its meaning", arguments: codes)
     func errorCodes(code: Int, answer: StoreQueryAnswer<Bool>) async throws {
         try await ScriptedServerAPI.run { _ in
             .code(code)
@@ -29,7 +29,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("a page that is no longer Apple's is asked for again from the first")
+    @Test("the codes of an invalid page token restart paging, and no other code does")
     func paging() {
         for code: Int64 in [4_000_005, 4_000_014, 4_000_017] {
             #expect(StoreQueryAnswer<Bool>.refused(code: code).restartsPaging)
@@ -38,7 +38,7 @@ struct StoreQueryFailureTests {
         #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
     }
 
-    @Test("a body that is no answer of the API is trouble, also where it says success")
+    @Test("a body that is no answer of the API is trouble, also with status 200")
     func noAnswer() async throws {
         let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
             (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),
@@ -57,7 +57,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("401 is the operator's to mend; two in Production hold all that goes with the token back")
+    @Test("two 401s in Production block all of the app's questions without further requests")
     func unauthorized() async throws {
         let observer = RecordingLimits()
         try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { _ in
@@ -72,7 +72,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("the sandbox by itself does not say that the token is wrong, and neither does an app that it does not have")
+    @Test("neither the sandbox's 401 nor 4040003 marks the app misconfigured")
     func sandboxUnauthorized() async throws {
         let observer = RecordingLimits()
         try await ScriptedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { request in
@@ -86,7 +86,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("without a key nothing is sent")
+    @Test("without a key no request is sent")
     func noKey() async throws {
         try await ScriptedServerAPI.run(keys: [:]) { _ in
             .init()
@@ -96,7 +96,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("a request with a deadline is not sent after it, however long it waited for its turn")
+    @Test("a request that waited past its deadline is not sent")
     func notAfter() async throws {
         let clock = SteppedWallClock()
         let changes = ChangeSignal()
@@ -125,7 +125,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("a 429 holds back that endpoint of the app on every replica, and no submission")
+    @Test("a 429 holds back its endpoint of the app, and no other endpoint")
     func retryAfter() async throws {
         let budget = InMemoryBudget()
         let observer = RecordingLimits()
@@ -152,7 +152,7 @@ struct StoreQueryFailureTests {
         }
     }
 
-    @Test("failures of receiptd's own questions open only their own circuit: Apple does not count as down")
+    @Test("failures of subscription questions open only their own circuit, and Apple does not count as down")
     func circuit() async throws {
         let observer = RecordingLimits()
         let limits = AppleLimits(maxConcurrency: 8, observer: observer)

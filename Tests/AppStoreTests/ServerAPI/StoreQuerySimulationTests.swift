@@ -37,7 +37,7 @@ struct StoreQuerySimulationTests {
         ScriptedServerAPI.context(environment, share)
     }
 
-    @Test("a subscription's status and history, whichever of its transactions is asked about")
+    @Test("a subscription's status and history are found by any of its transactions")
     func subscription() async throws {
         try await withStore { apple in
             let (first, second) = try apple.store.inStore { store in
@@ -93,7 +93,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("each notification of the history is one that the parser of notifications proves")
+    @Test("every notification of the history is proven by the parser")
     func notifications() async throws {
         try await withStore { apple in
             let proofs = try SimulatedServerAPI.proofs.get()
@@ -126,7 +126,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("an app without an address for notifications has no history of them")
+    @Test("the notification history of an app without a notification address is refused")
     func noAddress() async throws {
         try await withStore(hasNotificationURL: false) { apple in
             let now = Timestamp.now
@@ -137,7 +137,7 @@ struct StoreQuerySimulationTests {
         }
     }
 
-    @Test("a transaction can be finished, and its consumption told, only in the environment where it was bought")
+    @Test("a sandbox transaction is finished in the sandbox or without naming an environment, not in Production")
     func changes() async throws {
         try await withStore { apple in
             let id = StoreTransactionID(try apple.store.inStore { try $0.buy("gems", by: Self.tester).id })

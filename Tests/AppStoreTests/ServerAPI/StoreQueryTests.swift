@@ -9,7 +9,7 @@ struct StoreQueryTests {
     private static let from = Timestamp(milliseconds: 1_777_600_000_000)
     private static let to = Timestamp(milliseconds: 1_777_603_600_000)
 
-    @Test("a transaction is told with its facts, where it is the one that was asked about")
+    @Test("a transaction is read with its facts, and an answer about another transaction is unproven")
     func transaction() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000", more: ",\"revocationDate\":1777629700000")
         try await ScriptedServerAPI.run { _ in
@@ -34,7 +34,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("an answer about another app or environment is not believed")
+    @Test("an answer about another app or environment is unproven")
     func foreign() async throws {
         for signed in [
             try SignedByApple.transaction("1", bundle: "com.example.other"),
@@ -49,7 +49,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("without an environment it is Production, and the sandbox where Production does not know it")
+    @Test("without an environment Production is asked, then the sandbox where Production does not know the id")
     func environments() async throws {
         let signed = try SignedByApple.transaction("1", environment: "Sandbox")
         try await ScriptedServerAPI.run { request in
@@ -68,7 +68,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a customer's subscriptions are told with their states")
+    @Test("a customer's subscriptions are read with their states")
     func statuses() async throws {
         let body = SignedByApple.statuses(
             try SignedByApple.status(1, of: "1000"), try SignedByApple.status(4, of: "2000"))
@@ -90,7 +90,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a customer's history is asked for page by page, with the same filter")
+    @Test("each page of a customer's history is requested with the same filter")
     func history() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         var filter = TransactionHistoryFilter()
@@ -128,7 +128,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("notifications come as Apple would have posted them, page by page")
+    @Test("the notification history is read page by page, each notification as Apple would have posted it")
     func notifications() async throws {
         let payload = try SignedByApple.transaction("1")
         try await ScriptedServerAPI.run { request in
@@ -157,7 +157,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a test notification is asked for, and what became of it")
+    @Test("a test notification is requested, and its delivery attempts are read")
     func testNotification() async throws {
         try await ScriptedServerAPI.run { request in
             .init(
@@ -175,8 +175,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test(
-        "an order number leads to its transactions, to none where Apple knows no such order, and into no other address")
+    @Test("an order number yields its transactions or none, and a malformed order number is never sent")
     func orderLookup() async throws {
         let signed = try SignedByApple.transaction("1001", original: "1000")
         try await ScriptedServerAPI.run { request in
@@ -202,7 +201,7 @@ struct StoreQueryTests {
         }
     }
 
-    @Test("a transaction is finished, and again, and Apple's success says all")
+    @Test("a transaction can be finished twice, by an empty POST to its address")
     func finish() async throws {
         try await ScriptedServerAPI.run { _ in
             .init()

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-@Suite("Answers of the App Store Server API")
+@Suite("Answers about one transaction")
 struct TransactionAnswerTests {
     private func parse(_ body: [UInt8], status: Int = 200, asked: StoreTransactionID = "1000") throws
         -> TransactionAnswer
@@ -16,7 +16,7 @@ struct TransactionAnswerTests {
         Array(#"{"signedTransactionInfo":"\#(try SimulatedServerAPI.signed("1000"))"}"#.utf8)
     }
 
-    @Test("whatever byte of a signed answer is damaged, it is the purchase that Apple signed or none")
+    @Test("a damaged answer yields the purchase that Apple signed, or trouble")
     func damage() throws {
         let original = try body()
         let genuine = try parse(original)
@@ -37,19 +37,19 @@ struct TransactionAnswerTests {
         }
     }
 
-    @Test("an answer about another transaction answers nothing")
+    @Test("an answer about another transaction is trouble")
     func otherTransaction() throws {
         #expect(try parse(body(), asked: "1001") == .answer(.trouble(of: .unproven)))
         #expect(try parse(body(), asked: "01000") == .answer(.trouble(of: .unproven)))
     }
 
-    @Test("an id that can be no purchase's is refused for good", arguments: [4_000_006, 4_000_048])
+    @Test("error codes for an impossible id are a refusal for good", arguments: [4_000_006, 4_000_048])
     func noPurchase(code: Int) throws {
         let body = Array(#"{"errorCode":\#(code),"errorMessage":"why"}"#.utf8)
         #expect(try parse(body, status: 400) == .answer(.refused(.invalidTransaction)))
     }
 
-    @Test("a status outranks the body, and a code may be a number in a string")
+    @Test("the HTTP status outranks the body, and an error code may be a string")
     func statuses() throws {
         let notFound = Array(#"{"errorCode":"4040010"}"#.utf8)
         #expect(try parse(notFound, status: 404) == .notFound)
