@@ -21,7 +21,7 @@ struct CatalogDifferenceTests {
         #expect(CatalogDifference(old: old, new: new).isEmpty)
     }
 
-    @Test("apps and products that came, went or changed are told field by field")
+    @Test("added, removed and changed apps and products are listed field by field")
     func changes() throws {
         let old = try catalog(
             """

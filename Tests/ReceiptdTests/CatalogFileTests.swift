@@ -31,7 +31,7 @@ struct CatalogFileTests {
                 payload: { gold: 555 }
         """
 
-    @Test("the documented example is read as what it says")
+    @Test("the documented example catalog is read with all its values")
     func documented() throws {
         var app = AppPolicy(bundleID: "com.lucky917.ios.Live")
         app.appAppleID = 1_149_703_708
@@ -50,7 +50,7 @@ struct CatalogFileTests {
         #expect(try CatalogFile.parse(Self.example.replacing("\n", with: "\r\n"), version: 7).apps.count == 1)
     }
 
-    @Test("what may be left out has the documented default")
+    @Test("an app's and a product's omitted keys have the documented defaults")
     func defaults() throws {
         let text = "apps: [{ bundle_id: a, products: [{ product_id: p, kind: non_consumable }] }]"
         let app = try #require(try CatalogFile.parse(text, version: 1).apps["a"])
@@ -95,7 +95,7 @@ struct CatalogFileTests {
         #expect(faults.map(\.column) == [24, 38, 66])
     }
 
-    @Test("more repeated keys than are worth a pass each still end in faults")
+    @Test("a catalog with forty repeated keys ends in faults")
     func manyRepeated() {
         let text = "apps:\n" + (0..<40).map { "  - { bundle_id: a\($0), products: [], products: [] }\n" }.joined()
         let faults = catalogFaults(text)
@@ -105,7 +105,7 @@ struct CatalogFileTests {
     }
 
     @Test(
-        "a text that is no catalog at all is one fault",
+        "a text that is no catalog is one fault",
         arguments: [
             "", "\n", "# nothing", "a", "[]", "apps", "apps:", "apps: {}", "apps: []", "{}", "apps: [", "a: b: c",
             "\u{1}",
@@ -115,7 +115,7 @@ struct CatalogFileTests {
         #expect(catalogFaults(text).count == 1)
     }
 
-    @Test("a file beyond its limits, or not UTF-8, is a fault")
+    @Test("a file that is too large or missing, and a name that is too long, is a fault")
     func limits() throws {
         let faults = catalogFaults("apps: #" + String(repeating: "x", count: CatalogLimits.fileSize))
         #expect(faults.map(\.message) == ["the file is larger than 16777216 bytes"])
@@ -126,7 +126,7 @@ struct CatalogFileTests {
                 == 2)
     }
 
-    @Test("nesting and aliases end in a fault, quickly and without a crash")
+    @Test("deep nesting and aliases end in faults, without a crash")
     func bombs() {
         #expect(!catalogFaults(String(repeating: "[", count: 200_000)).isEmpty)
         #expect(!catalogFaults(String(repeating: "{a: ", count: 200_000)).isEmpty)
@@ -182,7 +182,7 @@ struct CatalogFileTests {
         #expect(!CatalogFaults(faults: faults).description.contains("hush"))
     }
 
-    @Test("ten thousand products are read, each as it is")
+    @Test("a catalog of ten thousand products is read")
     func large() throws {
         var text = "apps:\n  - bundle_id: a\n    products:\n"
         for index in 0..<10_000 {

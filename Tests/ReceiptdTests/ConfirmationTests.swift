@@ -3,7 +3,7 @@ import Testing
 @testable import Administration
 @testable import receiptd
 
-@Suite("Asking before what has no way back")
+@Suite("Confirmation of irreversible commands")
 struct ConfirmationTests {
     private func code(isGiven: Bool, isTerminal: Bool, answer: String?) -> Int32? {
         var asked = ""
@@ -21,7 +21,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("a terminal is asked and told how many, elsewhere only --yes will do, and silence is no consent")
+    @Test("a terminal user is asked with the count; without a terminal only --yes confirms; other answers refuse")
     func table() {
         #expect(code(isGiven: true, isTerminal: false, answer: nil) == nil)
         #expect(code(isGiven: true, isTerminal: true, answer: "no") == nil)
@@ -34,7 +34,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("a progress bar tells per cent, how many, the rate and the time that is left")
+    @Test("a progress bar shows per cent, count, rate and remaining time")
     func progress() {
         #expect(
             ProgressText.line(250, of: 1000, count: 250, seconds: 10)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Demo
 
-@Suite("The demo's own sample cases")
+@Suite("The demo's built-in sample cases")
 struct DemoSeedsTests {
     private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds")
 
-    @Test("the program holds the cases as they are in seeds")
+    @Test("the built-in cases equal the files in seeds")
     func current() throws {
         let files = DemoSeeds.files(in: SeedArchive.text)
         for file in files {
@@ -22,7 +22,7 @@ struct DemoSeedsTests {
                 of: cases.flatMap { ["cases/\($0.name)/submissions.jsonl", "cases/\($0.name)/expected.json"] }))
     }
 
-    @Test("they are unpacked for the while, and gone afterwards")
+    @Test("the built-in cases are unpacked into a folder that is removed after use")
     func unpacked() async throws {
         let folder = try await DemoSeeds.builtIn.withFolder { folder in
             let material = try DemoMaterial(folder)
@@ -32,7 +32,7 @@ struct DemoSeedsTests {
         #expect(!FileManager.default.fileExists(atPath: folder.path))
     }
 
-    @Test("a folder without cases is told apart from a case that cannot be read")
+    @Test("a folder that does not exist is reported as missing")
     func missing() throws {
         #expect(throws: DemoSeeds.Missing.self) { try DemoMaterial(URL(fileURLWithPath: "/nowhere")) }
     }

@@ -19,7 +19,7 @@ struct GrantFileTests {
         if case .fault(let message)? = row { message } else { nil }
     }
 
-    @Test("a CSV row and a JSON line of the same purchase are the same grant")
+    @Test("a CSV row and a JSON line of the same purchase give the same grant")
     func forms() throws {
         let csv = try rows([
             "\u{FEFF}Transaction_ID,original_transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at",
@@ -40,7 +40,7 @@ struct GrantFileTests {
         #expect(first.grantedAt == first.purchasedAt)
     }
 
-    @Test("what is not told is as the contract has it: quantity 1, Production, its own original, granted now")
+    @Test("omitted columns default to quantity 1, Production, the transaction's own original, and granted now")
     func defaults() throws {
         let row = try rows(["transaction_id,player_id,bundle_id,product_id", "1,p,b,gold"])[1]
         guard case .grant(let grant) = row else { return #expect(Bool(false), "\(row)") }
@@ -48,7 +48,7 @@ struct GrantFileTests {
         #expect(grant.purchasedAt == nil && grant.grantedAt == Self.now && grant.submissionID == "import")
     }
 
-    @Test("a faulty row says why and holds up none of the others")
+    @Test("a faulty row is reported with its reason, and the next row is read")
     func faults() throws {
         let header = "transaction_id,player_id,bundle_id,product_id,quantity,environment,purchased_at"
         let table: [(String, String)] = [
@@ -71,8 +71,7 @@ struct GrantFileTests {
         #expect(json.compactMap(fault).count == 4)
     }
 
-    @Test(
-        "another way to write a transaction id is refused, in every column and form, so that it is never granted twice")
+    @Test("other spellings of a transaction id are refused, in both id columns, in CSV and JSON")
     func otherWritings() throws {
         for id in [
             "470001 ", " 470001", "470001.0", "4.7E+05", "'470001", "0470001", "+470001", "470,001", "４７０００１",
@@ -94,9 +93,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test(
-        "white space around an id is refused and told, for the player would be another one; around a header's names it is not"
-    )
+    @Test("white space around an id is a fault of its column; around column names it is allowed")
     func whiteSpace() throws {
         let header = "transaction_id, player_id , bundle_id, product_id,\tsubmission_id"
         let sound = ["1", "p", "b", "gold", "s"]
@@ -115,7 +112,7 @@ struct GrantFileTests {
         #expect(fault(inside) == nil)
     }
 
-    @Test("a member that is twice in a JSON line is refused, whichever it is")
+    @Test("a known member that is twice in a JSON line is a fault")
     func repeatedMembers() throws {
         let line = #"{"transaction_id":"1","player_id":"p","bundle_id":"b","product_id":"gold","quantity":1"#
         #expect(fault(try rows([line + "}"])[0]) == nil)
@@ -126,14 +123,14 @@ struct GrantFileTests {
         #expect(fault(try rows([line + #","x":1,"x":2}"#])[0]) == nil)
     }
 
-    @Test("a header without what is required, or with a column twice, ends it at once")
+    @Test("a header that lacks a required column, or repeats a column, makes the file unreadable")
     func headers() {
         for header in ["transaction_id,player_id,bundle_id", "player_id,player_id", #""transaction_id"#, "1,p,b,gold"] {
             #expect(throws: GrantFile.Unreadable.self) { try rows([header]) }
         }
     }
 
-    @Test("lines come whole across the reader's chunks, with either line break, and too long ones are passed over")
+    @Test("lines are read whole across chunks, with either line break, and a line that is too long is reported as such")
     func lines() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("lines-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }

@@ -7,7 +7,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-@Suite("Where a purchase is")
+@Suite("Summary of an inspection")
 struct InspectionSummaryTests {
     private static let received = Timestamp(milliseconds: 1_795_167_000_000)
     private static let record = KafkaFindings.Waiting(
@@ -21,7 +21,7 @@ struct InspectionSummaryTests {
         .object(members.map { JSONMember(name: $0.0, value: $0.1) })
     }
 
-    @Test("a record behind the committed offset is undecided until a row has its place, or a rejection its time")
+    @Test("a waiting record is undecided until a row has its position, or a later answer its submission")
     func undecided() {
         var found = KafkaFindings()
         found.waiting = [Self.record]
@@ -40,7 +40,7 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [], parked: []).isEmpty)
     }
 
-    @Test("a record that waits tells where its key is not its player, and which fields are ignored")
+    @Test("a waiting record is shown with a key that is not its player, and with its ignored fields")
     func mistakes() throws {
         func told(_ key: String, _ fields: String) throws -> (sentence: String, row: JSONValue?) {
             let value = Array(
@@ -66,7 +66,7 @@ struct InspectionSummaryTests {
         #expect(wrong.row?["ignored_fields"] == .array([.string("currency"), .string("submitted_at")]))
     }
 
-    @Test("an answer that PostgreSQL has is not told again")
+    @Test("an answer on the topic is left out once PostgreSQL has its event")
     func untold() {
         var found = KafkaFindings()
         found.answers = [Self.answer]
@@ -74,7 +74,7 @@ struct InspectionSummaryTests {
         #expect(found.untold(outcomes: [row(("event_id", .string("e")))]).isEmpty)
     }
 
-    @Test("a worker's metrics tell whether requests to Apple are held back")
+    @Test("open circuits and wrong credentials are read from a worker's metrics")
     func metrics() {
         let text = """
             # HELP receiptd_apple_circuit_open 1 while requests to this endpoint are held back after failures.
@@ -94,7 +94,7 @@ struct InspectionSummaryTests {
         Inspection.Section(name: name, rows: try objects.map { try JSONParser.parse(Array($0.utf8)).value })
     }
 
-    @Test("what PostgreSQL knows is told in a sentence each: what waits, what was given, what was refused")
+    @Test("parked, granted and refused rows are each summed up in a sentence")
     func verdicts() throws {
         let inspection = Inspection(sections: [
             try rows(
@@ -124,7 +124,7 @@ struct InspectionSummaryTests {
             ])
     }
 
-    @Test("bytes are found in bytes wherever they are")
+    @Test("the search finds bytes within bytes")
     func bytes() {
         let table: [(String, String, Bool)] = [
             ("abcabd", "abd", true), ("abcabd", "abcabd", true), ("abcab", "abd", false), ("", "a", false),
@@ -135,7 +135,7 @@ struct InspectionSummaryTests {
         }
     }
 
-    @Test("since when Apple answers nothing is told of each endpoint, by the counts of all workers")
+    @Test("an endpoint without answers is reported with the time since when, from all workers' counts")
     func appleTrouble() {
         let now = Timestamp(milliseconds: 1_795_167_030_000)
         func row(_ name: String, _ counts: [Int: Int]) -> Traffic.Row {

@@ -3,13 +3,13 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-@Suite("Settings of the intake")
+@Suite("Intake settings")
 struct IntakeSettingsTests {
     private func read(_ environment: [String: String]) throws -> Settings {
         try Settings.Reader(environment: environment).read(requiring: [])
     }
 
-    @Test("its apps are named where more than this machine reaches it, or it takes all by a word of its own")
+    @Test("beyond loopback INTAKE_BUNDLE_IDS is required, as a list of apps or *")
     func required() throws {
         for host in ["127.0.0.1", "::1", "localhost"] {
             #expect(throws: Never.self) {
@@ -29,7 +29,7 @@ struct IntakeSettingsTests {
         }
     }
 
-    @Test("a list names its apps, * is all of them with a warning, and what mixes the two is a fault")
+    @Test("a list of apps is read, * means all apps with a warning, and a mixture or empty entry is a fault")
     func apps() throws {
         let named = try read(["INTAKE_BUNDLE_IDS": "com.example.b, com.example.a"])
         #expect(named.announcements.intake.apps.bundleIDs == ["com.example.a", "com.example.b"])

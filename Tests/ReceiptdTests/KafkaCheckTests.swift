@@ -4,7 +4,7 @@ import Testing
 @testable import Administration
 @testable import ReceiptdConfiguration
 
-@Suite("What check asks of Kafka")
+@Suite("Check of Kafka")
 struct KafkaCheckTests {
     private let cluster: MockCluster
     private let kafka: KafkaSettings
@@ -24,12 +24,12 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("all is well where topics are there and may be read")
+    @Test("existing, readable topics have no fault")
     func well() async throws {
         #expect(await faults() == [])
     }
 
-    @Test("a topic that is missing is told from one that may not be seen")
+    @Test("a missing topic and a forbidden topic are different faults")
     func topics() async throws {
         cluster.setTopicError("receipt-outcomes", KafkaError.Code.unknownTopicOrPartition)
         cluster.setTopicError("receipt-dead-letters", KafkaError.Code.topicAuthorizationFailed)
@@ -40,7 +40,7 @@ struct KafkaCheckTests {
             ])
     }
 
-    @Test("a right to read that is missing is found by reading")
+    @Test("a missing right to read the submissions or outcomes topic is a fault")
     func reading() async throws {
         let fetch: Int16 = 1
         let properties = KafkaClientProperties(settings: kafka).producer
@@ -58,7 +58,7 @@ struct KafkaCheckTests {
         }
     }
 
-    @Test("a group that may not be seen, and one that may not be joined")
+    @Test("a refused read or commit of a group's offsets is a fault, and the committed offset stays unchanged")
     func group() async throws {
         let offsetFetch: Int16 = 9
         let offsetCommit: Int16 = 8
@@ -83,7 +83,7 @@ struct KafkaCheckTests {
         #expect(marks == [partition: CommitMark(offset: 7, metadata: "kept")])
     }
 
-    @Test("a group whose broker may not be asked for is told by its name, and no topic is blamed")
+    @Test("a group whose coordinator may not be asked for is a fault of that group alone")
     func groupUnseen() async throws {
         let findCoordinator: Int16 = 10
         cluster.pushRequestErrors(
@@ -93,7 +93,7 @@ struct KafkaCheckTests {
         #expect(await faults() == groups.map { "group \($0): not allowed (GROUP_AUTHORIZATION_FAILED)" })
     }
 
-    @Test("a topic that is compacted is a fault")
+    @Test("a compacted outcomes or dead-letter topic is a fault")
     func compacted() {
         let faults = KafkaCheck.compacted(
             ["receipt-outcomes": "compact", "receipt-dead-letters": "compact,delete", "receipt-submissions": "delete"],
@@ -102,7 +102,7 @@ struct KafkaCheckTests {
         #expect(faults[0].hasPrefix("topic receipt-dead-letters is compacted (cleanup.policy=compact,delete)"))
     }
 
-    @Test("a broker that is not there is told with its name and the system's words, as out of reach")
+    @Test("a broker out of reach is reported with its address and the system's message")
     func away() async throws {
         var kafka = kafka
         kafka.bootstrapServers = "127.0.0.1:1"

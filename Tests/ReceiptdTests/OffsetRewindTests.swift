@@ -7,7 +7,7 @@ import Testing
 struct OffsetRewindTests {
     private let partition = TopicPartition(topic: "receipt-submissions", partition: 3)
 
-    @Test("offsets only ever move back")
+    @Test("a rewind moves an offset back, never forward")
     func back() {
         let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.to == 40 && back.count == 60)
@@ -17,7 +17,7 @@ struct OffsetRewindTests {
         #expect(fresh.to == nil && fresh.count == 0)
     }
 
-    @Test("each partition says where it goes")
+    @Test("a rewind describes each partition's move and number of records")
     func words() {
         let back = OffsetRewind.Move(partition, committed: 100, target: 40)
         #expect(back.description == "partition 3: 100 → 40, 60 records")

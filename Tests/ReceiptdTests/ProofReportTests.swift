@@ -9,7 +9,7 @@ import Testing
 
 @Suite("What `receiptd proof` prints")
 struct ProofReportTests {
-    @Test("names the chain that vouches for it, root first")
+    @Test("the report lists the certificate chain, with control characters escaped")
     func chain() throws {
         var examined = ExaminedProof()
         examined.chain = ["Apple Root CA", "Apple WWDR", "Receipt \u{1B}[31m"]
@@ -20,7 +20,7 @@ struct ProofReportTests {
         #expect(!ProofReport(ExaminedProof(), verdict: nil, showingTokens: false).json.contains("chain"))
     }
 
-    @Test("names what of a purchase cannot be read, and prints nothing in its place")
+    @Test("the report names a purchase's unreadable fields, and omits their values")
     func unreadable() throws {
         var purchase = StorePurchase(
             transactionID: "1", originalTransactionID: "1", productID: "gems", purchasedAt: Timestamp(milliseconds: 0))
@@ -34,7 +34,7 @@ struct ProofReportTests {
         #expect(report.text().contains("quantity, purchaseDate") && !report.text().contains("1970"))
     }
 
-    @Test("names the price and the terms of a purchase as events do")
+    @Test("the JSON report has a purchase's price and terms")
     func told() throws {
         var purchase = StorePurchase(
             transactionID: "1", originalTransactionID: "1", productID: "vip", purchasedAt: Timestamp(milliseconds: 5))
@@ -52,7 +52,7 @@ struct ProofReportTests {
         #expect(told["transaction_reason"]?.string == "PURCHASE")
     }
 
-    @Test("takes an empty file for a proof of no kind")
+    @Test("an empty file is read as an empty proof; a missing file or a directory fails")
     func empty() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).proof")
         try Data().write(to: file)

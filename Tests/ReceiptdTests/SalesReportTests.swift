@@ -33,8 +33,7 @@ struct SalesReportTests {
         SalesReport.Period(first: ReportDay(first), last: ReportDay(last ?? first))
     }
 
-    @Test(
-        "units of a product and day are summed over countries, refunds subtracted, and what is no in-app sale left out")
+    @Test("in-app units are summed by product and day, with refunds subtracted, and other sales left out")
     func sums() throws {
         let report = try report(
             row("gold", "3"), row("gold", "2.00", type: "FI1"), row("gold", "-1"), row("vip", "1", type: "IAY"),
@@ -47,7 +46,7 @@ struct SalesReportTests {
         #expect(report.periods == [period("2026-11-20"), period("2026-11-21")])
     }
 
-    @Test("columns are found by name in any order, with a byte order mark, and blanks around values")
+    @Test("columns are found by name in any order and case, despite a byte order mark and blanks")
     func columns() throws {
         let report = try report(
             "11/20/2026\t 7 \tIA1\tgold\t11/20/2026",
@@ -55,7 +54,7 @@ struct SalesReportTests {
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 7)
     }
 
-    @Test("each faulty line is told with its number, and nothing of its content")
+    @Test("each faulty line is reported with its number, and a faulty report with its reason")
     func faulty() {
         #expect(
             faults(
@@ -77,7 +76,7 @@ struct SalesReportTests {
             ])
     }
 
-    @Test("more units than any store sells are a fault, in one row, in all rows and in several reports")
+    @Test("more units than the maximum are a fault, in one row, over rows and over reports")
     func tooMany() throws {
         let most = SalesReport.maximumUnits
         let words = "more than 1000000000000 units"
@@ -91,7 +90,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults(messages: ["with the others tells of \(words)"])) { try all.add(other) }
     }
 
-    @Test("grants less revocations are set against sales, by product and day and in all")
+    @Test("grants less revocations are compared with sales, by product and day and in total")
     func compared() throws {
         let report = try report(
             row("gold", "5"), row("gold", "5", from: "11/21/2026"), row("lost", "2"), row("same", "1"))
@@ -116,7 +115,7 @@ struct SalesReportTests {
             json.hasPrefix(#"{"time_zone":"UTC","agrees":false,"rows":[{"product_id":"free","first_day":"2026-11-21""#))
     }
 
-    @Test("a weekly report is compared by the week, and days between two periods are not looked at")
+    @Test("a weekly report is compared by the week, and days outside the reports are ignored")
     func periods() throws {
         let report = try report(
             row("gold", "5", from: "11/02/2026", to: "11/08/2026"), row("gold", "1", from: "11/10/2026"))
@@ -135,7 +134,7 @@ struct SalesReportTests {
             "H4sIAAAAAAAAAwv2DuUMKMpPKU0uUQipLEhV8ExJzSvJTMtMLeIMzcssKeZ0Sk3PzFNwSSxJ5XTNSwEzuNLzc1I4PR0NOY05DQ31jQyAyMgMickFAPWpYY1XAAAA"
                 .utf8) ?? []
 
-    @Test("a gzip report is read as what it holds, also of several members, and a broken one is a fault")
+    @Test("a gzip report is unpacked, also with several members, and a broken file is a fault")
     func gzip() throws {
         let report = try SalesReport(Self.packed)
         #expect(report.units[.init(productID: "gold", period: period("2026-11-20"))] == 3)
@@ -152,7 +151,7 @@ struct SalesReportTests {
         }
     }
 
-    @Test("what holds more than it may is unpacked no further")
+    @Test("unpacking beyond the limit is a fault")
     func bomb() {
         let count = (try? Gzip.unpack(Self.packed, limit: 1000).count) ?? 0
         #expect(throws: Never.self) { try Gzip.unpack(Self.packed, limit: count) }
@@ -161,7 +160,7 @@ struct SalesReportTests {
         }
     }
 
-    @Test("several reports are one, unless two tell of the same day")
+    @Test("several reports are added up, and overlapping periods are a fault")
     func several() throws {
         var all = try report(row("gold", "3"))
         try all.add(try report(row("gold", "2", from: "11/21/2026"), row("vip", "1", from: "11/21/2026")))
@@ -174,7 +173,7 @@ struct SalesReportTests {
         #expect(throws: SalesReport.Faults.self) { try all.add(week) }
     }
 
-    @Test("money is beside the units, by currency, and decides nothing")
+    @Test("amounts are compared by currency beside the units, and cause no difference")
     func money() throws {
         let header = Self.header + "\tCustomer Price\tCustomer Currency"
         let report = try report(
@@ -199,7 +198,7 @@ struct SalesReportTests {
     }
 
     @Test(
-        "an amount is read to thousandths, and what is none is left out",
+        "an amount is read to thousandths, and a malformed amount is none",
         arguments: [
             ("0.99", 990), ("1", 1000), ("-4.99", -4990), ("12.3456", 12345), ("", nil), (".5", nil), ("1,99", nil),
             ("+1", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),

@@ -6,7 +6,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 struct SettingsSecretsTests {
-    @Test("a secret may be in a file of its own, without its last newline")
+    @Test("a secret is read from a file of its own, without one trailing line break")
     func secretFiles() throws {
         for (text, key) in [("hush\n", "hush"), ("hush\r\n", "hush"), ("hush\n\n", "hush\n"), ("hush", "hush")] {
             let settings = try withFile(text) {
@@ -22,7 +22,7 @@ struct SettingsSecretsTests {
         #expect(settings.database.url.value == "postgres://u:hush@db/x")
     }
 
-    @Test("a connection string in a file is read anew for the next connect, as long as the file holds one")
+    @Test("latestURL is read anew from its file, and is nil while the file holds no connection string")
     func latestURL() throws {
         try withFile("postgres://u:old@db/x\n") { path in
             let database = try Settings.Reader(environment: ["DATABASE_URL_FILE": path]).read(requiring: [.database])
@@ -58,7 +58,7 @@ struct SettingsSecretsTests {
         #expect(won.isEmpty)
     }
 
-    @Test("what the catalog names is in the environment or its file, nowhere else")
+    @Test("a secret that the catalog names is read from the environment or its _FILE, never from the settings file")
     func secretSource() throws {
         let source = try withFile("from the file\n") { path in
             let source = SecretSource(environment: [
@@ -83,7 +83,7 @@ struct SettingsSecretsTests {
         )
     }
 
-    @Test("nothing that settings print, and no fault, holds a secret")
+    @Test("printed settings, dumps and faults hold no secret")
     func redaction() throws {
         var environment = [
             "KAFKA_BOOTSTRAP_SERVERS": "b:1", "DATABASE_URL": "postgresql://user:hush@db:5432/receipts?sslmode=require",
@@ -115,7 +115,7 @@ struct SettingsSecretsTests {
     }
 
     @Test(
-        "of a database's address only what cannot be a password is shown",
+        "a database URL is shown as host and database, or hidden where it may hold a password",
         arguments: [
             ("postgres://u:p@h/db", "h/db"), ("postgres:///db?host=/run/pg", "/run/pg/db"), ("postgres://h", "h"),
             ("postgres://u:p/q@h/db", "h/db"), ("postgres://u:p@q@h/db", "h/db"), ("postgres://u:p?q@h/db", "(hidden)"),
@@ -129,7 +129,7 @@ struct SettingsSecretsTests {
 }
 
 struct KafkaPropertiesTests {
-    @Test("properties are taken apart in order")
+    @Test("properties are split in order, and each malformed segment is a fault")
     func list() {
         let list = KafkaPropertyList(" a = b=c ;; d=;\ne.f=g\n")
         #expect(list.pairs.map(\.name) == ["a", "d", "e.f"])
@@ -153,7 +153,7 @@ struct KafkaPropertiesTests {
         "group.protocol=consumer",
     ]
 
-    @Test("a property that a promise rests on has receiptd's value or is refused", arguments: refused)
+    @Test("a Kafka property that delivery guarantees rest on is refused with another value", arguments: refused)
     func protected(property: String) {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         #expect(settingsFaults(environment).map(\.setting) == ["KAFKA_PROPERTIES"])
@@ -168,21 +168,21 @@ struct KafkaPropertiesTests {
         "partition.assignment.strategy=range,roundrobin",
     ]
 
-    @Test("receiptd's own value, and what is free, are admitted by receiptd and by librdkafka", arguments: admitted)
+    @Test("receiptd's own value of a protected property, and a free property, is accepted", arguments: admitted)
     func free(property: String) throws {
         let environment = ["KAFKA_PROPERTIES": property, "KAFKA_BOOTSTRAP_SERVERS": "b:1"]
         let settings = try Settings.Reader(environment: environment).read(requiring: [.kafka])
         #expect(settings.kafka.properties.pairs.count == 1)
     }
 
-    @Test("cooperative rebalancing waits for librdkafka 2.10")
+    @Test("cooperative rebalancing is refused before librdkafka 2.10")
     func cooperative() {
         let environment = ["KAFKA_PROPERTIES": "partition.assignment.strategy=cooperative-sticky"]
         #expect(settingsFaults(environment, libraryVersion: 0x0209_00FF).count == 1)
         #expect(settingsFaults(environment, libraryVersion: 0x020A_00FF).isEmpty)
     }
 
-    @Test("librdkafka's own faults are told, without the value")
+    @Test("librdkafka's faults name the property, not its value")
     func library() {
         do throws(SettingsFaults) {
             _ = try Settings.Reader(environment: ["KAFKA_PROPERTIES": "no.such.name=hush;linger.ms=hush"]).read(

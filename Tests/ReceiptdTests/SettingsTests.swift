@@ -38,7 +38,7 @@ struct SettingsTests {
         "KAFKA_BOOTSTRAP_SERVERS": "broker:9092", "DATABASE_URL": "postgresql://u:hush@db/receipts",
     ]
 
-    @Test("without more than what is required, every default is the documented one")
+    @Test("with the required settings alone, every default is the documented value")
     func defaults() throws {
         let settings = try Settings.Reader(environment: required).read(requiring: [.kafka, .database])
         #expect(settings.kafka.bootstrapServers == "broker:9092")
@@ -63,7 +63,7 @@ struct SettingsTests {
         #expect(settings.log.level == .info && settings.log.format == .json)
     }
 
-    @Test("each command requires what it needs and no more")
+    @Test("each missing required setting is a fault that says where to set it")
     func requirements() {
         #expect(settingsFaults([:]).isEmpty)
         #expect(settingsFaults([:], requiring: [.kafka]).map(\.setting) == ["KAFKA_BOOTSTRAP_SERVERS"])
@@ -81,7 +81,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "a name of the environment is a section and a key in camel case",
+        "an environment variable's path in the file is a section and a key in camel case",
         arguments: [
             ("KAFKA_BOOTSTRAP_SERVERS", "kafka.bootstrapServers"), ("APPLE_MAX_CONCURRENCY", "apple.maxConcurrency"),
             ("MAX_IN_FLIGHT", "max.inFlight"), ("DATABASE_POOL_SIZE", "database.poolSize"),
@@ -94,7 +94,7 @@ struct SettingsTests {
         #expect(SettingName.namesByPath[path] == name)
     }
 
-    @Test("every setting can be told by the file, and the environment wins")
+    @Test("settings are read from the file, and the environment wins")
     func file() throws {
         let text = """
             kafka:
@@ -137,7 +137,7 @@ struct SettingsTests {
         #expect(settings.log.level == .debug && settings.log.format == .text)
     }
 
-    @Test("a faulty file is told line by line, all at once")
+    @Test("every fault of a settings file is reported with its line, all at once")
     func faultyFile() throws {
         let text = """
             kafka:
@@ -195,7 +195,7 @@ struct SettingsTests {
         ("LOG_FORMAT", ["xml"]),
     ]
 
-    @Test("a value that is not sound is a fault of its setting, and only of that", arguments: bad)
+    @Test("an invalid value is one fault, of its own setting", arguments: bad)
     func badValues(name: String, values: [String]) {
         for value in values {
             let faults = settingsFaults([name: value])
@@ -207,7 +207,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("roots of our own take the place of Apple's, and a file without one is a fault that says so")
+    @Test("configured roots replace Apple's, and a file without a root is a fault")
     func roots() throws {
         let signing = URL(fileURLWithPath: #filePath)
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -234,12 +234,12 @@ struct SettingsTests {
         ("DATABASE_URL", ["postgres://", "postgresql:///db?host=/run/postgresql"]),
     ]
 
-    @Test("the edges of what is allowed are allowed", arguments: good)
+    @Test("values at the edges of the allowed range are accepted", arguments: good)
     func goodValues(name: String, values: [String]) {
         for value in values { #expect(settingsFaults([name: value]).isEmpty, "\(value)") }
     }
 
-    @Test("all faults come together, in the order of the documentation")
+    @Test("all faults are reported together, in the documentation's order")
     func together() {
         let faults = settingsFaults(
             ["LOG_LEVEL": "x", "HTTP_PORT": "x", "MAX_IN_FLIGHT": "x", "DATABASE_POOL_SIZE": "x"],

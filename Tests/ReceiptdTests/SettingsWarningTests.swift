@@ -12,7 +12,7 @@ struct SettingsWarningTests {
     }
 
     @Test(
-        "a name at most two letters from a setting's is told with the setting's, and is no fault",
+        "a variable at most two letters from a setting's name is a warning that names the setting",
         arguments: [
             ("APPLE_MAX_CONCURENCY", "APPLE_MAX_CONCURRENCY"), ("MAX_INFLIGHT", "MAX_IN_FLIGHT"),
             ("KAFKA_BOOTSTRAP_SERVER", "KAFKA_BOOTSTRAP_SERVERS"), ("DATABASE_ULR", "DATABASE_URL"),
@@ -22,7 +22,7 @@ struct SettingsWarningTests {
         #expect(try warnings([name: "5"]) == ["warning: \(name): there is no setting of this name: is \(meant) meant?"])
     }
 
-    @Test("names that are further away, settings themselves, and what Kubernetes puts there are not told")
+    @Test("distant names, settings themselves and Kubernetes' variables cause no warning")
     func far() throws {
         let others = [
             "PATH": "/bin", "HOME": "/", "KAFKA_PORT": "tcp://10.0.0.1:9092", "KAFKA_SERVICE_HOST": "10.0.0.1",
@@ -33,7 +33,7 @@ struct SettingsWarningTests {
         for name in SettingName.allCases { #expect(NearName.warnings([name.rawValue: "1"]).isEmpty) }
     }
 
-    @Test("a required setting that is missing under a misspelt name is told with it, and the value is not")
+    @Test("a required setting under a misspelt name is a fault that names both, without the value")
     func missing() {
         do throws(SettingsFaults) {
             _ = try Settings.Reader(environment: ["DATABASE_UR": "postgresql://u:hush@db/x"]).read(requiring: [
@@ -46,7 +46,7 @@ struct SettingsWarningTests {
         }
     }
 
-    @Test("in the file a near name is a fault that names the setting's key")
+    @Test("a misspelt key of the settings file is a fault that names the right key")
     func inFile() throws {
         try withFile("apple: { maxConcurency: 5 }\n") { path in
             let faults = settingsFaults([:], file: path)
@@ -54,7 +54,7 @@ struct SettingsWarningTests {
         }
     }
 
-    @Test("blanks around the commas of the signing keys are told, and the keys are not")
+    @Test("white space around a signing key is a warning that does not show the key")
     func blanks() throws {
         #expect(try warnings(["SUBMISSION_SIGNING_KEYS": "one,two words,three"]).isEmpty)
         for text in ["one, two", "one ,two", " one", "one\t"] {
@@ -65,7 +65,7 @@ struct SettingsWarningTests {
         }
     }
 
-    @Test("an address of Apple's that is not encrypted is told, for each of the four")
+    @Test("an http:// address for any of Apple's URLs is a warning")
     func unencrypted() throws {
         for name in SettingName.allCases where name.rawValue.hasPrefix("APPLE_") && name.rawValue.hasSuffix("_URL") {
             #expect(try warnings([name.rawValue: "https://example.com/x"]).isEmpty)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The limit of a shutdown")
 struct ShutdownLimitTests {
-    @Test("a shutdown that does not end by itself ends the process after the grace")
+    @Test("a shutdown beyond its limit ends the process")
     func ends() async {
         await withCheckedContinuation { continuation in
             // Ten seconds after the end of its grace are a moment from now.
@@ -15,7 +15,7 @@ struct ShutdownLimitTests {
         }
     }
 
-    @Test("one that has ended ends nothing")
+    @Test("an ended shutdown's limit does not end the process")
     func ended() async {
         let isEnded = Atomic(false)
         let limit = ShutdownLimit(seconds: -20, pools: [], logger: Logger(label: "test")) {

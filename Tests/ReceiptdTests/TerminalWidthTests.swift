@@ -7,7 +7,7 @@ struct TerminalWidthTests {
     private let heading = ["TRANSACTION", "REASON", "DETAIL"]
     private let row = ["470001000000001", "kind_mismatch", "Apple calls it a subscription, the catalog a consumable"]
 
-    @Test("a table is cut to the terminal's width, its first column never, and not at all in a pipe")
+    @Test("a table is cut to the terminal's width, except its first column, and not cut in a pipe")
     func table() {
         let cut = TextTable.lines(heading, [row], width: 50)
         #expect(cut.allSatisfy { $0.count <= 50 })
@@ -17,7 +17,7 @@ struct TerminalWidthTests {
         #expect(TextTable.lines(heading, [row], width: 10)[1].hasPrefix("470001000000001  kind_…"))
     }
 
-    @Test("a progress bar gives way before its words, and they from the last on", arguments: [10, 20, 40, 60, 80])
+    @Test("a progress line fits the terminal's width, and keeps the per cent", arguments: [10, 20, 40, 60, 80])
     func bar(width: Int) {
         let line = ProgressText.line(250, of: 1000, count: 250, seconds: 10, width: width)
         #expect(line.count <= width)

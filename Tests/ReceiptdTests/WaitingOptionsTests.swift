@@ -7,13 +7,11 @@ import Testing
 
 @testable import receiptd
 
-@Suite("Options that choose what waits")
+@Suite("Options that filter held, parked and unclaimed rows")
 struct WaitingOptionsTests {
     private static let time = "2026-11-21T03:00:00Z"
 
-    @Test(
-        "what is held, parked or unclaimed is chosen by app, reason, player, product and time, as far as its rows have them"
-    )
+    @Test("held, parked and unclaimed rows are filtered by the columns that each has")
     func filters() throws {
         let time = try #require(Timestamp(rfc3339: Self.time))
         let options = ["--bundle", "b", "--before", Self.time]
@@ -33,7 +31,7 @@ struct WaitingOptionsTests {
         }
     }
 
-    @Test("a change is of one id, or of all that the options choose, and its entry names no player")
+    @Test("a change takes one id or --all with filters, and its stored subject names no player")
     func choices() throws {
         #expect(try WaitingChoice<Reason>.parse(["1000"]).filter == HoldFilter(id: "1000"))
         let choice = try WaitingChoice<Reason>.parse(["--all", "--player", "p", "--product", "g", "--limit", "5"])

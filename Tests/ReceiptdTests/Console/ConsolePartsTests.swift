@@ -6,7 +6,7 @@ import Testing
 @Suite("The console's parts")
 struct ConsolePartsTests {
     @Test(
-        "a cell that a spreadsheet would run is led by an apostrophe, and what RFC 4180 quotes is quoted",
+        "a CSV cell that a spreadsheet would run is led by an apostrophe, and cells are quoted as in RFC 4180",
         arguments: [
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\""),
             ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\t=1", "'\t=1"), ("  =1", "'  =1"),
@@ -17,7 +17,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a price is shown to its last thousandth that counts",
+        "a price is shown without needless zeros, to at most three decimals",
         arguments: [
             (19_990, "19.99 EUR"), (4_500, "4.50 EUR"), (120_000, "120 EUR"), (1_234_567, "1234.567 EUR"),
             (50, "0.05 EUR"),
@@ -28,13 +28,13 @@ struct ConsolePartsTests {
         #expect(ShownPrice.text(nil, "EUR").isEmpty && ShownPrice.text(milliunits, nil).isEmpty)
     }
 
-    @Test("rows end with CR LF, heads first")
+    @Test("a CSV file begins with its header row, and each row ends with CR LF")
     func csv() {
         #expect(CSV.text(["A", "B"], [["1", "x,y"]]) == "A,B\r\n1,\"x,y\"\r\n")
     }
 
     @Test(
-        "a host is known by the console's own names, whatever the port, and by no other",
+        "a Host header is accepted for the console's own names with any port, and for no other name",
         arguments: [
             ("localhost", true), ("LOCALHOST:8091", true), ("127.0.0.1:8091", true), ("[::1]:8091", true),
             ("127.9.9.9", true), ("pay.example", true), ("PAY.example:443", true), ("pay.example.", true),
@@ -51,7 +51,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "one that listens everywhere is known by any address, and by no name",
+        "a console that listens on every address accepts any address as Host, and no name",
         arguments: [
             ("10.0.0.8:8091", true), ("[2001:db8::1]:8091", true), ("host", false), ("1.2.3", false),
             ("[2001:db8::1].evil", false), ("10.0.0.8:80.evil", false),
@@ -64,7 +64,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "a form comes from the host that it is sent to, or from a proxy's",
+        "a form is accepted from the console's own origin or a configured proxy's, and from no other",
         arguments: [
             ("http://10.0.0.7:8091", true), ("https://pay.example", true), ("https://PAY.example:8443", true),
             ("http://10.0.0.7:8092", false), ("http://localhost:8091", false), ("https://evil.example", false),
@@ -78,7 +78,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "after signing in it leads only to its own pages",
+        "after signing in the console redirects to its own pages only",
         arguments: [
             ("/held?page=2", "/held?page=2"), ("//evil.example", "/"), ("https://evil.example", "/"),
             ("/\\evil.example", "/"), ("/a\r\nSet-Cookie: b", "/"), ("", "/"),
@@ -92,7 +92,7 @@ struct ConsolePartsTests {
         try #require(PasswordHash(of: password))
     }
 
-    @Test("wrong passwords of one name wait longer and longer, and only a few wait at once")
+    @Test("wrong passwords of one name wait twice as long each time, and the number of waiting sign-ins is limited")
     func limit() {
         let limit = SignInLimit()
         let ann = SignInLimit.Origin.name(0)
@@ -118,7 +118,7 @@ struct ConsolePartsTests {
         #expect(limit.failed(ann, now: SignInLimit.forgottenAfterSeconds) == 1)
     }
 
-    @Test("a name that no user has waits as long, has as many places and is looked at as a user's")
+    @Test("wrong passwords of an unknown name wait as long, and have as many places, as a user's")
     func unknownNames() async throws {
         let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         func waits(_ name: String) -> [Double] {
@@ -142,7 +142,7 @@ struct ConsolePartsTests {
         }
     }
 
-    @Test("no guessing keeps a user out of a browser that is known")
+    @Test("a user's known browser can sign in while guessers hold every place, and its mark cannot be forged")
     func keptOut() throws {
         let hash = try Self.hash("a-long-one")
         let passwords = Passwords([
@@ -164,7 +164,7 @@ struct ConsolePartsTests {
         #expect(passwords.mark(of: "made up") == nil)
     }
 
-    @Test("a session ends after its time, and the oldest makes room")
+    @Test("a session ends after its lifetime, or when newer sessions need its place")
     func sessions() {
         let sessions = Sessions()
         let user = ConsoleUser(name: "ann", mayChange: true)
@@ -181,7 +181,7 @@ struct ConsolePartsTests {
         #expect(sessions.find(ended.id, now: 3) == nil)
     }
 
-    @Test("passwords are told apart, with colons in them, and each belongs to its name")
+    @Test("a password, also with a colon, signs in only the user of its own name")
     func passwords() async throws {
         let passwords = Passwords([
             .init(name: "ann", role: .operate, password: try Self.hash("a:b")),
@@ -199,7 +199,7 @@ struct ConsolePartsTests {
         }
     }
 
-    @Test("a password's hash is another each time, and is known again from its text, as others write it, too")
+    @Test("a password is hashed with a new salt each time, and hashes of other programs are verified")
     func hashes() throws {
         let hash = try Self.hash("a right: password")
         #expect(hash.text != (try Self.hash("a right: password")).text)
@@ -218,7 +218,7 @@ struct ConsolePartsTests {
     }
 
     @Test(
-        "what is no hash, or would cost too much to try, is none",
+        "a malformed hash, or a hash too costly to verify, is refused",
         arguments: [
             "", "secret-9", "$scrypt$", "$2b$12$abcdefghijklmnopqrstuv",
             "$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA",

@@ -4,9 +4,9 @@ import Testing
 @testable import Console
 @testable import Ledger
 
-@Suite("The console's dead letters")
+@Suite("The console's page of dead letters")
 struct DeadLettersPageTests {
-    @Test("the filter offers the reasons that there are, and the one that was asked for")
+    @Test("the filter offers the reasons that occurred, and the selected reason")
     func reasons() {
         let session = Sessions().start(ConsoleUser(name: "ann", mayChange: false), now: 0)
         func page(_ names: [String]) -> DeadLettersPage {

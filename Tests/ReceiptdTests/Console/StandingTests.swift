@@ -7,7 +7,7 @@ import Testing
 @testable import Console
 @testable import Ledger
 
-@Suite("The console's answer")
+@Suite("The console's search page")
 struct StandingTests {
     private static let session = Sessions().start(ConsoleUser(name: "ann", mayChange: true), now: 0)
 
@@ -26,7 +26,7 @@ struct StandingTests {
         try #require(Standings(inspection: Inspection(sections: sections)).all.first)
     }
 
-    @Test("what stands has Revoke, what an operator took back Reinstate, and what Apple took back whole neither")
+    @Test("a grant in force offers Revoke, a grant revoked by an operator Reinstate, a fully refunded grant neither")
     func grants() throws {
         let stands = try first(section("grants", grant()))
         #expect(stands.state == "granted" && stands.tone == .good)
@@ -45,7 +45,7 @@ struct StandingTests {
         #expect(part.state == "granted, 3 of 10 taken back" && part.changes.map(\.change) == [.revoke])
     }
 
-    @Test("what is held, parked or unclaimed is decided on its page, as far as it can be now")
+    @Test("a held, parked or unclaimed purchase offers the changes that are possible in its state")
     func waiting() throws {
         let hold = #"{"transaction_id":"2","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit""#
         let held = try first(section("holds", hold + "}"))
@@ -83,7 +83,7 @@ struct StandingTests {
         #expect(Timeline(granted).entries.filter { $0.words.contains("Bought from") }.count == 1)
     }
 
-    @Test("a subscription in grace is told as one, and a refusal with its reason in words")
+    @Test("a subscription in grace and a refusal are explained in words, with stored text escaped")
     func others() throws {
         let grace = try first(
             section(
@@ -101,8 +101,7 @@ struct StandingTests {
         #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }
 
-    @Test(
-        "the page of a purchase has the state first, then what happened, oldest first, then facts, with times in words")
+    @Test("a purchase's page shows its state, then its timeline, oldest entry first, then its facts")
     func page() throws {
         let inspection = Inspection(sections: [
             try section("grants", grant(#","revoked_at":"2026-11-28T05:00:00+00:00","revoked_units":10"#))
@@ -123,7 +122,7 @@ struct StandingTests {
         #expect(html.contains("/search?q=p\"><span class=\"word\">p</span></a>") && !html.contains("<script"))
     }
 
-    @Test("tries with one result are one entry, an event comes after what it tells of, and its ids are links")
+    @Test("tries with one result are one timeline entry; an event follows its grant, with links for its ids")
     func timeline() throws {
         func asked(_ second: Int, _ milliseconds: Int) -> String {
             #"{"step":"apple","at":"2026-11-27T04:52:1\#(second)Z","detail":"verifyReceipt Production: status 21009, \#(milliseconds) ms"}"#
@@ -141,7 +140,7 @@ struct StandingTests {
         #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
     }
 
-    @Test("a player's page says how much more waits than it lists, and leads to it")
+    @Test("a player's page says how many more holds wait than it lists, and links to them")
     func waitingOfPlayer() throws {
         let holds = (1...12).map {
             #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
@@ -152,7 +151,7 @@ struct StandingTests {
         #expect(html.contains("2 more wait: <a href=\"/held?player=p\">all that are held</a>"))
     }
 
-    @Test("a parked submission is explained in words, and its page says what to tell the player")
+    @Test("a parked submission's page explains the reason and says what to tell the player")
     func words() throws {
         let row = #"{"submission_id":"s","player_id":"p","reason":"apple_trouble","detail":"status"}"#
         let inspection = Inspection(sections: [try section("parked", row)])
@@ -161,13 +160,13 @@ struct StandingTests {
         #expect(html.contains("<b>Tell the player:</b> We are waiting for Apple"))
     }
 
-    @Test("every reason has words for the player", arguments: Reason.allCases)
+    @Test("every reason has a sentence for the player, without a code", arguments: Reason.allCases)
     func answers(reason: Reason) {
         #expect(PlayerWords.refused(reason.rawValue).hasSuffix("."))
         #expect(!PlayerWords.refused(reason.rawValue).contains("_"), "no code is for players")
     }
 
-    @Test("purchases that have a table are not told one by one above it")
+    @Test("purchases are listed in one table, and only the found purchase has its button")
     func periods() throws {
         let other = grant().replacing(#""transaction_id":"1","original"#, with: #""transaction_id":"2","original"#)
         let inspection = Inspection(sections: [try section("grants", grant(), other)])
@@ -176,7 +175,7 @@ struct StandingTests {
         #expect(html.contains("Revoke 1") && !html.contains("Revoke 2"), "the other's button is on its own page")
     }
 
-    @Test("a player's page has true counts, and leads to the page of older rows")
+    @Test("a player's page shows total counts, and links to older and newer pages")
     func player() throws {
         let inspection = Inspection(
             sections: [try section("grants", grant())], totals: ["grants": 3_000])
@@ -186,7 +185,7 @@ struct StandingTests {
         #expect(!last.contains(">Older</a>") && last.contains("page=29\">Newer</a>"))
     }
 
-    @Test("a time has its year, and an age one unit")
+    @Test("a time is shown with its year, and an age in one unit")
     func times() {
         let time = Timestamp(milliseconds: 1_795_755_136_000)
         let now = Timestamp(milliseconds: 1_795_755_136_000 + 3 * 3_600_000)
@@ -194,7 +193,7 @@ struct StandingTests {
         #expect(ShownTime.age(time, now: now) == "3 hours" && ShownTime.age(now, now: time) == "0 seconds")
     }
 
-    @Test("sessions of users are listed, the newest first, and ended by their number once")
+    @Test("users' sessions are listed newest first, and each is ended by its number once")
     func sessions() throws {
         let sessions = Sessions()
         let ann = sessions.start(ConsoleUser(name: "ann", mayChange: true), now: 0)

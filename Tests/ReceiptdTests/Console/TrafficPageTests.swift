@@ -4,9 +4,9 @@ import Testing
 @testable import Console
 @testable import Ledger
 
-@Suite("The console's traffic")
+@Suite("The console's traffic page")
 struct TrafficPageTests {
-    @Test("what is forged is junk, and so is every dead letter, once")
+    @Test("forged submissions and dead letters count as junk, an answered dead letter once")
     func junk() {
         func row(_ kind: TrafficCount.Kind, _ name: String, _ count: Int) -> Traffic.Row {
             var bins = Array(repeating: 0, count: TrafficSpan.hour.bins)
