@@ -2,9 +2,9 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-@Suite("Answers as Apple gives them")
+@Suite("Answers of the simulated verifyReceipt")
 struct AnswerTests {
-    @Test("A production receipt is answered in the shape of a real answer")
+    @Test("A production receipt's answer has the fields and forms of a real answer")
     func shape() async throws {
         var options = AppStoreSimulation.Options()
         options.now = { 1_688_018_260_446 }
@@ -32,7 +32,7 @@ struct AnswerTests {
             ])
     }
 
-    @Test("Pacific dates know winter and the hours of change")
+    @Test("Pacific dates are right in winter and around the clock changes")
     func pacificDates() async throws {
         // Winter; the last second before and the first after the changes of 2017.
         let expected: [(Int64, String)] = [
@@ -53,7 +53,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("300 purchases are answered, all of them, in their order")
+    @Test("300 purchases of a receipt are answered in their order")
     func many() async throws {
         var receipt = receipt()
         receipt.purchases = (0..<300).map { SimulatedPurchase(transactionID: "\($0)", productID: "gold.1") }
@@ -62,7 +62,7 @@ struct AnswerTests {
         #expect(answer.inApp.map { $0["transaction_id"] as? String } == (0..<300).map { "\($0)" })
     }
 
-    @Test("Subscriptions bring latest_receipt_info, newest first, and the receipt back")
+    @Test("A receipt with subscriptions is answered with latest_receipt_info, newest first, and the receipt")
     func subscriptions() async throws {
         var receipt = receipt(.sandbox)
         receipt.purchases += (1...3).map { month in
@@ -100,7 +100,9 @@ struct AnswerTests {
         }
     }
 
-    @Test("iOS 6 receipts are answered in their own style", arguments: SimulatedTransactionReceipt.Spacing.allCases)
+    @Test(
+        "An iOS 6 receipt is answered in its own style, and 21006 once expired",
+        arguments: SimulatedTransactionReceipt.Spacing.allCases)
     func transactionReceipts(_ spacing: SimulatedTransactionReceipt.Spacing) async throws {
         var receipt = SimulatedTransactionReceipt(
             bundleID: "com.example.application", appAppleID: 123, applicationVersion: "220",
@@ -135,7 +137,7 @@ struct AnswerTests {
         }
     }
 
-    @Test("receipt-data is found behind escapes, line breaks and other fields")
+    @Test("receipt-data is read despite escapes, line breaks and other fields")
     func spelling() async throws {
         let text = receipt().base64Encoded()
         let escaped = text.replacingOccurrences(of: "/", with: "\\/").replacingOccurrences(of: "+", with: "\\u002b")

@@ -15,13 +15,13 @@ struct BehaviourTests {
         .delay(milliseconds: 50, then: .status(21002)).only(in: .sandbox).times(4),
     ]
 
-    @Test("Every step survives the way through JSON", arguments: steps)
+    @Test("Every step of a behaviour is unchanged by encoding and decoding", arguments: steps)
     func roundTrip(_ step: SimulatedStep) {
         let behaviour: SimulatedBehaviour = [step, .genuine]
         #expect(SimulatedBehaviour(json: behaviour.json) == behaviour)
     }
 
-    @Test("The short forms are read: one step without an array, an answer by its name")
+    @Test("Short forms are read: a single step without an array, an answer by its name")
     func shortForms() {
         #expect(SimulatedBehaviour(json: "\"hang\"") == [.hang])
         #expect(SimulatedBehaviour(json: #"{"answer":"status","status":21005,"times":2}"#) == [.status(21005).times(2)])
@@ -32,13 +32,13 @@ struct BehaviourTests {
         #expect(SimulatedBehaviour(json: "") == nil)
     }
 
-    @Test("The text is what the documentation says")
+    @Test("A behaviour's JSON is as documented")
     func text() {
         let behaviour: SimulatedBehaviour = [.status(21005).times(2), .genuine]
         #expect(behaviour.json == #"[{"answer":"status","status":21005,"times":2},"genuine"]"#)
     }
 
-    @Test("Latencies survive the way through JSON")
+    @Test("A latency is unchanged by encoding and decoding")
     func latencies() throws {
         for latency: SimulatedLatency in [.fixed(5), .uniform(1, 9), .logNormal(median: 40, sigma: 0.5, cap: 900)] {
             let data = try JSONEncoder().encode(latency)

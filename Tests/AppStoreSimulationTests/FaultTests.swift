@@ -2,9 +2,9 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-@Suite("Faults, as a client sees them", .timeLimit(.minutes(1)))
+@Suite("Simulated faults, as a client sees them", .timeLimit(.minutes(1)))
 struct FaultTests {
-    @Test("Fails twice, then succeeds, and stays so")
+    @Test("A receipt scripted to fail twice succeeds from the third request on")
     func failThenSucceed() async throws {
         let text = receipt(behaviour: [.status(21005).times(2), .genuine]).base64Encoded()
         try await withApple { apple async throws in
@@ -14,7 +14,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Counts over both endpoints together, unless a step names one")
+    @Test("Steps are counted over both endpoints together, unless a step names an endpoint")
     func counting() async throws {
         let together = receipt(behaviour: [.status(1), .status(2)]).base64Encoded()
         let apart = receipt(behaviour: [.status(3).only(in: .sandbox), .status(4), .status(5)]).base64Encoded()
@@ -28,7 +28,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The retry flag in all its spellings")
+    @Test("The retry flag is sent in each scripted spelling")
     func retryFlag() async throws {
         try await withApple { apple async throws in
             let expected: [(SimulatedStep, String)] = [
@@ -44,7 +44,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Texts: verbatim JSON, any HTTP status with headers, Apple's HTML, an empty in_app")
+    @Test("Verbatim JSON, an HTTP status with headers, Apple's HTML and an empty in_app are sent as scripted")
     func texts() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {
@@ -69,7 +69,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Broken connections: reset, close, half a body, bytes that are not HTTP")
+    @Test("A scripted reset, close, half body or garbage reaches the client as such")
     func broken() async throws {
         try await withApple { apple async throws in
             func ask(_ step: SimulatedStep) async throws -> WireClient.Outcome {
@@ -87,7 +87,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A hung request is read and never answered, until the client gives up")
+    @Test("A hung request is read, and gets no answer until the client closes")
     func hang() async throws {
         let text = receipt(behaviour: [.hang]).base64Encoded()
         try await withApple { apple async throws in
@@ -101,7 +101,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Hangs after the head: the head comes, the body never")
+    @Test("A request that hangs after the head gets no body")
     func hangAfterHeaders() async throws {
         let text = receipt(behaviour: [.hangAfterHeaders]).base64Encoded()
         try await withApple { apple async throws in
@@ -114,7 +114,7 @@ struct FaultTests {
         }
     }
 
-    @Test("A slow drip arrives whole in the end")
+    @Test("An answer in a slow drip arrives whole")
     func slowDrip() async throws {
         let text = receipt(behaviour: [.slowDrip(milliseconds: 1, chunkBytes: 100)]).base64Encoded()
         let answer = try await withApple { try await $0.ask(text) }
@@ -122,7 +122,7 @@ struct FaultTests {
         #expect(answer.inApp.count == 1)
     }
 
-    @Test("Latency and delays are waited, and add up")
+    @Test("A set latency and a step's delay add up")
     func latency() async throws {
         let text = receipt(behaviour: [.delay(milliseconds: 40, then: .genuine)]).base64Encoded()
         try await withApple(latency: .fixed(30)) { apple async throws in
@@ -137,7 +137,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Behaviours may be registered for a receipt, or set for an endpoint, and taken back")
+    @Test("A behaviour registered for a receipt or set for an endpoint applies until reset")
     func registered() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -155,7 +155,7 @@ struct FaultTests {
         }
     }
 
-    @Test("Outages come and go, an endpoint at a time")
+    @Test("An outage applies to its endpoint or to all, until it is ended")
     func outages() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -173,7 +173,7 @@ struct FaultTests {
         }
     }
 
-    @Test("The error rate is a share of the requests, the same for the same seed")
+    @Test("The error rate fails its share of the requests, the same requests in each run")
     func errorRate() async throws {
         let text = receipt().base64Encoded()
         func run() async throws -> [Int?] {

@@ -27,7 +27,7 @@ struct LifeTests {
         return (store, happened)
     }
 
-    @Test("two months of three hundred players show everything that the store can tell of players")
+    @Test("two months of 300 players produce every kind of notification listed")
     func variety() {
         let (store, happened) = Self.live(seed: 3)
         let told = store.summary(at: store.now).notifications
@@ -47,7 +47,7 @@ struct LifeTests {
         #expect(happened.map(\.at) == happened.map(\.at).sorted())
     }
 
-    @Test("paid periods of one subscription never overlap but where one was given up, and states are those of the last")
+    @Test("a subscription's paid periods never overlap unless given up or refunded, and its state is that of the last")
     func periods() {
         let (store, _) = Self.live(seed: 5)
         #expect(store.subscriptions.count > 100)
@@ -117,7 +117,7 @@ struct LifeTests {
         }
     }
 
-    @Test("the same seed gives the same life, another seed another life")
+    @Test("the same seed gives the same life, and another seed a different life")
     func determinism() {
         let (one, _) = Self.live(seed: 9, players: 30, days: 20)
         let (same, _) = Self.live(seed: 9, players: 30, days: 20)
@@ -127,7 +127,7 @@ struct LifeTests {
         #expect(one.summary(at: one.now).notifications != other.summary(at: other.now).notifications)
     }
 
-    @Test("the agenda gives what is due soonest, and what is due at once in order")
+    @Test("the agenda yields events by their time, and events of one time in the order of their entry")
     func agenda() {
         var agenda = Agenda()
         var random = SplitMix64(seed: 4)

@@ -2,9 +2,9 @@ import AppStoreSimulation
 import Foundation
 import Testing
 
-@Suite("Receipts that describe themselves")
+@Suite("Simulated receipts")
 struct ReceiptTests {
-    @Test("An app receipt of 300 purchases with every field set comes back as it was")
+    @Test("An app receipt of 300 purchases with every field set is unchanged by encoding and parsing")
     func roundTrip() throws {
         let purchases = (0..<300).map { index in
             SimulatedPurchase(
@@ -27,7 +27,7 @@ struct ReceiptTests {
         #expect(SimulatedReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("A sandbox receipt is marked so and has app id 0")
+    @Test("A sandbox receipt is parsed as sandbox, with app id 0")
     func sandbox() throws {
         var original = receipt(.sandbox)
         original.appAppleID = 5
@@ -50,7 +50,7 @@ struct ReceiptTests {
     }
 
     @Test(
-        "An iOS 6 receipt comes back as it was, in both spacings",
+        "An iOS 6 receipt is unchanged by encoding and parsing",
         arguments: SimulatedTransactionReceipt.Spacing.allCases)
     func transactionReceipt(_ spacing: SimulatedTransactionReceipt.Spacing) {
         let original = SimulatedTransactionReceipt(
@@ -63,7 +63,7 @@ struct ReceiptTests {
         #expect(SimulatedTransactionReceipt(parsing: original.base64Encoded()) == original)
     }
 
-    @Test("Bytes cut, flipped or random are refused or read, and never crash")
+    @Test("Cut, altered or random bytes never crash the parser, and junk is refused")
     func rubbish() {
         var generator = SystemRandomNumberGenerator()
         let der = receipt(behaviour: [.genuine]).derEncoded { _ in .dummy }

@@ -28,7 +28,7 @@ struct ServerAPITests {
         return "Bearer \(signed).\(url(try key.signature(for: Data(signed.utf8)).rawRepresentation))"
     }
 
-    @Test("a token passes with all its claims and the app's signature, and with nothing less")
+    @Test("a token with all claims and the app's signature is accepted, and any flaw refuses it")
     func tokens() throws {
         let key = P256.Signing.PrivateKey()
         let known = [
@@ -57,7 +57,7 @@ struct ServerAPITests {
         for junk in [nil, "", "Bearer", "Bearer a.b.c", "Bearer ..", "Basic x"] { #expect(!passes(junk)) }
     }
 
-    @Test("an arrangement is for a receipt or for a transaction, in files as over the control API")
+    @Test("an arrangement for a receipt or a transaction is read from JSON, and unchanged by encoding")
     func arrangements() throws {
         let text = """
             [{"receipt_data":"AAAA","behaviour":["html"]},

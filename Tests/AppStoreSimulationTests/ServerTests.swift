@@ -5,9 +5,9 @@ import NIOHTTP1
 import NIOPosix
 import Testing
 
-@Suite("The server", .timeLimit(.minutes(1)))
+@Suite("The simulation's server", .timeLimit(.minutes(1)))
 struct ServerTests {
-    @Test("Keeps a connection for many requests and counts them")
+    @Test("One connection serves many requests, which are counted and logged")
     func keepAlive() async throws {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
@@ -42,7 +42,7 @@ struct ServerTests {
         }
     }
 
-    @Test("Holds hundreds of requests at once and remembers the most")
+    @Test("300 delayed requests are held at once, and the maximum is remembered")
     func concurrency() async throws {
         let text = receipt().base64Encoded()
         let slow = receipt(behaviour: [.delay(milliseconds: 60_000, then: .genuine)]).base64Encoded()
@@ -63,7 +63,7 @@ struct ServerTests {
         }
     }
 
-    @Test("4 MiB of body are read, 5 MiB are 413")
+    @Test("A body of 4 MiB is read, and a body of 5 MiB is answered 413")
     func bodySize() async throws {
         let text = receipt().base64Encoded()
         let spaces = String(repeating: " ", count: 4 * 1024 * 1024 - text.utf8.count - 20)
@@ -75,7 +75,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The server survives malformed requests of any kind")
+    @Test("The server answers malformed requests with errors, and then a sound request")
     func rubbish() async throws {
         var generator = SystemRandomNumberGenerator()
         let text = receipt().base64Encoded()
@@ -99,7 +99,7 @@ struct ServerTests {
         }
     }
 
-    @Test("NIO's own HTTP client reads the answers")
+    @Test("NIO's HTTP client reads an answer of the server")
     func strictClient() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in
@@ -124,7 +124,7 @@ struct ServerTests {
         }
     }
 
-    @Test("The control API counts, registers, slows and breaks")
+    @Test("The control API registers behaviours, sets outages, latency and error rate, and resets them")
     func control() async throws {
         let text = receipt().base64Encoded()
         try await withApple { apple async throws in

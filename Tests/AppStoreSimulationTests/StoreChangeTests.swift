@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreSimulation
 
-@Suite("What servers tell the simulated App Store, and what it then answers")
+@Suite("Changes in the simulated App Store, and its answers afterwards")
 struct StoreChangeTests {
     private static let delivered = #""deliveryStatus":"DELIVERED","sampleContentProvided":false"#
     private static let consented = #""customerConsented":true"#
@@ -30,7 +30,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("consumption information is accepted by Apple's rules, and kept")
+    @Test("consumption information is accepted or refused by Apple's rules, and stored if accepted")
     func consumption() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -77,9 +77,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test(
-        "failures are scripted for an endpoint, for one id of it, and for all; nothing is changed by a request that fails"
-    )
+    @Test("a failure can be scripted for an endpoint, an id or all endpoints, and a failed request changes nothing")
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { store in
@@ -102,7 +100,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("an order is looked up by the id of Apple's e-mail, in production")
+    @Test("an order is found by its order id, and an unknown order id is status 1")
     func lookUp() async throws {
         try await StoreBed.run { apple, clock in
             let bought = try apple.inStore { store in
@@ -116,7 +114,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("verifyReceipt tells of renewals since the receipt, of grace and billing retry, and of upgrades")
+    @Test("verifyReceipt shows renewals since the receipt, grace, upgrades and refunds")
     func latestReceipt() async throws {
         try await StoreBed.run { apple, clock in
             let first = try apple.inStore { store in

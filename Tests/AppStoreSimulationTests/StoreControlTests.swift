@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreSimulation
 
-@Suite("The store over the control API")
+@Suite("The simulated store over the control API")
 struct StoreControlTests {
     private static func get(_ path: String, _ apple: AppStoreSimulation) async throws -> WireClient.Outcome {
         let client = try await WireClient.connect(port: apple.port)
@@ -11,7 +11,7 @@ struct StoreControlTests {
         return try await client.next()
     }
 
-    @Test("apps are entered, customers buy and get refunds, and everything can be read back")
+    @Test("apps and store actions are accepted, wrong actions are 400, and the results can be read back")
     func actions() async throws {
         try await StoreBed.run { apple, _ in
             let app = """
@@ -66,7 +66,7 @@ struct StoreControlTests {
         }
     }
 
-    @Test("failures of one endpoint, and of one id, are scripted and taken back")
+    @Test("a failure of one endpoint or one id can be scripted, and ended for the id")
     func failures() async throws {
         try await StoreBed.run { apple, clock in
             let id = try apple.inStore { try $0.buy("gems", by: StoreBed.lena).id }

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulation
 
-@Suite("Endpoints that answer from the store")
+@Suite("Endpoints of the simulated App Store Server API")
 struct StoreEndpointTests {
-    @Test("a notification holds the signed transaction and renewal info, and is handed on before the change returns")
+    @Test("a notification is handed on before the change returns, with signed transaction and renewal info")
     func notification() async throws {
         let bodies = Mutex<[SignedNotification]>([])
         let keep: @Sendable (SignedNotification) -> Void = { told in bodies.withLock { $0.append(told) } }
@@ -32,7 +32,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("statuses name each subscription's newest period, and can be asked for by status")
+    @Test("a subscription's status is answered by any transaction of its customer, and filtered by status")
     func statuses() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -58,7 +58,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("history comes twenty a page to its end, in both directions, filtered, and again from its revision on")
+    @Test("history comes twenty a page, in both directions, filtered, and continues from its last revision")
     func history() async throws {
         try await StoreBed.run { apple, clock in
             let ids = try apple.inStore { store in
@@ -100,7 +100,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test("notification history comes in pages within its window, and only where an address is set")
+    @Test("notification history comes in pages within its window, and is refused for an app without an address")
     func notifications() async throws {
         try await StoreBed.run { apple, clock in
             for _ in 0..<3 {

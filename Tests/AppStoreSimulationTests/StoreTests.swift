@@ -48,7 +48,7 @@ struct StoreTests {
         #expect(try store.subscription(first.id).periods == [first.id, second.id, third.id, again.id])
     }
 
-    @Test("after grace comes billing retry; a recovery then begins anew, and what never recovers expires")
+    @Test("after grace comes billing retry; a recovery starts a new period, and without one the subscription expires")
     func billingRetry() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -68,7 +68,7 @@ struct StoreTests {
         #expect(Self.told(store).suffix(2) == ["DID_FAIL_TO_RENEW/GRACE_PERIOD", "EXPIRED/BILLING_RETRY"])
     }
 
-    @Test("an upgrade begins at once and gives up the rest; a downgrade comes with the renewal, unless taken back")
+    @Test("an upgrade begins at once and ends the old period; a downgrade comes with the renewal")
     func plans() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -91,7 +91,7 @@ struct StoreTests {
             ])
     }
 
-    @Test("a period under two originals is one order, and a refund of either refunds both")
+    @Test("a refund of a converted period, and its reversal, apply to both of its transactions")
     func conversion() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)
@@ -105,7 +105,7 @@ struct StoreTests {
         #expect(store.transactions[first.id]?.revocation == nil)
     }
 
-    @Test("a refund may grow, never shrink; a reversal takes the last part back; REVOKE is for what was shared")
+    @Test("a refund can grow, not be repeated; a reversal undoes its last part; only shared purchases can be revoked")
     func refunds() throws {
         var store = StoreBed.store()
         let gems = try store.buy("gems", by: StoreBed.lena, SimulatedTerms(quantity: 3))
@@ -137,7 +137,7 @@ struct StoreTests {
         #expect(store.notifications[7].notification.status == 5)
     }
 
-    @Test("the same calls make the same ids; an app without an address is told nothing")
+    @Test("the same calls make the same ids, and an app without an address gets no notification")
     func determinism() throws {
         func play() throws -> SimulatedStore {
             var store = StoreBed.store()
