@@ -42,7 +42,7 @@ struct LoopExecutorTests {
         return (sleepers, tasks)
     }
 
-    @Test("what a task makes ready goes before the tasks that were ready with it")
+    @Test("a task that a running task wakes runs before the tasks that were already ready")
     func order() async {
         let executor = LoopExecutor(loop)
         let order = Mutex<[Int]>([])
@@ -59,7 +59,7 @@ struct LoopExecutorTests {
         #expect(order.withLock { $0 } == [0, 2, 1])
     }
 
-    @Test("a chain of tasks, each of which wakes the next, ends, and lets others on the loop have their turn")
+    @Test("a chain of 100 tasks, each waking the next, runs in order, and other jobs of the loop run in between")
     func chain() async {
         let executor = LoopExecutor(loop)
         let count = 100
@@ -80,7 +80,7 @@ struct LoopExecutorTests {
         #expect(before < count)
     }
 
-    @Test("tasks that others wake, on any thread, all go")
+    @Test("200 tasks woken from other threads all run")
     func anyThread() async {
         let executor = LoopExecutor(loop)
         let done = Atomic<Int>(0)
