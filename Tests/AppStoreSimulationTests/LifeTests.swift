@@ -47,7 +47,7 @@ struct LifeTests {
         #expect(happened.map(\.at) == happened.map(\.at).sorted())
     }
 
-    @Test("a subscription's paid periods never overlap unless given up or refunded, and its state is that of the last")
+    @Test("a subscription's paid periods never overlap unless given up or refunded, and its last period sets its state")
     func periods() {
         let (store, _) = Self.live(seed: 5)
         #expect(store.subscriptions.count > 100)
@@ -143,7 +143,9 @@ struct LifeTests {
         #expect(taken == expected.map { .visit(player: $0.number) })
     }
 
-    @Test("the simulator posts a notification until the server accepts it; lost ones are in the history as failed")
+    @Test(
+        "the simulator posts a notification until the server accepts; lost notifications are in the history as failed"
+    )
     func delivery() async throws {
         let server = try await NotificationServer.start(refusingFirst: 3)
         var accidents = NotificationDelivery.Accidents()

@@ -48,7 +48,7 @@ struct StoreTests {
         #expect(try store.subscription(first.id).periods == [first.id, second.id, third.id, again.id])
     }
 
-    @Test("after grace comes billing retry; a recovery starts a new period, and without one the subscription expires")
+    @Test("after grace comes billing retry; a recovery starts a new period, and a lasting failure ends in expiry")
     func billingRetry() throws {
         var store = StoreBed.store()
         let first = try store.buy("vip", by: StoreBed.lena)

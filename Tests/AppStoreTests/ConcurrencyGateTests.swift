@@ -141,7 +141,7 @@ struct ConcurrencyGateTests {
         #expect(gate.waiting == 0)
     }
 
-    @Test("A lowered limit admits no task until enough have left; a raised one admits waiting tasks at once")
+    @Test("A lowered limit admits no task until enough have left; a raised limit admits waiting tasks at once")
     func adjusting() async {
         let gate = ConcurrencyGate(limit: 2)
         let doors = (0..<3).map { _ in Door() }

@@ -96,7 +96,7 @@ struct ConnectionPoolTests {
         #expect(counts.connections == 1)
     }
 
-    @Test("A request whose kept connection the server closed meanwhile is sent again over a new one")
+    @Test("A request whose kept connection the server closed meanwhile is sent again over a new connection")
     func closedMeanwhile() async throws {
         let (answers, counts) = try await ask(2) { connection, request in
             connection == 1 && request == 2 ? .close : .answer

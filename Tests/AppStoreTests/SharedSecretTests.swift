@@ -13,7 +13,7 @@ struct SharedSecretTests {
         }
     }
 
-    @Test("A wrong secret blocks the app; a missing or empty secret blocks it without a request")
+    @Test("A wrong secret blocks the app; a missing or empty secret blocks the app without a request")
     func wrong() async throws {
         try await SimulatedApple.run(
             sharedSecrets: ["com.example.game": "right"], secrets: ["GAME_SECRET": "wrong", "EMPTY": ""]

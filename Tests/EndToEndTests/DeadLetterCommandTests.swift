@@ -39,7 +39,7 @@ extension EndToEnd {
         }
     }
 
-    @Test("redrive publishes a dead letter again once, and leaves a dead letter that would become one again")
+    @Test("redrive publishes a dead letter again once, unless the record would become a dead letter again")
     func deadLetters() async throws {
         try await Testbed.run { bed in
             let worker = try bed.startWorker(["SUBMISSION_SIGNING_KEYS": "a-key"])
@@ -183,7 +183,7 @@ extension EndToEnd {
     }
 
     @Test(
-        "a rewind is refused while workers run; without workers it moves Kafka's offsets and the checkpoints back",
+        "a rewind is refused while workers run, and else moves Kafka's offsets and the checkpoints back",
         .onlyInProcessBroker)
     func rewind() async throws {
         let plan = Plan.genuine(count: 40, players: 10)

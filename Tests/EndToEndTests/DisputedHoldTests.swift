@@ -37,7 +37,7 @@ struct DisputedHoldTests {
         try await bed.rows("SELECT transaction_id || ' ' || player_id || ' ' || reason FROM holds ORDER BY 1")
     }
 
-    @Test("a command for a disputed transaction is refused without --player, and with it ends that player's hold")
+    @Test("a command for a disputed transaction needs --player, and ends the hold of the named player only")
     func commands() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing))

@@ -116,7 +116,8 @@ extension EndToEnd {
     }
 
     @Test(
-        "without Kafka a worker is unready and still reports its lag; it recovers by itself", .onlyInProcessBroker)
+        "without Kafka a worker is unready and still reports its lag; once Kafka is back the worker recovers by itself",
+        .onlyInProcessBroker)
     func kafkaAway() async throws {
         let plan = Plan.genuine(count: 12, players: 12)
         try await Testbed.run { bed in

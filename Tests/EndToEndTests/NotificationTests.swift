@@ -145,7 +145,9 @@ struct NotificationTests {
         }
     }
 
-    @Test("a thousand refunds over two workers, one of them killed, revoke each grant once")
+    @Test(
+        "1,000 refund notifications, with a worker killed, yield one event per revision and leave every grant in force"
+    )
     func many() async throws {
         try await ParkingBed.run { bed in
             let first = try bed.startWorker(Self.roots)

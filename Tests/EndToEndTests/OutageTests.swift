@@ -10,7 +10,7 @@ import Testing
 
 extension EndToEnd {
     @Test(
-        "every submission is answered after ten seconds without PostgreSQL, a crash of it, and cut connections",
+        "every submission is answered after ten seconds without PostgreSQL, a crash of the server, and cut connections",
         .takesLong)
     func database() async throws {
         try await load(on: .ownServer, "PostgreSQL's outage") { bed, worker, feed in

@@ -130,7 +130,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("an operator lists parked submissions, retries one and rejects another, once")
+    @Test("an operator lists parked submissions, retries one submission, and rejects another submission once")
     func commands() async throws {
         try await ParkingBed.run { bed in
             let receipts = ["7301", "7302"].map { ParkingBed.receipt($0) }

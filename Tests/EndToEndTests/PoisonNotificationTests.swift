@@ -76,7 +76,7 @@ struct PoisonNotificationTests {
         }
     }
 
-    @Test("a notification in Apple's history that crashes the worker becomes one dead letter, and later ones are read")
+    @Test("a notification in Apple's history that crashes the worker becomes one dead letter, and the others are read")
     func history() async throws {
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)

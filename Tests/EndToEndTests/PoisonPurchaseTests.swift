@@ -55,9 +55,7 @@ struct PoisonPurchaseTests {
                     appAppleID: 1_450_000_001, signedDateMilliseconds: now, transaction: claims)))
     }
 
-    @Test(
-        "an announced purchase that crashes the worker stays unclaimed until an operator retries it; others are granted"
-    )
+    @Test("an announced purchase that crashes the worker stays unclaimed until an operator's retry; others are granted")
     func announced() async throws {
         try await ParkingBed.run { bed in
             try await bed.importCatalog(

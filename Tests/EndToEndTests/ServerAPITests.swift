@@ -58,7 +58,7 @@ extension EndToEnd {
         }
 
         @Test(
-            "an unknown transaction is rejected at the eighth try, over a worker's death; one that appears is granted"
+            "an unknown transaction is rejected at the eighth try, over a worker's death, or granted once Apple knows the id"
         )
         func unknown() async throws {
             try await Testbed.run { bed in

@@ -5,7 +5,7 @@ import Testing
 /// Faults that fuzzing found in the readers of settings and catalogs.
 @Suite("Found by fuzzing")
 struct FuzzFindingsTests {
-    @Test("a combining mark behind a separator of KAFKA_PROPERTIES does not hide it")
+    @Test("a combining mark behind a separator of KAFKA_PROPERTIES does not hide the separator")
     func combiningMarks() {
         let list = KafkaPropertyList("a=\u{301}1;\u{301}b=2;\u{6DD}==3")
         #expect(list.pairs.map(\.name) == ["a", "\u{301}b", "\u{6DD}"])

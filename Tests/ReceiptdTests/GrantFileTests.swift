@@ -93,7 +93,7 @@ struct GrantFileTests {
         }
     }
 
-    @Test("white space around an id is a fault of its column; around column names it is allowed")
+    @Test("white space around an id is a fault of its column; white space around column names is allowed")
     func whiteSpace() throws {
         let header = "transaction_id, player_id , bundle_id, product_id,\tsubmission_id"
         let sound = ["1", "p", "b", "gold", "s"]

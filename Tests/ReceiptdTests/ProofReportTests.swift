@@ -7,7 +7,7 @@ import Testing
 @testable import Administration
 @testable import AppleProofs
 
-@Suite("What `receiptd proof` prints")
+@Suite("Report of `receiptd proof`")
 struct ProofReportTests {
     @Test("the report lists the certificate chain, with control characters escaped")
     func chain() throws {

@@ -8,7 +8,7 @@ import Testing
 @Suite("The fleet's request budget")
 struct BudgetLimitTests {
     @Test(
-        "two replicas together keep within 1.7 times the rate in any second, and a tenth of it in the sandbox",
+        "two replicas together keep within 1.7 times the rate in any second; the sandbox has a tenth of the rate",
         arguments: [
             (SimulatedEnvironment.production, 100.0, 150), (.sandbox, 200.0, 30),
         ])

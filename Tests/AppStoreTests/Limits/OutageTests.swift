@@ -7,7 +7,7 @@ import Testing
 @Suite("Apple as a whole down")
 struct OutageTests {
     @Test(
-        "in an outage requests wait, at most 64 are sent, and after it each is answered within six tries",
+        "in an outage at most 64 requests are sent, and afterwards each receipt is answered within six tries",
         arguments: [SimulatedOutage.http503, .html, .reset, .refuse])
     func outage(kind: SimulatedOutage) async throws {
         let observer = RecordingLimits()

@@ -54,7 +54,7 @@ struct ServerAPITokensTests {
         #expect(key.publicKey.isValidSignature(signature, for: Data(read.signed.utf8)))
     }
 
-    @Test("a token is reused until leastLeftSeconds before its end, and then replaced")
+    @Test("a token is reused until shortly before its end, and then replaced")
     func renewal() throws {
         let tokens = ServerAPITokens()
         let first = try #require(token(tokens))

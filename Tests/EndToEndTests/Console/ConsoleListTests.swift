@@ -72,9 +72,7 @@ struct ConsoleListTests {
         }
     }
 
-    @Test(
-        "an operator retries one unclaimed purchase or all that the filter shows, and the console stores who did it"
-    )
+    @Test("an operator retries one unclaimed purchase or all filtered ones, and the console stores the operator's name")
     func unclaimed() async throws {
         try await ParkingBed.run { bed in
             try await Self.fillUnclaimed(bed)

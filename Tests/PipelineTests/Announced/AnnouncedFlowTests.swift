@@ -9,7 +9,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Purchases that nobody submitted", OnePipeline())
+@Suite("Announced purchases and players' accounts", OnePipeline())
 struct AnnouncedFlowTests {
     private static let boughtAt = Timestamp(milliseconds: 1_795_167_000_000)
     private static let token = "1a2b3c4d-0000-4000-8000-000000000001"

@@ -42,7 +42,7 @@ struct DueWorkLoopTests {
         }
     }
 
-    @Test("the other rows are done although some always fail and one never ends")
+    @Test("due rows are done although other rows always fail or never end")
     func poison() async throws {
         let table = InMemoryDueWork(Array(0..<20), concurrency: 3) { item in
             if item % 5 == 0 { throw InMemoryDueWork.Fault.away }

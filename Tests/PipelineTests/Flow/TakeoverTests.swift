@@ -9,7 +9,9 @@ import Testing
 
 @Suite("Takeover")
 struct TakeoverTests {
-    @Test("the next worker asks Apple only for what the last gave up, and repeats no finished work")
+    @Test(
+        "the next worker asks Apple only about the submission that the last worker gave up, and repeats no finished work"
+    )
     func takeover() async throws {
         let bench = try PipelineBench()
         // The last owner's legacy of partition 0; the first reads of the outbox fail.

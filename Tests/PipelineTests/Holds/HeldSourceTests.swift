@@ -7,7 +7,7 @@ import Testing
 
 @testable import Pipeline
 
-@Suite("Holds whose wait may end")
+@Suite("Lease source of holds")
 struct HeldSourceTests {
     private func hold(
         _ transaction: StoreTransactionID = "1000", product: ProductID = "gold", isDue: Bool = true,

@@ -49,7 +49,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is tried while nothing else is leased, accused only while at work; one set aside is only counted")
+    @Test("a suspect is tried alone and accused only while at work; a submission set aside is counted, not tried")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()
@@ -129,7 +129,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("an app is woken at its first answer after a blockage, and again no sooner than after wakeSeconds")
+    @Test("an app is woken at its first answer after a blockage, and again only after the minimum interval")
     func wakes() {
         let apps = BlockedApps()
         let one = BlockedApps.Credentials(bundleID: "a", areForReceipts: true)

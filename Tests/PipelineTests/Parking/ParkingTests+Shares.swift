@@ -17,7 +17,7 @@ extension ParkingTests {
         #expect(slots.beginRetrying(bytes: 1))
     }
 
-    @Test("a retrying submission with half the window behind it is parked at its second further failure")
+    @Test("a retrying submission whose lane fills half of the window is parked at its second failure")
     func behindOthers() async throws {
         try await with(ParkingBench(maximumInFlight: 10, parkAfterSeconds: 30)) { bench in
             let item = bench.item(ParkingBench.submission("a"))

@@ -83,7 +83,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a doubtful answer parks the submission, and the third due one is believed")
+    @Test("a doubtful answer parks the submission, and is believed at the third due try")
     func doubts() async throws {
         try await with(ParkingBench(retry: RetryDelay(initialSeconds: 0), parkAfterSeconds: 30)) { bench in
             bench.apple.answer(ParkingBench.empty)

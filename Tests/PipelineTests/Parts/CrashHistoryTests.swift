@@ -35,7 +35,7 @@ struct CrashHistoryTests {
         }
     }
 
-    @Test("a record is poison after deathsOfPoison deaths in isolation; other deaths and departures do not count")
+    @Test("a record is poison only after enough deaths in isolation; other deaths and departures do not count")
     func poison() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -127,7 +127,7 @@ struct CrashHistoryTests {
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 
-    @Test("the history is empty after isolatedRecords records passed in isolation")
+    @Test("the history is empty after the full count of isolated records has passed")
     func passed() {
         var history = CrashHistory()
         for _ in 0..<4 { history = next(history) }
@@ -163,7 +163,7 @@ struct CrashHistoryTests {
         #expect(isolated.metadata == #"{"v":1,"starts":3,"left":40,"alone":57,"deaths":1,"departures":4}"#)
     }
 
-    @Test("a history read from its own metadata equals itself")
+    @Test("a history is unchanged by writing and reading its metadata")
     func roundTrip() {
         var history = CrashHistory()
         for _ in 0..<4 {

@@ -55,7 +55,7 @@ struct OffsetTrackerTests {
         #expect(tracker.unfinishedCount == 1)
     }
 
-    @Test("random schedules commit what a naive model commits")
+    @Test("in random schedules the committable offset equals a naive model's")
     func model() {
         let seed = freshSeed()
         var random = SeededRandom(seed: seed)

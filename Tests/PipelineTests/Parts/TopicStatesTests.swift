@@ -50,7 +50,7 @@ struct TopicStatesTests {
         #expect(states.complaint(ofNeeded: true) == "there is no topic submissions")
     }
 
-    @Test("a missing optional topic is a complaint only if it was there before")
+    @Test("a missing optional topic is a complaint only if the topic existed before")
     func optional() {
         var states = TopicStates()
         states.note(accounts, failed(KafkaError.Code.unknownTopicOrPartition))

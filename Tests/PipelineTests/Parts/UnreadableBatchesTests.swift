@@ -12,7 +12,7 @@ struct UnreadableBatchesTests {
         KafkaError.Place(topicPartition: partition ?? self.partition, offset: offset)
     }
 
-    @Test("a third failure at one offset, without a record in between, makes the partition suspect")
+    @Test("a third failure in a row at one offset makes the partition suspect")
     func again() {
         var batches = UnreadableBatches()
         #expect(batches.failed(place(7), next: 9) == nil)

@@ -28,7 +28,7 @@ struct WorkInHandTests {
         return ending
     }
 
-    @Test("waiting work is abandoned when it is told to stop", arguments: [false, true])
+    @Test("waiting work is abandoned at a stop", arguments: [false, true])
     func waiting(immediately: Bool) async throws {
         let work = WorkInHand(at: ParkingBench.position(0))
         let ending = try await startWaiting(work)

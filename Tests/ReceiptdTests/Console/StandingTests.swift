@@ -140,7 +140,7 @@ struct StandingTests {
         #expect(entries[3].contains("transaction <a href=\"/search?q=1\">"))
     }
 
-    @Test("a player's page says how many more holds wait than it lists, and links to them")
+    @Test("a player's page says how many further holds wait, and links to the list of all")
     func waitingOfPlayer() throws {
         let holds = (1...12).map {
             #"{"transaction_id":"\#($0)","player_id":"p","product_id":"gems","quantity":1,"reason":"daily_limit"}"#
