@@ -5,7 +5,9 @@ import Testing
 
 @Suite("Simulated life of a partition")
 struct PartitionSimulationTests {
-    @Test("simulated crashes, revocations and zombies leave committed records decided, each player's in order")
+    @Test(
+        "through simulated crashes and zombies every record is decided in its player's order, and committed only then"
+    )
     func randomSchedules() {
         simulate { seed in
             var simulation = PartitionSimulation(seed: seed, isDatabaseTroubled: false)
@@ -21,7 +23,9 @@ struct PartitionSimulationTests {
         }
     }
 
-    @Test("simulated deaths set each killing record aside after few deaths, and every schedule ends")
+    @Test(
+        "through simulated deaths each killing record is isolated and set aside after few deaths, and every schedule ends"
+    )
     func crashes() {
         simulate(schedules: 200) { seed in
             var simulation = CrashSimulation(seed: seed)
