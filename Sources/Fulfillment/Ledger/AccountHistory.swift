@@ -1,21 +1,24 @@
-/// Purchases of an Apple account that Apple lists beside the receipt that named the account.
+/// Rules for the other purchases of the Apple account behind a receipt. Apple lists them in `latest_receipt_info` or in
+/// the account's history.
 extension PendingDecision {
-    /// Returns whether Apple lists purchases beside the receipt and the receipt has a purchase that is granted to
-    /// another player or held for one. This player may then claim nothing of the account that the receipt names.
+    /// Returns whether another player has a purchase of the receipt and Apple lists purchases beside the receipt.
+    /// Without their tokens, this player may then claim none of the purchases beside it.
     func isReceiptOfAnother(_ judged: [JudgedPurchase], in view: LedgerView) -> Bool {
         guard judged.contains(where: { $0.origin != .receipt }) else { return false }
         return judged.contains { $0.origin == .receipt && view.hasOther(than: submission.playerID, $0) }
     }
 
-    /// Returns the receipt's own purchases, and the others that this submission won before.
+    /// Returns the purchases without those of the account's history. A purchase of the history stays if an earlier
+    /// decision on this submission granted it.
     func purchasesOfReceipt(_ judged: [JudgedPurchase], in view: LedgerView) -> [StorePurchase] {
         judged.filter { one in
             one.origin != .history || view.grants[one.purchase.transactionID]?.submission == identity
         }.map(\.purchase)
     }
 
-    /// Returns whether a purchase of another player's Apple account, which nobody has yet, is left to its owner. The
-    /// owner submits a receipt that holds the purchase, or the purchase's token.
+    /// Returns whether a purchase that only `latest_receipt_info` lists is left to its owner: the submission lacks its
+    /// token, and the player does not own its original transaction. The owner submits the token, or a receipt that
+    /// holds the purchase.
     func leavesToOwner(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
         judged.origin == .latest && !isBound(judged.purchase)
             && view.claims[judged.purchase.originalTransactionID]?.player != submission.playerID
@@ -23,7 +26,8 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Returns whether another player has the purchase. A dispute counts too, although it claims nothing.
+    /// Returns whether another player was granted the purchase, waits for it, or owns its original transaction. A
+    /// disputed hold counts too, although it claims nothing.
     fileprivate func hasOther(than player: PlayerID, _ judged: JudgedPurchase) -> Bool {
         let (purchase, id) = (judged.purchase, judged.purchase.transactionID)
         let claim = judged.isOwnedByOriginal ? claims[purchase.originalTransactionID]?.player : nil

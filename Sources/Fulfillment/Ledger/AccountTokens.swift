@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// A token of one app. Only its hash is kept: a token is personal, and anyone who knows it can pass for its player.
+/// The key of an account token in one app. It has only the token's hash: a token is personal, and anyone who knows it
+/// can pass for its player.
 public struct AccountTokenKey: Sendable, Hashable, Comparable {
     public let bundleID: BundleID
     public let hash: Digest256
@@ -16,23 +17,25 @@ public struct AccountTokenKey: Sendable, Hashable, Comparable {
     }
 }
 
-/// The ledger's facts about a learnt token.
+/// The ledger's facts about an account token.
 public struct AccountTokenFacts: Sendable, Equatable {
-    /// The most players of a token that names one. If more players sent it, the token is a constant of the client's.
+    /// The most players who may send a token that names one player. A token with more senders is a constant that the
+    /// client ships.
     public static let maximumSenders = 5
 
-    /// The player who got the first known purchase with the token and the same Apple account. Either of the two players
-    /// may be the thief.
+    /// The player who was granted the first transaction with the token, in the submission and from Apple; nil if nobody
+    /// was.
     public var learntOf: PlayerID?
-    /// The players who were granted or hold a transaction with it on both sides. For a constant, some are missing.
+    /// The players who were granted or hold a transaction with the token, in the submission and from Apple. The set is
+    /// incomplete for a constant.
     public var senders: Set<PlayerID>
-    /// The most Apple accounts that are learnt for one token. A player buys by few.
+    /// The most Apple accounts that the ledger learns for one token. A player buys by few.
     public static let maximumAccounts = 6
 
-    /// The owner of each Apple account's purchases with this token: the player who was granted the first one. Purchases
-    /// without a signed account are missing.
+    /// The player of each Apple account that bought with the token: the first player who was granted such a purchase. A
+    /// purchase without a signed account adds nothing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
-    /// The player whom `player-accounts` names for the token; nil if it names none.
+    /// The player whom a record of `player-accounts` names for the token; nil if none does.
     public var told: PlayerID?
 
     public init(
@@ -45,16 +48,18 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// Returns the player whose purchase this one may copy; nil if it copies nobody's: the token's first player buys by
-    /// another account.
-    /// - Parameter account: the account of the purchase; nil if unknown, so that the token alone decides.
+    /// Returns the player whose purchase another purchase with this token may copy: the player of its Apple account, or
+    /// the token's first player if the account is new. Returns nil for a new account if an account of the first
+    /// player's is known. That player bought by another account, so that the purchase is no copy.
+    /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
         if let known = accounts[account] { return known }
         return accounts.values.contains { $0 == learntOf } ? nil : learntOf
     }
 
-    /// Returns whether no purchase of the player's can teach anything new.
+    /// Returns whether the ledger can learn nothing new about the token from purchases of this player by these
+    /// accounts.
     public func hasNothingToLearn(of player: PlayerID, by buying: Set<AppTransactionID>) -> Bool {
         if isConstant { return true }
         return learntOf != nil && senders.contains(player)
@@ -64,19 +69,19 @@ public struct AccountTokenFacts: Sendable, Equatable {
     public var isConstant: Bool { senders.count > Self.maximumSenders }
 }
 
-/// A purchase that is held because its token was learnt as another player's.
+/// A dispute about a learnt token. The purchase is held, because the token was learnt as another player's.
 public struct DisputedToken: Sendable, Equatable {
     public let bundleID: BundleID
     public let transactionID: StoreTransactionID
-    /// The player for whom it is held.
+    /// The player for whom the purchase is held.
     public let player: PlayerID
-    /// The player who was granted the first purchase with the token and the same Apple account, as far as that is
-    /// known. Either of the two players may be the thief.
+    /// The player who was granted the first purchase with the token and the same Apple account, or with the token alone
+    /// if the account is unknown or new. Either of the two players may be the thief.
     public let firstPlayer: PlayerID
 }
 
 extension PendingDecision {
-    /// Returns the purchases that `settlement` holds because of learnt tokens.
+    /// Returns the disputes for which `settlement` holds purchases because of learnt tokens.
     /// - Parameter view: the view in which the decision was settled.
     public func disputedTokens(in settlement: Settlement, _ view: LedgerView) -> [DisputedToken] {
         settlement.holds.compactMap { hold in
@@ -108,13 +113,13 @@ extension AppPolicy {
 }
 
 extension PendingDecision {
-    /// The tokens that a decision can teach the ledger: those of transactions that may be granted or held, from the
-    /// submission and from Apple.
+    /// The token that the ledger may learn from this decision; empty if there is none. The ledger learns the
+    /// submission's token if Apple signed the same token for a purchase that may be granted or held.
     public var learnableTokens: Set<AccountTokenKey> {
         tokenUse == .none ? [] : tokens(but: \.isRejection, of: { isBound($0) ? submission.appAccountToken : nil })
     }
 
-    /// Returns the Apple accounts that a decision can connect with a token.
+    /// Returns the Apple accounts that the ledger may learn for `token` from this decision.
     public func learnableAccounts(of token: AccountTokenKey) -> Set<AppTransactionID> {
         guard case .each(let judged) = verdict, let submitted = submission.appAccountToken, key(of: submitted) == token
         else { return [] }
@@ -123,7 +128,8 @@ extension PendingDecision {
                 .compactMap(\.purchase.appTransactionID))
     }
 
-    /// The tokens whose players the settlement must know: the submission's and its transactions'.
+    /// The tokens whose facts the settlement needs: for each purchase the token that Apple signed, or the submission's
+    /// if Apple signed none.
     public var mentionedTokens: Set<AccountTokenKey> {
         if announced?.isRenewal == true { return [] }
         return tokens(but: { $0 == .reject(.bindingMismatch) }, of: { mentionedToken(of: $0) })
@@ -148,7 +154,7 @@ extension PendingDecision {
         AccountTokenKey(bundleID: submission.bundleID, token: token)
     }
 
-    /// Whether the token is another player's by `player-accounts`.
+    /// Returns whether `player-accounts` names another player for the purchase's token.
     func isTokenToldOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard announced?.isRenewal != true, let token = mentionedToken(of: purchase),
             let player = view.tokens[key(of: token)]?.told
@@ -156,7 +162,8 @@ extension PendingDecision {
         return player != submission.playerID
     }
 
-    /// Returns whether the transaction's token was learnt as another player's.
+    /// Returns whether the purchase's token was learnt as another player's, by the token alone or by the purchase's
+    /// Apple account.
     func isTokenOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard let facts = learntFacts(of: purchase, in: view) else { return false }
         return [facts.learntOf, facts.owner(by: purchase.appTransactionID)].contains {
@@ -164,7 +171,8 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the other player whose purchase this may copy, by what was learnt of its token; nil if there is none.
+    /// Returns the other player whose purchase this one may copy, by the learnt facts about its token; nil if there is
+    /// none, or if the submission lacks the purchase's token.
     func ownerOfCopied(_ purchase: StorePurchase, in view: LedgerView) -> PlayerID? {
         guard isBound(purchase), let facts = learntFacts(of: purchase, in: view),
             let owner = facts.owner(by: purchase.appTransactionID), owner != submission.playerID
@@ -172,8 +180,8 @@ extension PendingDecision {
         return owner
     }
 
-    /// Returns the facts about a purchase's token; nil if nothing is learnt, or if the token is a constant once this
-    /// submission counts.
+    /// Returns the facts about a purchase's token; nil if the ledger has none, or if the token is a constant once this
+    /// player counts as a sender.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
         else { return nil }
@@ -181,7 +189,8 @@ extension PendingDecision {
         return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
-    /// Enters that the player was granted the purchase, or that it is held for the player.
+    /// Enters into the token's facts that the player was granted the purchase, or that the purchase is held for the
+    /// player.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()

@@ -1,11 +1,12 @@
 import NamesAndTimes
 
-/// The transactions that a product's `daily_limit` counts together: one player's, bought on one UTC day.
+/// The key of one count for a product's `daily_limit`. The count is of one player's transactions that were bought on
+/// one UTC day.
 public struct DailyCount: Sendable, Hashable {
     public let bundleID: BundleID
     public let player: PlayerID
     public let product: ProductID
-    /// UTC days since 1970 of the purchase.
+    /// The UTC day of the purchase, in days since 1970.
     public let day: Int32
 
     public init(bundleID: BundleID, player: PlayerID, product: ProductID, day: Int32) {
@@ -23,7 +24,7 @@ extension PendingDecision {
             day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// The daily counts that this settlement needs.
+    /// The daily counts that the settlement of this decision needs.
     public var limitedCounts: [DailyCount] {
         guard case .each(let judged) = verdict else { return [] }
         return judged.compactMap { $0.dailyLimit == nil ? nil : dailyCount(of: $0.purchase) }
@@ -31,7 +32,7 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Returns whether one more transaction may be granted.
+    /// Returns whether the product's daily limit lets one more transaction be granted.
     func hasRoom(for judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
         guard let limit = judged.dailyLimit else { return true }
         return dailyCounts[decision.dailyCount(of: judged.purchase), default: 0] < limit

@@ -1,8 +1,9 @@
 import NamesAndTimes
 
-/// The state of a grant: Apple's last refund and an operator's revocation. Apple and the operator each reverse only their own decision.
+/// The revocations of a grant: Apple's and an operator's. Apple and the operator each reverse only their own
+/// revocation.
 public struct GrantRevocations: Sendable, Equatable {
-    /// Thousandths of a percent of a whole purchase.
+    /// A whole purchase in thousandths of a percent.
     public static let whole: Int32 = 100_000
 
     /// A revocation of a grant, in whole or in part.
@@ -10,10 +11,10 @@ public struct GrantRevocations: Sendable, Equatable {
         public let at: Timestamp
         /// `.refund`, `.revoke` or `.revokedByOperator`.
         public let reason: Reason
-        /// The total so far in thousandths of a percent, from 1 to `whole`.
+        /// The share revoked in all, in thousandths of a percent, from 1 to `whole`.
         public let milliPercent: Int32
 
-        /// - Parameter milliPercent: the total so far; nil, or a value that no part can have, means the whole.
+        /// - Parameter milliPercent: the share revoked in all; nil, or a value that no part can have, means the whole.
         public init(at: Timestamp, reason: Reason, milliPercent: Int32? = nil) {
             self.at = at
             self.reason = reason
@@ -27,7 +28,7 @@ public struct GrantRevocations: Sendable, Equatable {
         }
     }
 
-    /// The consequence for the player of a revocation or its reversal.
+    /// The change for the player that a revocation or its reversal makes.
     public enum Change: Sendable, Equatable {
         /// The new total of revocation, larger or smaller than before.
         case revoked(Revocation)
@@ -36,7 +37,7 @@ public struct GrantRevocations: Sendable, Equatable {
 
     /// Apple's revocation; nil if there is none or Apple has reversed it.
     public private(set) var apple: Revocation?
-    /// The time of an operator's revocation, which is always of the whole; nil without one.
+    /// The time of an operator's revocation, which always covers the whole grant; nil without one.
     public private(set) var operatorRevokedAt: Timestamp?
 
     public init(apple: Revocation? = nil, operatorRevokedAt: Timestamp? = nil) {
@@ -44,16 +45,17 @@ public struct GrantRevocations: Sendable, Equatable {
         self.operatorRevokedAt = operatorRevokedAt
     }
 
-    /// The revocation in all; nil if the grant is whole. Apple's revocation of the whole comes first.
+    /// The revocation that counts; nil if the grant is whole. Apple's revocation of the whole counts before the
+    /// operator's, and the operator's before Apple's of a part.
     public var revocation: Revocation? {
         if let apple, apple.milliPercent == Self.whole { return apple }
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
     }
 
-    /// The state that the player was told last, or is to be told.
+    /// The revocation that counts, as a change to tell the player; `.reinstated` if the grant is whole.
     var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
 
-    /// The time of the first revocation; nil if the grant is whole.
+    /// The time of the earlier one of the two revocations; nil if the grant is whole.
     public var revokedAt: Timestamp? {
         guard let apple = apple?.at, let operatorRevokedAt else { return apple?.at ?? operatorRevokedAt }
         return min(apple, operatorRevokedAt)
@@ -62,7 +64,8 @@ public struct GrantRevocations: Sendable, Equatable {
     /// The revoked units of `quantity`, 0 if the grant is whole.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
-    /// Enters what Apple's words leave in force, nil for nothing.
+    /// Replaces Apple's revocation with `word`, the revocation that Apple's notices leave in force; nil if they leave
+    /// none. A `word` of the same share changes nothing.
     /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func follow(apple word: Revocation?) -> Change? {
         guard word?.milliPercent != apple?.milliPercent else { return nil }

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A paid period of an auto-renewable subscription, whatever transactions name it. Added seats have transactions of
-/// their own that end with the period; so have its restored copies in older receipts.
+/// A paid period of an auto-renewable subscription, whatever transactions name it. Seats that the player added, and
+/// restored copies in older receipts, are transactions of their own with the same end.
 public struct GrantedPeriod: Sendable, Hashable {
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
@@ -14,16 +14,16 @@ public struct GrantedPeriod: Sendable, Hashable {
     }
 }
 
-/// A purchase of a period.
+/// A transaction that pays for a period.
 public struct PeriodPurchase: Sendable, Hashable {
     public let period: GrantedPeriod
     public let purchasedAt: Timestamp
-    /// The subscription that it continues; nil if Apple names none. If that one was granted a period with the same
-    /// product and times, it is this period.
+    /// The subscription that this one continues; nil if Apple names none. A period of that subscription with the same
+    /// product and times is the same period.
     public let previousOriginalTransactionID: StoreTransactionID?
     public let app: StoreApp
 
-    /// The period of a subscription that Apple announced; nil if its end is unknown.
+    /// Makes the purchase of an announced period; nil if the period's end is unknown.
     public init?(_ announced: AnnouncedPurchase) {
         let purchase = announced.purchase
         guard let end = purchase.expiresAt else { return nil }
@@ -34,7 +34,7 @@ public struct PeriodPurchase: Sendable, Hashable {
         app = StoreApp(announced.evidence.bundleID, in: announced.evidence.environment)
     }
 
-    /// Returns nil unless it is a period of an auto-renewable subscription.
+    /// Makes the purchase of a judged period; nil unless the purchase is a period of an auto-renewable subscription.
     public init?(_ judged: JudgedPurchase, in app: StoreApp) {
         guard let period = judged.period else { return nil }
         self.period = period
@@ -54,8 +54,8 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// Enters the period of a grant. An earlier grant may end later by now, because Apple extends periods
-    /// (RENEWAL_EXTENDED).
+    /// Enters the period of an earlier grant with the end that Apple names now. Apple may have extended the period
+    /// since the grant (RENEWAL_EXTENDED).
     mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
@@ -63,7 +63,8 @@ extension LedgerView {
         periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
-    /// Returns whether another transaction grants the period and is not revoked.
+    /// Returns whether another transaction grants the period and is not revoked. A period of the subscription that this
+    /// one continues counts too.
     func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
         guard let period = judged.period else { return false }
         let isInForce = { (transaction: StoreTransactionID) in

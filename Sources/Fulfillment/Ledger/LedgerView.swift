@@ -1,17 +1,18 @@
 import NamesAndTimes
 
-/// The rows that decide a settlement: read under the claims' locks, and changed as the batch goes on.
+/// The ledger's rows that decide a settlement. They are read under the claims' locks, and each settlement of the batch
+/// changes them.
 public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
-        /// The owner; nil after a refused hold has freed the claim.
+        /// The owner; nil if the claim has none, as after the refusal of a hold.
         public var player: PlayerID?
-        /// The non-consumable that is granted under the claim and not revoked; nil if there is none. For a period's
-        /// claim: the transaction that is held or granted by it, even if revoked since.
+        /// The non-consumable that is granted under the claim and not revoked; nil if there is none. In a period's
+        /// claim: the transaction by which the period is granted or held, even if it was revoked since.
         public var grantedTransaction: StoreTransactionID?
-        /// The transaction that was published as granted to the player and that the ledger lacks, because the database
-        /// lost it; nil if there is none.
+        /// The transaction whose grant to the player was published and then lost by the database; nil if there is none.
         public var lostTransaction: StoreTransactionID?
-        /// The time at which an operator alone revoked the non-consumable that was granted under it; nil if nobody did.
+        /// The time at which an operator revoked the non-consumable that was granted under the claim; nil if no
+        /// operator did, or if Apple revoked the whole too.
         public var operatorRevokedAt: Timestamp?
 
         /// Returns whether the transaction is granted under the claim, or was published as granted under it.
@@ -27,11 +28,11 @@ public struct LedgerView: Sendable {
 
     public struct Grant: Sendable, Equatable {
         public var player: PlayerID
-        /// The submission that won it; nil for a grant of an earlier system.
+        /// The submission that won the grant; nil for a grant of an earlier system.
         public var submission: NameBasedUUID?
-        /// True if nothing of it is left.
+        /// True if every unit of the grant is revoked.
         public var isRevoked: Bool
-        /// The time of the revocation if it is an operator's alone; nil otherwise.
+        /// The time at which an operator revoked the grant; nil if no operator did, or if Apple revoked the whole too.
         public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
         /// True if the winning submission had the transaction's token.
@@ -75,27 +76,31 @@ public struct LedgerView: Sendable {
         }
     }
 
-    /// The claims by original transaction, and by period (`PeriodIdentity`).
+    /// The claims by original transaction and by period (`PeriodIdentity`). A restored copy whose grant may be lost has
+    /// a claim by its own id.
     public var claims: [StoreTransactionID: Claim]
-    /// The apps with a grant or a hold under a claim, for claims that other subscriptions continue.
+    /// The apps that are known to have a grant or a hold under a claim. The ledger looks them up for subscriptions that
+    /// another subscription continues.
     public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
-    /// The transactions that grant periods of subscriptions, each with its purchase time.
+    /// The transactions that grant each period of a subscription, with their purchase times.
     public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
-    /// The players who wait for each transaction; no entry is empty. At most one of them claims it. Of players outside
-    /// the batch it may have only that one and one more.
+    /// The players who wait for each transaction, with their holds; no entry is empty. At most one of these holds
+    /// claims the transaction. Holds of players outside the batch may be missing, except the claiming hold and one
+    /// more.
     public var holds: [StoreTransactionID: [PlayerID: Hold]]
-    /// The players to whom an operator refused a transaction. A refusal outlives the hold, and other players' holds.
+    /// The players to whom an operator refused a transaction. A refusal outlives the player's hold, and the holds of
+    /// others.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
-    /// The transactions, in purchase order, that this batch's wholly refused submissions won before; nil if the batch
-    /// has none of these.
+    /// The transactions that each submission won before this batch rejected it as a whole, in purchase order; nil if
+    /// the batch rejects no submission as a whole.
     public var won: [NameBasedUUID: [WonTransaction]]?
     public var refunds = KnownRefunds()
-    /// Revisions are above this number: a lost state of the database may have published up to it. 0 if no state was
-    /// lost.
+    /// The highest revision that a lost state of the database may have published: new revisions are above it. 0 if no
+    /// state was lost, or if no purchase of the batch is refunded.
     public var revisionFloor: Int32 = 0
-    /// The number of transactions granted and not wholly revoked, for each product with a limit. It is complete for all
-    /// that the decisions may grant.
+    /// The number of granted transactions that are not wholly revoked, for each product with a limit. Every count that
+    /// a decision of the batch may need is there.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
     /// The known facts about the tokens that the decisions mention.
@@ -113,9 +118,10 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// Returns the claim of its original transaction. If that has no owner, it returns the claim of the subscription
-    /// that this one continues in the same app and environment; that owner may have been erased.
-    /// - Parameter isReleased: true if an operator has ended a dispute about it. Then only its own claim counts.
+    /// Returns the claim of the purchase's original transaction. If that claim has no owner, the owner of the
+    /// subscription that this one continues counts, in the same app and environment. An erased owner does not count.
+    /// - Parameter isReleased: true if an operator has ended a dispute about the purchase. Then only its own claim
+    ///   counts.
     func claim(of purchase: StorePurchase, in app: StoreApp, isReleased: Bool) -> Claim? {
         let own = claims[purchase.originalTransactionID]
         guard !isReleased, own?.player == nil, let previous = purchase.previousOriginalTransactionID,
@@ -129,14 +135,14 @@ public struct LedgerView: Sendable {
         holds[transaction]?.first { $0.value.claims }.map { (player: $0.key, hold: $0.value) }
     }
 
-    /// Ends one player's wait for the transaction.
+    /// Removes one player's hold of the transaction.
     public mutating func endHold(of transaction: StoreTransactionID, _ player: PlayerID) {
         holds[transaction]?[player] = nil
         if holds[transaction]?.isEmpty == true { holds[transaction] = nil }
     }
 
-    /// Frees the claim of a wholly revoked non-consumable, which may be bought again. A period's claim stays: it is
-    /// paid once.
+    /// Frees the claim of a wholly revoked non-consumable, which may be bought again. If the ledger lacks the grant,
+    /// its transaction becomes the claim's lost transaction. A period's claim stays, because a period is paid once.
     public mutating func freeRevoked(_ original: StoreTransactionID) {
         guard !PeriodIdentity.isPeriod(original), let granted = claims[original]?.grantedTransaction else { return }
         let grant = grants[granted]

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// Identifies one life of a database. It changes with every start of the server, every fail-over and every restore. A
-/// decision of one history may be missing in the next.
+/// The identity of one life of a database. It changes with every start of the server, every fail-over and every
+/// restore. A later history may lack decisions of an earlier one.
 public struct DatabaseHistory: Hashable, Sendable {
     public let text: String
 
@@ -12,12 +12,11 @@ public struct DatabaseHistory: Hashable, Sendable {
 
 /// The row that the database keeps for a partition of a topic, for one consumer group.
 public struct OffsetCheckpoint: Hashable, Sendable {
-    /// The offset before which every record is decided, as far as this database has to know.
+    /// The offset before which every record of the partition is decided.
     public var nextOffset: Int64
-    /// A random number that each owner of the partition draws.
+    /// The random number of the owner that wrote the row. Each owner of the partition draws another.
     public var writer: Int64
-    /// The number of writes by all owners. A smaller number than before means that the row was restored with its
-    /// database.
+    /// The number of writes by all owners. If it is smaller than before, the row was restored with its database.
     public var version: Int64
 
     public init(nextOffset: Int64, writer: Int64, version: Int64) {
@@ -43,7 +42,7 @@ public struct StoredCheckpoints: Sendable, Equatable {
     public var history: DatabaseHistory
     /// The checkpoints by partition. A partition that was never checkpointed is missing.
     public var checkpoints: [Int32: OffsetCheckpoint]
-    /// The number of owners that left each partition in order.
+    /// The number of owners that gave each partition up while they lived, by partition.
     public var departures: [Int32: Int64]
     /// The records that may have been decided in a lost state of the database, by partition.
     public var decidedAgain: [Int32: LostDecisions]
@@ -61,12 +60,13 @@ public struct StoredCheckpoints: Sendable, Equatable {
 
 /// Decisions on records of a partition that a database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
-    /// The most milliseconds by which the clocks of record timestamps may be ahead of the database's.
+    /// The milliseconds by which a clock that stamps records may be ahead of the database's clock.
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// The latest time at which the loss was noticed. A record sent after it was never decided in the lost state,
-    /// however low its offset: offsets of a topic that was deleted and created begin at 0.
+    /// The time at which the loss was noticed, or the latest one if there were several losses. The lost state decided
+    /// no record that was sent later, however low the record's offset: in a topic that was deleted and created again,
+    /// offsets begin at 0.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {
@@ -80,7 +80,7 @@ public struct LostDecisions: Sendable, Equatable {
         offset < belowOffset && sentAt <= noticedAt.adding(milliseconds: Self.clockMargin)
     }
 
-    /// Extends it to cover the other's losses too.
+    /// Extends this range so that it covers the losses of `other` too.
     public mutating func merge(_ other: LostDecisions) {
         belowOffset = max(belowOffset, other.belowOffset)
         noticedAt = max(noticedAt, other.noticedAt)
@@ -90,7 +90,7 @@ public struct LostDecisions: Sendable, Equatable {
 public struct CheckpointResult: Sendable, Equatable {
     /// The history of the database that answered. If it is not the requested one, nothing was written.
     public var history: DatabaseHistory
-    /// The rows that had other content than expected, by partition, as they are now; nil for no row. Nothing was
+    /// The present row of each partition whose row differed from the expected one, nil if there is no row. Nothing was
     /// written for these partitions.
     public var refused: [Int32: OffsetCheckpoint?]
 
@@ -100,18 +100,19 @@ public struct CheckpointResult: Sendable, Equatable {
     }
 }
 
-/// Stores how far the records of each partition are decided, in the database that has the decisions. A database that
-/// falls back to an earlier state takes its checkpoints back too. So the records whose decisions it lost are known.
+/// The store of checkpoints, in the database that has the decisions. A database that falls back to an earlier state
+/// loses its newer checkpoints with its newer decisions. Old checkpoints therefore show which decisions are lost.
 ///
 /// The checkpoints belong to one consumer group. Groups that share a database do not see each other's.
 public protocol OffsetCheckpoints: Sendable {
     /// Reads the checkpoints of these partitions. Throws if the database is out of reach.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
-    /// Writes new offsets. Call it after the decisions on all earlier records, so that no state of the database has the
-    /// checkpoint without them. Offsets may go down: a topic that was deleted and created begins at 0.
+    /// Writes new offsets. Call it after the decisions on all earlier records are committed, so that no state of the
+    /// database has the checkpoint without these decisions. An offset may go down: a topic that was deleted and created
+    /// again begins at 0.
     ///
-    /// - Parameter history: the history in which the covered decisions were made; nil if there are none since the last
+    /// - Parameter history: the history in which the covered decisions were made; nil if none was made since the last
     ///   write.
     ///
     /// Throws if the database is out of reach; the checkpoints may have been written then.
@@ -119,21 +120,22 @@ public protocol OffsetCheckpoints: Sendable {
         -> CheckpointResult
 
     /// Counts a departure of each partition's owner, and returns the new counts. A partition that was never
-    /// checkpointed has none. Throws if the database is out of reach.
+    /// checkpointed has no count. Throws if the database is out of reach.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
-    /// Records that decisions below these offsets may have been made and published in a lost state of the database. A
-    /// recorded offset is never lowered. From then on `lostClaims` returns the fall. Throws if the database is out of
-    /// reach.
-    /// - Parameter since: a time of the state that is left, or an earlier one; nil takes the time of these partitions'
-    ///   last checkpoint.
+    /// Stores, for each partition, that a lost state of the database may have decided and published the records below
+    /// this offset. A stored offset is never lowered. From then on `lostClaims` returns the fall. Throws if the
+    /// database is out of reach.
+    /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil takes the time
+    ///   of these partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
-    /// Returns the fall whose claims the group has not entered again yet, whatever topic showed the loss; nil if there
-    /// is none. Throws if the database is out of reach.
+    /// Returns the fall whose published claims the group has not entered again yet; nil if there is none. Several
+    /// falls, and losses in several topics, count as one. Throws if the database is out of reach.
     func lostClaims() async throws -> LostClaims?
 
-    /// Marks these claims as entered, but none that were noticed later. Throws if the database is out of reach.
+    /// Notes that the group has entered the claims of this fall. A fall that was noticed later stays open. Throws if
+    /// the database is out of reach.
     func entered(_ claims: LostClaims) async throws
 }
 

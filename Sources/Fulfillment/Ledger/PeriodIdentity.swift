@@ -1,20 +1,23 @@
 import NamesAndTimes
 
-/// Identifies a paid period of an auto-renewable subscription, whatever transactions and originals name it.
+/// The id of a paid period of an auto-renewable subscription. A period has one id, whatever transactions and original
+/// transactions name it.
 ///
-/// Each period's id has a row in the table of claims, beside those of original transactions. A grant, hold or
-/// revocation of a period first inserts or locks that row. So the row's uniqueness decides, and no look-up.
+/// The table of claims has a row for each period's id, beside the rows of original transactions. A worker inserts or
+/// locks that row before it grants, holds or revokes the period. So the row's uniqueness decides who has the period,
+/// and no look-up does.
 public enum PeriodIdentity {
     /// The prefix of period ids. No transaction id begins with it.
     private static let prefix = "period "
 
-    /// Whether a claim is a period's, and not an original transaction's.
+    /// Returns whether a claim is a period's, and not an original transaction's.
     public static func isPeriod(_ claim: StoreTransactionID) -> Bool { claim.text.hasPrefix(prefix) }
 
-    /// Returns the id of the period that a purchase pays for, by Apple's `webOrderLineItemId`. Without one, the id is
-    /// made of product and times under the original transaction, or under the one that it continues.
+    /// Returns the id of the period that a purchase pays for, made from Apple's `webOrderLineItemId`. Without that, the
+    /// id is made from product, times and original transaction. If the subscription continues another one, the other's
+    /// original transaction counts.
     /// - Parameter kind: the catalog's kind, which counts if Apple signed no type.
-    /// - Returns: nil for all but periods of auto-renewable subscriptions.
+    /// - Returns: nil unless the purchase is a period of an auto-renewable subscription.
     static func claim(
         of purchase: StorePurchase, kind: ProductKind?, in app: StoreApp
     ) -> StoreTransactionID? {
@@ -37,7 +40,7 @@ public enum PeriodIdentity {
 }
 
 extension PeriodIdentity {
-    /// Returns the claim of a purchase from an earlier system, whose kind is unknown; nil unless it has a
+    /// Returns the claim of a purchase from an earlier system, whose kind is unknown; nil unless the purchase has a
     /// `webOrderLineItemId`, or both a beginning and an end.
     public static func claim(
         of transaction: StoreTransactionID, under original: StoreTransactionID,
@@ -54,7 +57,7 @@ extension PeriodIdentity {
     }
 }
 
-/// An app in one of Apple's environments. An id of the sandbox says nothing about Production.
+/// An app in one of Apple's environments. A transaction id of the sandbox says nothing about Production.
 public struct StoreApp: Sendable, Hashable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
@@ -78,21 +81,21 @@ extension PendingDecision {
         PeriodIdentity.claim(of: purchase, kind: nil, in: app)
     }
 
-    /// Returns the id of the granted period; nil if the grant is of none.
+    /// Returns the id of the granted period; nil if the grant is for no period.
     public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// Passes ownership on between subscriptions that share a granted period. The later one continues the other: both
-    /// have the same owner, and so has each one after them. The ledger has granted the period, or an answer of Apple's
-    /// shows it beside a granted purchase. A family member's copy continues nothing.
+    /// Gives subscriptions that share a paid period one owner, because the later subscription continues the earlier
+    /// one. The owner comes from a granted purchase in the same answer of Apple's, or from the ledger's grant of the
+    /// period. Each subscription passes its owner on to the next. A family member's copy continues nothing.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {
             if let period = period(of: one) { shared.add(period, of: one.purchase.originalTransactionID) }
         }
         guard !shared.isEmpty else { return }
-        // A hold frees its claim when it is refused: nothing is passed on from it.
+        // Only a granted purchase passes its owner on: a held purchase loses its claim if an operator refuses it.
         let granted = judged.filter { view.grants[$0.purchase.transactionID] != nil }
         shared.passOn(from: granted.map(\.purchase.originalTransactionID), in: &view)
         for (period, original) in shared.inOrder where view.claims[original]?.player == nil {
@@ -104,13 +107,13 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the id of the held period; nil if the hold is of none, or is a dispute, which claims nothing.
+    /// Returns the id of the held period; nil if the hold is for no period, or is a dispute, which claims nothing.
     public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
         hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
     }
 }
 
-/// The periods of the subscriptions that one answer of Apple's lists.
+/// The periods that one answer of Apple's lists, with the subscriptions that list them.
 private struct SharedPeriods {
     private(set) var inOrder: [(period: StoreTransactionID, original: StoreTransactionID)] = []
     private var periods: [StoreTransactionID: [StoreTransactionID]] = [:]
@@ -124,7 +127,8 @@ private struct SharedPeriods {
         originals[period, default: []].append(original)
     }
 
-    /// Makes the owners of subscriptions the owners of those that share a period with them and have none.
+    /// Gives each subscription without an owner the owner of a subscription that shares a period with it.
+    /// - Parameter owned: the subscriptions to begin with.
     mutating func passOn(from owned: [StoreTransactionID], in view: inout LedgerView) {
         guard periods.count > 1 else { return }
         var owned = owned
@@ -175,7 +179,7 @@ extension LedgerView {
         return known
     }
 
-    /// Enters that the purchase has its period, granted or held.
+    /// Enters the purchase's transaction as the one by which its period is granted or held.
     public mutating func enterPeriod(of judged: JudgedPurchase, decision: PendingDecision) {
         guard let period = decision.period(of: judged) else { return }
         claims[period] = Claim(

@@ -6,8 +6,8 @@ public struct PublishedClaim: Sendable, Equatable {
     public let id: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
-    /// The transaction that was granted under the claim. Nil where the claim is an original transaction and the grant is one of
-    /// its later transactions.
+    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the grant is
+    /// of a later transaction.
     public let grantedTransactionID: StoreTransactionID?
 
     public init(
@@ -19,8 +19,8 @@ public struct PublishedClaim: Sendable, Equatable {
         grantedTransactionID = granted
     }
 
-    /// Returns what one published grant claims: its original transaction, and its period if it pays for one. A grant of a restored
-    /// copy has a claim of its own: other copies may be granted under the original too.
+    /// Returns the claims of one published grant: its original transaction's, and its period's if it pays for one. A
+    /// restored copy has a claim of its own, because other copies may be granted under the original transaction too.
     public static func claims(
         of transaction: StoreTransactionID, under original: StoreTransactionID, period: StoreTransactionID?,
         playerID: PlayerID, bundleID: BundleID
@@ -34,8 +34,8 @@ public struct PublishedClaim: Sendable, Equatable {
 }
 
 extension LedgerView {
-    /// Returns the player and the transaction that a purchase, or the period that it pays for, was published as granted to and by.
-    /// Nil where no such grant was published, and where the ledger has it.
+    /// Returns the player and the transaction of a lost grant: it was published for the purchase or for the purchase's
+    /// period, and the ledger lacks it. Returns nil if there is none.
     func lostGrant(
         of judged: JudgedPurchase, in decision: PendingDecision
     ) -> (player: PlayerID, transaction: StoreTransactionID)? {
@@ -53,9 +53,9 @@ extension LedgerView {
     }
 }
 
-/// A fall back of the database whose published claims are not entered again yet.
+/// A fall back of the database, after which its published claims are not entered again yet.
 public struct LostClaims: Sendable, Equatable {
-    /// A time of the state that the database fell back to, or an earlier one.
+    /// The time of the state that the database fell back to, or an earlier time.
     public let since: Timestamp
     /// The time at which the fall was noticed, by the database's clock.
     public let noticedAt: Timestamp
@@ -66,8 +66,8 @@ public struct LostClaims: Sendable, Equatable {
     }
 }
 
-/// The revision of a grant or a subscription that a published event tells of. The ledger commits a revision before the worker
-/// publishes its event.
+/// The revision of a grant or a subscription in a published event. The worker publishes an event after the ledger has
+/// committed its revision.
 public struct PublishedRevision: Sendable, Equatable {
     public enum Subject: Sendable, Equatable {
         case grant
@@ -89,18 +89,20 @@ public struct PublishedRevision: Sendable, Equatable {
     }
 }
 
-/// Enters claims that a database lost when it fell back to an earlier state.
+/// The store that takes back, from published events, the claims that the database lost when it fell back.
 public protocol PublishedClaims: Sendable {
-    /// A claim that somebody has stays as it is. Entering one again changes nothing. Throws where the database is out of reach.
-    /// - Parameter claims: each id once, sorted by it.
+    /// Enters the claims. A claim that has an owner stays as it is, so that entering it twice changes nothing. Throws
+    /// if the database is out of reach.
+    /// - Parameter claims: the claims, each id once, sorted by id.
     func enter(_ claims: [PublishedClaim]) async throws
 
-    /// Returns how many of these revisions the database lacks. Throws where the database is out of reach.
+    /// Returns the number of these revisions that the database lacks. Throws if the database is out of reach.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
 
-    /// Makes each subscription due of which the database lacks the published revision. Apple's next answer about it is published
-    /// even where it changes nothing: the game has a lost state. Throws where the database is out of reach.
-    /// - Parameter published: revisions of subscriptions, each subscription once, sorted by it.
-    /// - Returns: how many are due.
+    /// Makes each subscription due whose published revision the database lacks. A worker publishes Apple's next answer
+    /// about it even if nothing changed, because the game has a state that the database lost. Throws if the database is
+    /// out of reach.
+    /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by its id.
+    /// - Returns: the number of subscriptions that are due.
     func makeDue(lacking published: [PublishedRevision]) async throws -> Int
 }

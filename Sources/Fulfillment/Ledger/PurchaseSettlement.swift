@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// The result of a purchase's verdict against the ledger.
+/// The result of settling one purchase's verdict against the ledger.
 enum PurchaseSettlement {
-    /// This submission won it earlier. Nil: the grant has no event, because an earlier system made it.
+    /// This submission won the grant earlier. The event is the grant's; nil if its stored bytes cannot be read.
     case won(OutcomeEvent?)
     case grant(payload: String?)
-    /// The purchase is held, which it was not before.
+    /// The purchase becomes held.
     case hold(Reason)
-    /// Nothing changes, because this player's hold exists already.
+    /// The purchase stays held for this player.
     case stillHeld(Reason)
     case reject(Reason)
     /// Another transaction of the same period is granted to this player.
@@ -23,21 +23,22 @@ enum PurchaseSettlement {
 }
 
 extension PendingDecision {
-    /// Settles in the order of `Rule.ofTransaction`: the ledger's facts about a purchase come before its verdict. Only a
-    /// dispute about its owner comes after a verdict that rejects the purchase.
+    /// Returns the settlement of a purchase, in the order of `Rule.ofTransaction`: the ledger's facts about the
+    /// purchase come before its verdict. Only a dispute about the owner comes after a verdict that rejects the
+    /// purchase.
     /// - Parameter waived: the reasons that an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
         if let known = ownership(of: judged, in: view, waived) { return known }
-        // The player has the goods: what the game said of the token since then takes nothing back.
+        // The player of a lost grant has the goods. A later record of `player-accounts` takes nothing back.
         let isLost = view.lostGrant(of: judged, in: self) != nil
         if !isLost, isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
         if view.isRefunded(judged, of: self) {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
         }
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
-        // A purchase that every player is refused is not disputed: holding it would help nobody.
+        // The rules refuse such a purchase to every player, so that a dispute about it would help nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
         if view.isPeriodGranted(judged, in: app) { return .repeatedPeriod }
         if !isLost, isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
@@ -51,9 +52,9 @@ extension PendingDecision {
         }
     }
 
-    /// Grants even a refunded purchase if the database has lost a decision on it. The lost grant may have reached the
-    /// game: only a revocation takes it back, and a revocation needs a grant. Returns nil in other cases, and if the
-    /// purchase would not be granted anyway.
+    /// Returns the grant of a refunded purchase if the database has lost a decision on it. The lost grant may have
+    /// reached the game: only a revocation takes it back, and a revocation needs a grant. Returns nil in other cases,
+    /// and if the purchase would not be granted anyway.
     private func grant(
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -64,7 +65,7 @@ extension PendingDecision {
         return .grant(payload: payload)
     }
 
-    /// Returns nil if no grant, hold or claim decides.
+    /// Returns the settlement that the ledger's grants, holds, refusals and claims decide; nil if none of them decides.
     private func ownership(
         of judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -102,18 +103,19 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // An operator decides if this is the dispute.
+        // If an announced purchase disputes the owner, an operator decides between the two players.
         if let owner = claim.player, owner != player, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
-        // A lost copy is in the game: only its own grant can be revoked.
+        // The game has a lost copy already. Only a grant of its own lets a revocation take that copy back.
         guard judged.kind == .nonConsumable, claim.grantedTransaction != nil, lost == nil else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
-        // The purchase is granted once: a release leaves it with its owner.
+        // A non-consumable is granted once: after a release it stays with its owner.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
-    /// Returns whether a lost grant of the purchase was published to this player. The new grant then ends the player's hold of it.
+    /// Returns whether a lost grant of the purchase was published to this player and may be granted again. The new
+    /// grant ends the player's hold of the purchase.
     private func isGrantedAgain(
         _ judged: JudgedPurchase, _ lost: (player: PlayerID, transaction: StoreTransactionID)?, in view: LedgerView
     ) -> Bool {
@@ -128,8 +130,8 @@ extension PendingDecision {
         dispute(of: purchase, isOtherBound: grant.isBound || grant.isRevoked, in: view, waived)
     }
 
-    /// Decides on a purchase that another player has, granted or held. It is disputed if the submission has the
-    /// purchase's token and the other player's submission had none.
+    /// Settles a purchase that another player was granted or holds. The purchase is disputed if the submission has its
+    /// token and the other player's submission had none.
     private func dispute(
         of purchase: StorePurchase, isOtherBound: Bool, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement {
@@ -138,17 +140,18 @@ extension PendingDecision {
             return .reject(.refusedByOperator)
         }
         if let own = view.holds[purchase.transactionID]?[submission.playerID] { return .stillHeld(own.reason) }
-        // A transaction is granted once, released or not: a release leaves it with its owner.
+        // A transaction is granted once: after a release it stays with its owner.
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
 
-    /// Returns whether a word about the token names this player while another one owns the original transaction.
+    /// Returns whether `player-accounts` or the catalog names this player by the purchase's token, another player owns
+    /// the original transaction, and no operator has ended the dispute.
     private func isOwnerDisputed(_ waived: Set<Reason>) -> Bool {
         announced?.disputesOwner == true && !waived.contains(.ownershipDisputed)
     }
 
-    /// Returns whether the app requires tokens and this one was learnt as another player's, with the same Apple account
-    /// as far as that is known.
+    /// Returns whether the app requires tokens, the purchase's token was learnt as another player's, and no operator
+    /// has ended the dispute.
     private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
         tokenUse == .holds && ownerOfCopied(purchase, in: view) != nil
             && !waived.contains(.ownershipDisputed)
@@ -161,7 +164,8 @@ extension PendingDecision {
 }
 
 extension JudgedPurchase {
-    /// Returns the reason for a revoked purchase. In the order of reasons, a binding comes before a revocation.
+    /// Returns the reason to reject a revoked purchase: an earlier reason of its verdict, such as a binding, or else
+    /// the revocation.
     fileprivate func reasonOfRevoked(byOperator: Bool = false) -> Reason {
         switch verdict {
         case .reject(.bindingMismatch): .bindingMismatch
@@ -173,16 +177,17 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// Returns whether it is a copy of a non-consumable that an operator revoked. Apple dates a restored copy by its
-    /// restore, so that its date shows nothing, and a new purchase has another original. A later period of a
-    /// subscription is paid, and no copy.
+    /// Returns whether an operator revoked the non-consumable: the revocation covers all its copies. Apple dates a
+    /// restored copy by its restore, so that its date shows nothing, and a new purchase has another original
+    /// transaction. A later period of a subscription is paid, and is no copy.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
         judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
     }
 
     mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {
         let purchase = judged.purchase
-        // Whole: it is revoked in the same transaction, and keeps no other purchase from being granted.
+        // A wholly refunded purchase is revoked in the SQL transaction that grants it. It keeps no other purchase from
+        // being granted.
         let isRevoked = isRefunded(judged, of: decision)
         enterClaim(of: judged, decision: decision)
         enterPeriod(of: judged, decision: decision)
@@ -194,7 +199,8 @@ extension LedgerView {
         }
         decision.enterToken(of: purchase, isGranted: true, in: &self)
         guard !isRevoked else { return }
-        // A lost copy may be granted beside what is granted under the original: a refund of another copy is that one's.
+        // A lost copy may be granted beside another copy under the same original transaction. The claim then keeps the
+        // other copy's transaction, so that a refund of that copy frees the claim.
         let isBesideAnother =
             lostGrant(of: judged, in: decision) != nil
             && claims[purchase.originalTransactionID]?.grantedTransaction != nil
@@ -211,7 +217,7 @@ extension LedgerView {
     mutating func enterHold(of judged: JudgedPurchase, decision: PendingDecision, reason: Reason) {
         if reason == .ownershipDisputed {
             let original = judged.purchase.originalTransactionID
-            // Nobody's, but a row to lock.
+            // A dispute claims nothing. The claim without an owner is only a row to lock.
             if claims[original] == nil { claims[original] = Claim(player: nil) }
         } else {
             enterClaim(of: judged, decision: decision)
@@ -222,7 +228,7 @@ extension LedgerView {
         decision.enterToken(of: judged.purchase, isGranted: false, in: &self)
     }
 
-    /// Makes the player the owner of the original transaction, if it has none.
+    /// Makes the player the owner of the original transaction if nobody owns it yet.
     mutating func enterClaim(of judged: JudgedPurchase, decision: PendingDecision) {
         let original = judged.purchase.originalTransactionID
         let player = decision.submission.playerID

@@ -1,4 +1,5 @@
-/// Submissions for purchases that another player owns, counted by player. They show who keeps sending others' receipts.
+/// The limits for counting replays: submissions for purchases that another player owns. The counts show which players
+/// keep sending others' receipts.
 public enum Replays {
     /// The days over which replays are counted, including today.
     public static let days: Int32 = 30

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The ledger's facts about devices and days that a batch's signals need. Signals inform; they decide nothing.
+/// The ledger's facts from which a batch's risk signals are made. A risk signal informs people and decides nothing.
 public struct RiskFacts: Sendable {
     public struct Device: Sendable, Hashable {
         public let bundleID: BundleID
@@ -15,7 +15,7 @@ public struct RiskFacts: Sendable {
     public struct PlayerDay: Sendable, Hashable {
         public let bundleID: BundleID
         public let player: PlayerID
-        /// UTC days since 1970 of the purchase.
+        /// The UTC day of the purchase, in days since 1970.
         public let day: Int32
 
         public init(bundleID: BundleID, player: PlayerID, day: Int32) {
@@ -25,7 +25,8 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// A player in one app. An Apple account has another `appTransactionId` in each app, so that accounts count by app.
+    /// A player in one app. An Apple account has another `appTransactionId` in each app, so that accounts are counted
+    /// by app.
     public struct PlayerOfApp: Sendable, Hashable {
         public let bundleID: BundleID
         public let player: PlayerID
@@ -38,8 +39,8 @@ public struct RiskFacts: Sendable {
 
     /// The days over which a device's players are counted.
     public static let deviceDays: Int32 = 30
-    /// The most that is read of a device's players, a player's Apple accounts and a day's purchases. Thresholds are
-    /// lower.
+    /// The most players of a device, Apple accounts of a player and purchases of a day that the ledger counts. Every
+    /// threshold is lower.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
@@ -73,7 +74,8 @@ extension PendingDecision {
             bundleID: submission.bundleID, player: submission.playerID, day: purchase.purchasedAt.daysSinceEpoch)
     }
 
-    /// - Parameter purchase: a purchase that is granted in `view`, or held.
+    /// Returns the risk signals on a purchase.
+    /// - Parameter purchase: a purchase that `view` has as granted or held.
     func signals(on purchase: StorePurchase, in view: LedgerView) -> [RiskSignal] {
         guard let risk else { return [] }
         var signals: [RiskSignal] = []
@@ -88,8 +90,8 @@ extension PendingDecision {
         return signals
     }
 
-    /// Returns the number of accounts that bought for the player, including that of `purchase`, which may be held and
-    /// so not counted yet.
+    /// Returns the number of Apple accounts that bought for the player. The account of `purchase` counts too, although
+    /// `view` lacks it while the purchase is held.
     private func accounts(with purchase: StorePurchase, in view: LedgerView) -> Int {
         let known = view.risk.accountsOfPlayer[playerOfApp] ?? []
         let isNew = purchase.appTransactionID.map { !known.contains($0) } ?? false

@@ -6,14 +6,15 @@ public struct Settlement: Sendable, Equatable {
         public let purchase: StorePurchase
         public let kind: ProductKind?
         public let event: OutcomeEvent
-        /// The revocation of the part that Apple refunded before the grant; nil if there was none.
+        /// The change of the grant that is published right behind it; nil if there is none.
         public var revocation: Revocation?
     }
 
-    /// A grant that is revoked in part as soon as it is made.
+    /// A change of a new grant: the revocation of a part that Apple refunded before. If the database lost an earlier
+    /// decision on the purchase, the change may also revoke the whole, or reinstate the grant after a reversed refund.
     public struct Revocation: Sendable, Equatable {
         public let grant: GrantedPurchase
-        /// The event; nil if the player was erased.
+        /// The event of the change; nil if the player was erased.
         public let event: OutcomeEvent?
     }
 
@@ -22,24 +23,24 @@ public struct Settlement: Sendable, Equatable {
         /// The catalog's kind; nil if the catalog lacks the product.
         public let kind: ProductKind?
         public let reason: Reason
-        /// The risk signals of `receipt.held`; they are repeated on the grant that may follow.
+        /// The risk signals of `receipt.held`. The event of a later grant repeats them.
         public var risk: [RiskSignal] = []
     }
 
     /// A granted transaction whose delivery a worker reports to Apple.
     public struct Finish: Sendable, Equatable {
         public let transactionID: StoreTransactionID
-        /// The grant's event. Workers tell Apple once Kafka has acknowledged it.
+        /// The id of the grant's event. Workers report the delivery once Kafka has acknowledged that event.
         public let eventID: NameBasedUUID
     }
 
     public var grants: [NewGrant] = []
-    /// The deliveries of earlier grants to report to Apple. `grants` have their own.
+    /// The deliveries of earlier grants to report to Apple. The deliveries of new grants follow from `grants`.
     public var finishes: [Finish] = []
     public var holds: [NewHold] = []
-    /// The player's holds of transactions that are granted here.
+    /// The transactions granted here whose hold for this player ends.
     public var endedHolds: [StoreTransactionID] = []
-    /// The events of grants that this submission won earlier. They are published again, unchanged.
+    /// The events of grants that this submission won earlier. The worker publishes them again, unchanged.
     public var reissued: [OutcomeEvent] = []
     public var outcomes: [TransactionOutcome] = []
     /// The transactions whose period another transaction granted before. Nothing is written for them.
@@ -47,7 +48,7 @@ public struct Settlement: Sendable, Equatable {
     /// The submission's own event, if it is held or rejected; nil otherwise.
     public var answer: OutcomeEvent?
 
-    /// All events of the submission: grants in the order of purchases, revocations of these grants, then the
+    /// All events of the submission: its grants in the order of purchases, the changes of these grants, then the
     /// submission's own event.
     public var events: [OutcomeEvent] {
         var granted = grants.map(\.event)
@@ -61,9 +62,9 @@ public struct Settlement: Sendable, Equatable {
 }
 
 extension PendingDecision {
-    /// Settles as if the ledger were empty, and discards the result. Data that kills the process does so here, where a
-    /// death counts against the suspect. Inside the database's transaction, for which the suspect only waits, it would
-    /// not.
+    /// Settles against an empty ledger, and discards the result. Data that kills the process does so here, where the
+    /// death counts against the suspect. Later, in the database's transaction, the suspect only waits, and its death
+    /// would not count.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view).events
@@ -79,7 +80,8 @@ extension PendingDecision {
         }
     }
 
-    /// Rejects all but this submission's own earlier grants. They stay, whatever the policy and Apple say now.
+    /// Rejects the submission's purchases, except those that the submission won earlier. These stay granted, whatever
+    /// the catalog and Apple say now.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
         let listed = Set(purchases.lazy.map(\.transactionID))
@@ -115,7 +117,8 @@ extension PendingDecision {
         }
         var settlement = Settlement()
         if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
-        // The places of granted purchases: a purchase that is taken out is copied with all that it refers to.
+        // The indices of purchases to grant. Taking a purchase out of the array would copy everything that it refers
+        // to.
         var toGrant: [(index: Int, payload: String?)] = []
         for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
@@ -142,7 +145,7 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
-                // The new original continues the granted one: it is the same player's.
+                // The purchase's original transaction continues the granted one, so that the player owns both.
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
@@ -174,13 +177,14 @@ extension PendingDecision {
         return settlement
     }
 
-    /// - Parameter isOfAnother: true if another purchase of its receipt is another player's.
+    /// Returns the settlement of a submitted purchase.
+    /// - Parameter isOfAnother: true if another player has a purchase of the same receipt.
     private func submitted(
         _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView
     ) -> PurchaseSettlement {
         let settled = settlement(of: judged, in: view)
         if isOfAnother, settled.claims, leavesToOwner(judged, in: view) { return .reject(.ownedByOtherPlayer) }
-        // Published as granted to this player: what granted it comes again, and a hold would keep it from the grant.
+        // The work that made a lost grant comes again, and a hold would keep the purchase from that grant.
         if case .hold = settled, !isDecidedAgain, view.lostGrant(of: judged, in: self) != nil {
             return .reject(.alreadyGranted)
         }

@@ -9,18 +9,20 @@ public struct UnpublishedEvent: Sendable {
     }
 }
 
-/// The decided events that are not published yet. A partition's owner and the sweeper read them.
+/// The store of decided events that are not published yet. A partition's owner and the sweeper lease events from it.
 public protocol UnpublishedEvents: Sendable {
-    /// Returns events whose worker has probably died, oldest first, leased to the caller for a while.
+    /// Leases up to `limit` events whose worker has probably died, oldest first.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Returns events that no worker decided, of any age, oldest first, leased to the caller for a while.
+    /// Leases up to `limit` events that no worker decided, of any age, oldest first.
     func handedOver(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Returns the unpublished events of one partition, oldest first, whoever decided them.
+    /// Leases up to `limit` unpublished events of one partition, oldest first, whichever replica decided or leased
+    /// them.
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent]
 
     /// Returns the highest offset that was ever decided in the partition; nil if none was. A record above it has no
-    /// answer yet, unless a replica that has lost the partition is still deciding. The ledger's insert notices that.
+    /// answer yet, unless a replica that has lost the partition is still deciding the record. The ledger's insert
+    /// notices that.
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64?
 }
