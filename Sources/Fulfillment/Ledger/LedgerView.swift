@@ -97,7 +97,7 @@ public struct LedgerView: Sendable {
     public var won: [NameBasedUUID: [WonTransaction]]?
     public var refunds = KnownRefunds()
     /// The highest revision that a lost state of the database may have published: new revisions are above it. 0 if no
-    /// state was lost, or if no purchase of the batch is refunded.
+    /// state was lost, or if Apple never refunded a purchase of the batch.
     public var revisionFloor: Int32 = 0
     /// The number of granted transactions that are not wholly revoked, for each product with a limit. Every count that
     /// a decision of the batch may need is there.

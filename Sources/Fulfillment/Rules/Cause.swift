@@ -1,7 +1,8 @@
-/// The mistake or finding behind a reason: events repeat its code as `detail_code`, and its sentence as `detail`.
+/// The mistake or finding behind a reason. Events repeat its code as `detail_code`, and its sentence as `detail`.
 ///
-/// Codes are lower-case words with underscores and never change their meaning; the contract page lists each. A sentence says
-/// what the thing looks like, what was expected and what to change. It holds nothing of a submission, so no secret.
+/// A code is lower-case words with underscores, and never changes its meaning; docs/contract/reasons.md lists every
+/// code. A sentence says what the sender's data looks like, what was expected and what to change. It holds nothing of a
+/// submission, and so no secret.
 public struct Cause: Sendable, Hashable {
     public let code: String
     public let sentence: String
@@ -13,7 +14,7 @@ public struct Cause: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The cause of a reason that has only one, or of which nothing more is known.
+    /// The cause that counts for the reason if no closer one is known.
     public var cause: Cause { Cause(code: rawValue, sentence: detail) }
 }
 

@@ -2,23 +2,25 @@ import NamesAndTimes
 
 /// A question to the App Store Server API that the rules need answered before they decide.
 public enum FurtherQuestion: Sendable, Equatable {
-    /// Looks up each of these transactions that the ledger lacks. A receipt does not show that Apple refunded a
-    /// consumable. Apple may also name a fact that cannot be read in its answer.
+    /// Asks Apple for each of these transactions that the ledger lacks. Apple's answer may show the refund of a
+    /// consumable, which a receipt does not show. It may also name a fact that receiptd cannot read in the receipt.
     case transactions([StoreTransactionID], in: StoreEnvironment)
-    /// Asks for the account's purchases of a product. A client that finishes too early makes its receipt without them.
+    /// Asks for the account's purchases of a product. If a client finishes a purchase too early, its receipt lacks the
+    /// purchase.
     case purchases(EarlyFinish)
-    /// Asks whether this period, which is over, has a grace period that is not.
+    /// Asks whether the subscription of this period, which is over, is still in its grace period.
     case grace(of: StorePurchase, in: StoreEnvironment)
 
-    /// Asks by name for transactions that are in the receipt that Apple signed and not in Apple's answer about it.
+    /// Asks, by their ids, for transactions that the receipt lists and Apple's answer about the receipt leaves out.
+    /// Apple signed the receipt.
     case named([StoreTransactionID], in: StoreEnvironment)
 
     public struct EarlyFinish: Sendable, Equatable {
-        /// Any transaction of the account.
+        /// A transaction of the account, by which Apple finds the account.
         public let transaction: StoreTransactionID
         public let environment: StoreEnvironment
         public let product: ProductID
-        /// The purchase times that may count.
+        /// The purchase times of purchases that count as if they were in the receipt.
         public let bought: ClosedRange<Timestamp>
     }
 }
@@ -34,18 +36,19 @@ public struct FurtherAnswers: Sendable, Equatable {
     public private(set) var settled: Set<StoreTransactionID>
     /// The transactions as Apple described them when they were looked up.
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
-    /// The history of the submission's product, nil if it was not asked for.
+    /// The account's purchases of the submission's product; nil if Apple was not asked for them.
     public var history: [NotifiedTransaction]?
-    /// The facts about subscriptions whose last period is over: the ledger's, then Apple's.
+    /// The facts about subscriptions whose last period is over, by original transaction. The ledger told them, or else
+    /// Apple.
     public private(set) var subscriptions: [StoreTransactionID: [SubscriptionFact]] = [:]
 
-    /// The facts by name about purchases that Apple signed and its answer leaves out.
+    /// The results of asking by id for the signed purchases that Apple's answer leaves out.
     public private(set) var named: [StoreTransactionID: NamedPurchase] = [:]
 
     public enum NamedPurchase: Sendable, Equatable {
         /// The purchase as Apple describes it.
         case told(StorePurchase)
-        /// The purchase is granted or held: nothing of it is granted anew.
+        /// The ledger has the purchase as granted or held, and grants nothing of it anew.
         case inLedger
         /// Apple and the ledger do not know the transaction, or receiptd cannot ask Apple.
         case unknown
@@ -63,7 +66,7 @@ public struct FurtherAnswers: Sendable, Equatable {
         if case .told = named[transaction] { true } else { false }
     }
 
-    /// Forgets the unknown ones, so that the next try asks Apple for them again.
+    /// Forgets the transactions that were noted as unknown, so that the next try asks Apple for them again.
     public mutating func forgetUnknown() { named = named.filter { $0.value != .unknown } }
 
     public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
@@ -73,7 +76,7 @@ public struct FurtherAnswers: Sendable, Equatable {
         if let purchase { lookedUp[transaction] = purchase } else { settled.insert(transaction) }
     }
 
-    /// The refunds in Apple's answers that the question was not about.
+    /// The refunded transactions in Apple's answers about accounts and subscriptions.
     public private(set) var revoked: [NotifiedTransaction] = []
 
     /// - Parameter told: transactions of the submission's app.
@@ -92,7 +95,8 @@ public struct FurtherAnswers: Sendable, Equatable {
         !settled.contains(transaction) && lookedUp[transaction] == nil
     }
 
-    /// The transactions to remember beyond the process: those without a refund. The others are looked up again.
+    /// The transactions that a parked row keeps as looked up: those without a refund. A retry looks up the others
+    /// again.
     public var remembered: Set<StoreTransactionID> {
         let intact = lookedUp.lazy.filter { $0.value.cancelledAt == nil }.map(\.key)
         return Set(settled.union(intact).sorted().prefix(Self.maximumRemembered))

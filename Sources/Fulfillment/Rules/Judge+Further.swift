@@ -2,13 +2,15 @@ import NamesAndTimes
 
 /// Judges by facts that a receipt lacks and the App Store Server API has.
 extension Judge {
-    /// The age in milliseconds from which a purchase is looked up: an hour. A refund takes Apple longer.
+    /// The age in milliseconds from which a worker looks a purchase up: an hour. Apple takes longer than that to refund
+    /// one.
     static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// The longest time in milliseconds between the receipt and a purchase that counts as if it were in the receipt: an
-    /// hour. The client may have kept the one or the other for a while.
+    /// The longest time in milliseconds between a receipt and a purchase that counts as if it were in the receipt: an
+    /// hour, before or after. The client may have kept the receipt or the purchase for a while.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
-    /// Returns nil if nothing can be asked. Then only the purchases in the receipt count.
+    /// Returns the question for the account's purchases of a product that the receipt lacks; nil if Apple cannot be
+    /// asked. Then only the purchases in the receipt count.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
         guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
             let newest = receipt.purchases.last
@@ -19,7 +21,7 @@ extension Judge {
                 bought: Self.earlyFinish(of: createdAt)))
     }
 
-    /// Returns the purchase times that count as if they were in a receipt of that time.
+    /// Returns the range of purchase times that count as if they were in a receipt of the time `createdAt`.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
@@ -42,8 +44,8 @@ extension Judge {
         }.map(\.purchase)
     }
 
-    /// Returns the receipt's purchases that Apple must name before they are decided. They are those that cannot be
-    /// read, and consumables to be granted that are old enough to have been refunded.
+    /// Returns the transactions that a worker must look up at Apple before it decides. They are unreadable
+    /// transactions, and consumables to be granted that are old enough to have been refunded.
     func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
         guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
         return judged.lazy.filter { one in
@@ -59,14 +61,15 @@ extension Judge {
 }
 
 extension GenuineReceipt {
-    /// Returns whether any of its purchases may be of this product.
+    /// Returns whether any purchase of the receipt may be of this product. A purchase with an unreadable product may
+    /// be.
     func names(_ product: ProductID) -> Bool {
         purchases.contains { $0.productID == product }
             || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }
     }
 
-    /// Completes the receipt with Apple's view of single transactions, and with purchases that count as if they were in
-    /// it.
+    /// Returns the receipt with the looked-up transactions as Apple described them, and with `others`, which count as
+    /// if they were in the receipt.
     func completed(by further: FurtherAnswers, adding others: [StorePurchase]) -> GenuineReceipt {
         guard !others.isEmpty || !further.lookedUp.isEmpty else { return self }
         var completed = GenuineReceipt(

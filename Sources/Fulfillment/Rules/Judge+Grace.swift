@@ -2,11 +2,12 @@ import NamesAndTimes
 
 /// A period that is over is not expired while its subscription is in its grace period.
 extension Judge {
-    /// The milliseconds of Apple's longest grace period, with a margin. A period that ended earlier has none.
+    /// The length in milliseconds of Apple's longest grace period, with a margin. A period that ended longer ago has no
+    /// grace left.
     static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
 
-    /// Returns the end of access by a period: its own end, or the end of the grace period that follows it, if one is
-    /// known.
+    /// Returns the end of the access that a period gives: the period's own end, or the end of the known grace period
+    /// behind it. Returns nil for a purchase without an end.
     func accessEnd(
         of purchase: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> Timestamp? {
@@ -14,7 +15,7 @@ extension Judge {
         var graces = receipt.renewals.filter {
             $0.originalTransactionID == purchase.originalTransactionID
         }.compactMap(\.graceExpiresAt)
-        // A grace period follows the last period.
+        // Only the last period has a grace period behind it.
         if !isLast(purchase, in: receipt) { graces = [] }
         for fact in further.subscriptions[purchase.originalTransactionID] ?? [] {
             if let grace = fact.graceExpiresAt, fact.expiresAt.map({ $0 <= end }) ?? true { graces.append(grace) }
@@ -22,12 +23,12 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// Returns the question to ask before a period is refused as over; nil if the answer is known, or if nobody can
-    /// tell.
+    /// Returns the question to ask before a period is refused as over; nil if no period is about to be refused so, if
+    /// the answer is known, or if nobody can tell.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {
-        // The ledger may know it from notifications, without the API.
+        // Without the API, the ledger may still know the grace period from notifications.
         guard app.serverAPI != nil || app.followsRenewals else { return nil }
         let open = judged.first { one in
             guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,

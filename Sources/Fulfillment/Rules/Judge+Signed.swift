@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// Never refuses a purchase that Apple has signed because an answer leaves it out. The worker asks Apple for it by
-/// name. If nobody can tell, the submission waits.
+/// Rules for a purchase that Apple signed and that Apple's answer leaves out: it is never refused for that. The worker
+/// asks Apple for the purchase by its id. If neither Apple nor the ledger knows it, the submission waits.
 extension Judge {
     enum SignedWord {
         /// Apple's answer, completed with the purchases that it had left out.
@@ -9,18 +9,19 @@ extension Judge {
         case open(Judgement)
     }
 
-    /// True if Apple signed the proof, or called it genuine before.
+    /// True if Apple signed the proof, or called the proof genuine before.
     var isApples: Bool { signature == .proven || wasGenuine }
 
     func isSigned(_ transaction: StoreTransactionID) -> Bool {
         signed?.purchases.contains { $0.transactionID == transaction } ?? false
     }
 
-    /// Returns Apple's answer with the purchases that it leaves out although Apple signed them.
+    /// Returns Apple's answer, completed with the signed purchases that it leaves out. While one of these purchases is
+    /// unknown, the result is the judgement that the submission gets instead.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
         if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
-            // The listed purchases cannot be read here.
+            // The proof may list purchases that receiptd cannot read.
             return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer)))
         }
         let unasked = leftOut.map(\.transactionID).filter { further.named[$0] == nil }
@@ -31,14 +32,15 @@ extension Judge {
             case .told(let told): found.append(told)
             case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
             case .unknown, nil:
-                // A purchase whose name cannot be read may be this one: then the answer is not empty.
+                // If the answer has a purchase without a readable id, that may be the missing purchase. Otherwise the
+                // submission waits.
                 if answer.nameless.isEmpty { return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer))) }
             }
         }
         return .told(answer.completed(by: FurtherAnswers(), adding: found))
     }
 
-    /// The proof's transaction if Apple signed it and part of it cannot be read; nil for any other proof.
+    /// The evidence of a signed transaction of which receiptd cannot read a part; nil for any other proof.
     var unreadableSigned: GenuineReceipt? {
         guard case .signedTransaction = submission.proof, let receipt = signed?.asReceipt, !receipt.isReadable else {
             return nil
@@ -46,19 +48,20 @@ extension Judge {
         return receipt
     }
 
-    /// Apple's answer without a receipt, in the form of one without a purchase; nil if the proof lists no purchase to
-    /// ask for.
+    /// An answer without purchases, which stands for Apple's status 0 without a receipt; nil if the proof lists no
+    /// purchase to ask for.
     var emptyAnswer: GenuineReceipt? {
         guard let signed, !signed.purchases.isEmpty, let environment = signed.environment else { return nil }
         return GenuineReceipt(
             bundleID: submission.bundleID, environment: environment, purchases: [], createdAt: signed.signedAt)
     }
 
-    /// True if the signed proof was read whole and lists no purchase. Then an answer that says nothing leaves nothing out.
+    /// True if receiptd read the whole signed proof and it lists no purchase, so that Apple's answer without a receipt
+    /// leaves nothing out.
     var listsNothing: Bool { signed.map { $0.isComplete && $0.purchases.isEmpty } ?? false }
 
-    /// Returns the signed purchases that Apple's answer leaves out: all if the answer has no purchase, else those of the
-    /// submitted product if the answer has none of that product.
+    /// Returns the signed purchases that Apple's answer leaves out. An answer without any purchase leaves out all. An
+    /// answer without the submitted product leaves out the signed purchases of that product.
     private func purchasesLeftOut(of told: [StorePurchase]) -> [StorePurchase] {
         guard let signed, case .receipt = submission.proof else { return [] }
         if told.isEmpty { return signed.purchases }
@@ -69,8 +72,8 @@ extension Judge {
 }
 
 extension StorePurchase {
-    /// The purchase without a cancellation that may be an upgrade. A receipt dates a refund and an upgrade alike, and
-    /// only Apple's answer tells which it was.
+    /// The purchase without a cancellation that may be an upgrade. A receipt dates refunds and upgrades alike, and only
+    /// Apple's answer tells them apart.
     fileprivate var withoutDoubtfulCancellation: StorePurchase {
         guard expiresAt != nil else { return self }
         var purchase = self

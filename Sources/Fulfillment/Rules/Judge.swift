@@ -1,11 +1,11 @@
 import NamesAndTimes
 
-/// Applies the rules that depend on the catalog and on Apple's answer, or on a proof that is enough by itself.
-/// `PurchaseRule.all` has those of a single purchase. Pure: the same arguments give the same judgement.
+/// The rules that depend on the catalog and on Apple's answer, or on a proof that is enough by itself.
+/// `PurchaseRule.all` has the rules for a single purchase. Pure: the same arguments give the same judgement.
 public struct Judge: Sendable {
-    /// The number of times that Apple is asked before an answer that it may change is believed.
+    /// The number of times that a worker asks Apple before it believes an answer that Apple is known to change.
     public static let triesInDoubt = 3
-    /// The same for a transaction that neither environment knows. A fresh one may be unknown for a day.
+    /// The same number for a transaction that neither environment knows. A fresh transaction may be unknown for a day.
     public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
@@ -14,15 +14,16 @@ public struct Judge: Sendable {
     let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
-    /// The content of a proven proof; nil if it is not proven, or nothing in it can be read.
+    /// The content of a proven proof; nil if the proof is not proven, or if nothing in it can be read.
     let signed: ProofContent?
-    /// True if Apple called it genuine before, so that it was held.
+    /// True if the purchase was held, so that Apple called its proof genuine before.
     let wasGenuine: Bool
-    /// The reasons that an operator waived: they make no hold.
+    /// The reasons that an operator waived. No rule holds a purchase for them.
     public let waived: Set<Reason>
-    /// The terms of a purchase that nobody submitted; nil if it was submitted.
+    /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
     public let announced: AnnouncedTerms?
-    /// True if a grant of it may have been published and lost. Then a refund or an upgrade alone is no verdict.
+    /// True if a grant of the purchase may have been published and lost. A refund or an upgrade then does not reject a
+    /// purchase that the other rules grant.
     let isDecidedAgain: Bool
 
     /// - Parameters:
@@ -49,10 +50,10 @@ public struct Judge: Sendable {
 
     var app: AppPolicy { terms.app }
 
-    /// Returns the judgement of the rules.
+    /// Returns the judgement of the rules for Apple's answer.
     /// - Parameters:
     ///   - further: the answers to further questions so far.
-    ///   - doubts: returns how often this answer was given before, for this submission.
+    ///   - doubts: returns how often Apple gave this answer before, for this submission.
     public func judge(
         _ answer: AppleAnswer, besides further: FurtherAnswers = FurtherAnswers(), doubts: (Reason) -> Int
     ) -> Judgement {
@@ -63,7 +64,7 @@ public struct Judge: Sendable {
         case .trouble(let trouble): return .undecided(trouble)
         case .blocked(let blockage): return .blocked(blockage)
         case .refused(.malformed) where isApples, .refused(.unauthentic) where isApples:
-            // A receipt whose signature we proved is no forgery: Apple is in trouble.
+            // Apple signed such a receipt or called it genuine before: Apple is in trouble.
             return .undecided(AppleAnswer.Trouble(.status))
         case .refused(.malformed): return doubtful(.malformedReceipt)
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
@@ -72,7 +73,8 @@ public struct Judge: Sendable {
             return listsNothing ? doubtful(.noPurchase) : .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.expired):
-            // A period of such a product may be goods all the same, and Apple does not say which period it is.
+            // A product with `late_periods: grant` grants a period that is over, and Apple does not say which period it
+            // means.
             if app.products.values.contains(where: \.grantsLatePeriods) { return .undecided(.init(.incomplete)) }
             let judgement = doubtful(.subscriptionExpired)
             guard case .decided = judgement, var receipt = signed?.asReceipt, !receipt.purchases.isEmpty else {
@@ -83,9 +85,11 @@ public struct Judge: Sendable {
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
-            // Apple signed the very id. Where its facts cannot be read, and nobody tells them, an operator decides.
+            // Apple signed this very id. If receiptd cannot read the facts beside it, and nobody tells them, an
+            // operator decides.
             guard let unreadable = unreadableSigned else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
-            // A grant of it may have been published when Apple told the facts: the worker asks Apple again before it holds it.
+            // A grant of the purchase may have been published when Apple still told its facts. The worker asks Apple
+            // again before the purchase is held.
             if isDecidedAgain, doubts(.transactionNotFound) + 1 < Self.triesForUnknownTransaction {
                 return .doubtful(.transactionNotFound)
             }
@@ -128,15 +132,16 @@ public struct Judge: Sendable {
             }
             return judged
         }
-        // Apple told of these just now: nothing of theirs is open.
+        // Apple has just described the purchases of the history and those asked for by id: they need no look-up.
         let open = openLookUps(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
         if !open.isEmpty { return .needs(.transactions(open, in: receipt.environment)) }
         if let question = question(aboutGraceIn: judged, of: completed, besides: further) { return .needs(question) }
-        // The others decide: theirs is the newest.
+        // Readable purchases come last, because the last purchase gives the submission its reason.
         return .decided(.each(receipt.nameless.map(\.rejected) + judged))
     }
 
-    /// Returns whether 21006 alone makes the difference. Apple is known to send it wrongly for hours around an expiry.
+    /// Returns whether the judgement would differ without Apple's status 21006. Apple is known to send that status
+    /// wrongly for hours around an expiry.
     private func dependsOnExpiredStatus(
         _ judgement: Judgement, _ receipt: GenuineReceipt, _ further: FurtherAnswers
     ) -> Bool {
@@ -156,13 +161,14 @@ public struct Judge: Sendable {
         return nil
     }
 
-    /// - Parameter exempt: the rules to skip.
+    /// Returns one purchase with its verdict.
+    /// - Parameter exempt: the reasons whose rules are skipped.
     func judged(
         _ told: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers = FurtherAnswers(),
         but exempt: Set<Reason> = []
     ) -> JudgedPurchase {
         var purchase = told
-        // Seats are no goods.
+        // The quantity of a subscription counts seats, which are no goods.
         if app.kind(of: purchase) == .autoRenewableSubscription { purchase.quantity = 1 }
         let product = app.products[purchase.productID]
         let facts = PurchaseRule.Facts(
@@ -173,7 +179,7 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    /// The reasons that a purchase may have got after its grant.
+    /// The reasons that may have come up after the purchase was granted.
     private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
 
     private func isWaived(_ reason: Reason) -> Bool {

@@ -1,15 +1,15 @@
 /// The result of the rules for Apple's answer, before it is settled against the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
-    /// Apple may change the answer. The worker asks again, then believes it.
+    /// Apple is known to change this answer. The worker asks again, and believes Apple after some tries.
     case doubtful(Reason)
-    /// The rules need another answer first. Boxed, because it is rare.
+    /// The rules need another answer first. The case is boxed, because it is rare.
     indirect case needs(FurtherQuestion)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
 }
 
-/// The decision of the rules, which no rule takes back. The ledger's facts about a purchase still come before it.
+/// The final decision of the rules. The ledger's facts about a purchase may still overrule it.
 public enum Verdict: Sendable, Equatable {
     /// The verdict is on the submission as a whole, with every purchase that Apple listed.
     case whole(Reason, [StorePurchase])
@@ -31,7 +31,7 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
-    /// True if the rules refuse and hold nothing in it.
+    /// True if the rules grant every purchase.
     public var grantsAll: Bool {
         guard case .each(let judged) = self else { return false }
         return judged.allSatisfy { if case .grant = $0.verdict { true } else { false } }
@@ -49,9 +49,10 @@ public struct JudgedPurchase: Sendable, Equatable {
     /// The place where Apple listed a purchase.
     public enum Origin: Sendable {
         case receipt
-        /// The purchase is in `latest_receipt_info` only: the account of a receipt with subscriptions bought it since.
+        /// Only `latest_receipt_info` lists the purchase: the receipt's account bought it after the receipt was made.
         case latest
-        /// The purchase is in the account's history, which was asked because the receipt lacks the product.
+        /// Only the account's history lists the purchase. The worker asked for the history because the receipt lacks
+        /// the product.
         case history
     }
 
@@ -62,8 +63,8 @@ public struct JudgedPurchase: Sendable, Equatable {
         self.dailyLimit = dailyLimit
     }
 
-    /// The verdict counts unless the ledger knows the purchase already. Ownership comes first in the contract's order
-    /// of reasons.
+    /// The rules' verdict on one purchase. The ledger's facts about its owner come first, as in the contract's order of
+    /// reasons.
     public enum Verdict: Sendable, Equatable {
         /// The payload is the catalog's JSON object; nil without one.
         case grant(payload: String?)
@@ -72,7 +73,7 @@ public struct JudgedPurchase: Sendable, Equatable {
     }
 
     /// True if another player's claim on the original transaction bars this purchase. If the catalog lacks the product,
-    /// a period or an original with another id shows that it is no consumable.
+    /// an end or another original transaction shows that the purchase is no consumable.
     public var isOwnedByOriginal: Bool {
         kind?.isOwnedByOriginal
             ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)

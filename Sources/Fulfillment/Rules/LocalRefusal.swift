@@ -1,4 +1,5 @@
-/// A rejection that a worker decided without asking anyone, as its event has it. Workers keep a sample of them.
+/// A local rejection in the words of its event: the worker asked neither Apple nor the ledger. Workers keep a sample of
+/// these rejections.
 public struct LocalRefusal: Sendable, Equatable {
     /// The event's UUID.
     public let eventID: String

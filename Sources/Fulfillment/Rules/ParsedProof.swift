@@ -1,16 +1,17 @@
 import NamesAndTimes
 
-/// A submission's proof, read as far as it can be without asking anyone. A class, for the same reason as `Submission`.
+/// A submission's proof as receiptd itself can read it, without asking anyone. It is a class for the same reason as
+/// `Submission`.
 public final class ParsedProof: Sendable, Equatable {
     /// SHA-256 of the decoded proof: the same bytes are the same proof.
     public let digest: Digest256
     public let material: Material
     public let signature: Signature
-    /// The proof's own content; nil if it has none that can be read, as a bare transaction id.
+    /// The content of the proof; nil if it has none, as a bare transaction id, or if receiptd can read none.
     public let content: ProofContent?
-    /// The cause of a forged signature; nil if it is not forged, or if nothing more is known.
+    /// The cause of a forged signature; nil if the signature is not forged, or if nothing more is known.
     public let forgery: Cause?
-    /// The repair of its text; nil if it was sent intact.
+    /// The repair of the proof's text; nil if the proof was sent intact.
     public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
@@ -20,8 +21,8 @@ public final class ParsedProof: Sendable, Equatable {
         case transactionID(StoreTransactionID)
     }
 
-    /// The worth of the signature. If Apple refuses a proven receipt, Apple is in trouble. receiptd refuses a forged
-    /// one, and asks Apple about one that is not provable.
+    /// The result of checking the signature. If Apple refuses a proven receipt, Apple is in trouble. receiptd refuses a
+    /// forged proof by itself, and asks Apple about a proof that is not provable.
     public enum Signature: Sendable {
         case proven
         case forged
@@ -47,10 +48,10 @@ public final class ParsedProof: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// The age in milliseconds from which Apple is asked about a JWS, if the app has credentials: an hour. An older JWS
-    /// does not show a later refund.
+    /// The age in milliseconds up to which receiptd believes a JWS without asking Apple, if the app has credentials: an
+    /// hour. An older JWS does not show a later refund.
     public static let freshMilliseconds: Int64 = 3_600_000
-    /// The most purchases of a proven receipt that is looked up in the ledger by its purchases.
+    /// The most purchases of a proven receipt that the ledger may answer in Apple's place.
     public static let maximumRecalledPurchases = 500
 
     /// Returns the evidence of a proof that is enough by itself, to be judged as if Apple had given it; nil if Apple
@@ -61,7 +62,7 @@ extension ParsedProof {
         case .receipt: return app.verification == .local ? evidence : nil
         case .signedTransaction:
             guard app.serverAPI != nil else { return evidence }
-            // Apple may name an unreadable fact.
+            // A fact that receiptd cannot read may be readable in Apple's answer.
             guard evidence.isReadable else { return nil }
             return app.verification == .local || isFresh(now) ? evidence : nil
         case .transactionID: return nil
@@ -81,7 +82,7 @@ extension ParsedProof {
     }
 
     /// The evidence that decides without Apple if the ledger has all of its purchases; nil if Apple may know of more.
-    /// New periods of a subscription appear behind the same bytes.
+    /// The receipt of a subscription stays the same while Apple's answer gains periods.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
             (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)
@@ -89,9 +90,8 @@ extension ParsedProof {
         return evidence
     }
 
-    /// Returns whether the ledger recalls this proof by its own purchases wherever it would recall Apple's answer, with
-    /// the same facts. Then the answer need not be kept. A receipt names no account, so that an answer that names one
-    /// is kept.
+    /// Returns whether the ledger recalls the facts of `answer` by this proof's own purchases, so that it need not keep
+    /// `answer`. A receipt names no Apple account: the ledger keeps an answer that names one.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
         guard let own = recallableEvidence, own.environment == answer.environment,
             own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription
@@ -100,23 +100,23 @@ extension ParsedProof {
             own.purchases.map { ($0.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
         return answer.purchases.allSatisfy { told in
             guard var known = purchases[told.transactionID] else { return false }
-            // Receipts tell whole seconds.
+            // A receipt has its purchase times in whole seconds.
             known.purchasedAt = told.purchasedAt
             return known == told
         }
     }
 
-    /// The receipt in base64; nil if it is none.
+    /// The receipt in base64; nil for any other proof.
     public var receipt: String? {
         if case .receipt(let text) = material { text } else { nil }
     }
 
-    /// Returns whether Apple signed it for this app.
+    /// Returns whether Apple signed the proof for this app.
     public func isProven(of bundleID: BundleID) -> Bool {
         signature == .proven && content?.bundleID == bundleID
     }
 
-    /// The evidence in a proven proof; nil if the proof is not proven or lacks something.
+    /// The evidence in a proven proof; nil if the proof is not proven, or lacks a part that evidence needs.
     public var evidence: GenuineReceipt? {
         guard signature == .proven, var receipt = content?.asReceipt else { return nil }
         if case .receipt = material { receipt.createdAt = content?.signedAt }

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The content of a receipt or a signed transaction. It is worth as much as its signature.
+/// The content of a receipt or a signed transaction. It can be trusted as far as the proof's signature can.
 public struct ProofContent: Sendable, Equatable {
     /// The bundle id; nil if the proof names none.
     public var bundleID: BundleID?
@@ -12,7 +12,7 @@ public struct ProofContent: Sendable, Equatable {
     /// False if receiptd cannot read a part of the proof; Apple can.
     public var isComplete: Bool
     public var holdsAutoRenewable: Bool
-    /// The time at which Apple signed it.
+    /// The time at which Apple signed the proof; nil if the proof names none.
     public var signedAt: Timestamp?
 
     public init(
@@ -28,9 +28,9 @@ public struct ProofContent: Sendable, Equatable {
         self.signedAt = signedAt
     }
 
-    /// The content in the form of Apple's answer; nil if it lacks something. Without a known environment nothing is
-    /// granted, because a sandbox purchase costs nothing. If no purchase can be read, nothing is granted anyway, and
-    /// either environment will do.
+    /// The content in the form of Apple's answer; nil if a part is missing. The environment is such a part, because a
+    /// sandbox purchase costs nothing. If no purchase can be read, nothing is granted anyway, and an unknown
+    /// environment counts as Production.
     public var asReceipt: GenuineReceipt? {
         let known = environment ?? (isNothingReadable ? .production : nil)
         guard isComplete, let bundleID, let environment = known else { return nil }

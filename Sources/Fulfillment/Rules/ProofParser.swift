@@ -1,13 +1,13 @@
 import Encodings
 import NamesAndTimes
 
-/// Reads proofs without asking anyone. Pure: no I/O, no clock, the same reading of the same bytes. Any thread may call
+/// A reader of proofs that asks nobody. Pure: no I/O, no clock, the same reading of the same bytes. Any thread may call
 /// it.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading
     /// - Parameter matters: returns whether the signature of a receipt with this content matters. If not, the parser
-    ///   may skip it and call it not provable.
+    ///   may skip the check and call the signature not provable.
     func parse(receipt bytes: [UInt8], provingWhere matters: (ProofContent) -> Bool) -> ProofReading
     func parse(signedTransaction text: String) -> ProofReading
 }
@@ -55,7 +55,7 @@ public struct DecodedProof: Sendable {
         return ParsedProof(digest: digest, material: material, signature: .notProvable, content: content)
     }
 
-    /// True if the first octets are an ASN.1 sequence, or one of the forms of a property list.
+    /// True if the bytes begin like an ASN.1 sequence, or like one of the forms of a property list.
     private var hasReceiptForm: Bool { Self.hasReceiptForm(bytes) }
 
     static func hasReceiptForm(_ bytes: [UInt8]) -> Bool {
@@ -64,7 +64,7 @@ public struct DecodedProof: Sendable {
         return starts.contains { body.starts(with: $0) }
     }
 
-    /// Parses the proof. Throws the reason why it is malformed.
+    /// Parses the proof. Throws `Malformed` with the cause.
     /// - Parameters:
     ///   - matters: returns whether the signature of a receipt with this content matters.
     ///   - repair: the repair of the text before it was decoded; nil if it was sent intact.
@@ -93,8 +93,8 @@ public struct DecodedProof: Sendable {
 }
 
 extension Base64 {
-    /// Returns `decoded` in the standard alphabet, padded and without white space, so that nothing that a client wrote
-    /// goes on to Apple. It returns `text` itself, at less cost, if that has this form already.
+    /// Returns `decoded` in the standard alphabet, padded and without white space, so that no character of the client's
+    /// choice goes on to Apple. If `text` has this form already, it is returned itself, at less cost.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
         func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
             // The loop has no early exit, so that many bytes are looked at in one step.
@@ -104,7 +104,7 @@ extension Base64 {
                     (byte <= 0x20 ? 1 : 0) | (byte == UInt8(ascii: "-") ? 1 : 0) | (byte == UInt8(ascii: "_") ? 1 : 0)
             }
             guard bytes.count == (decoded.count + 2) / 3 * 4, other == 0 else { return false }
-            // Some last bits of a group that is not full decode to nothing: there are several ways to write them.
+            // The last bits of an incomplete group decode to nothing, so that several texts decode to the same bytes.
             let rest = decoded.count % 3
             return rest == 0 || bytes.suffix(4).elementsEqual(encode(Array(decoded.suffix(rest))).utf8)
         }

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// One rule that the catalog and Apple's answer decide for a purchase.
+/// A rule for one purchase. The catalog and Apple's answer decide whether the purchase fails.
 struct PurchaseRule: Sendable {
     /// The facts that a rule reads.
     struct Facts {
@@ -27,7 +27,7 @@ struct PurchaseRule: Sendable {
     let effect: Effect
     let fails: @Sendable (Facts) -> Bool
 
-    /// Returns nil if the purchase passes.
+    /// Returns the verdict on a purchase that fails the rule; nil if the purchase passes.
     func verdict(on facts: Facts) -> JudgedPurchase.Verdict? {
         switch effect {
         case .reject: fails(facts) ? .reject(reason) : nil
@@ -74,7 +74,7 @@ struct PurchaseRule: Sendable {
 
 extension PurchaseRule.Facts {
     fileprivate var isOver: Bool {
-        // Each paid period is goods.
+        // With `late_periods: grant`, each paid period is goods even after its end.
         if product?.kind == .autoRenewableSubscription, product?.grantsLatePeriods == true { return false }
         return receipt.isExpiredSubscription || accessEnd.map { $0 <= judge.time(of: purchase, in: receipt) } ?? false
     }
@@ -113,7 +113,8 @@ extension PurchaseRule.Facts {
             let known = [tokens.submitted, tokens.told].compactMap(\.self)
             if known.contains(where: { PlayerID($0) != judge.submission.playerID }) { return true }
         }
-        // Nobody had to prove anything: Apple told of it, and its token is told on both sides.
+        // Apple announced the purchase, so that nobody had to prove possession. Its submission has the token that Apple
+        // signed.
         if judge.announced != nil { return false }
         switch tokens {
         case (let submitted?, let told?): return submitted != told
@@ -122,8 +123,8 @@ extension PurchaseRule.Facts {
         }
     }
 
-    /// True unless the proof is a bare id or an unproven JWS, which anyone can write around an id. Only equal tokens
-    /// tie such a transaction to the player.
+    /// True if the proof shows that its sender had the purchase. A bare id shows nothing, nor does an unproven JWS,
+    /// which anyone can write around an id. Only equal tokens tie such a transaction to the player.
     private var provesPossession: Bool {
         switch judge.submission.proof {
         case .receipt: true

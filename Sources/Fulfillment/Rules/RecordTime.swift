@@ -1,12 +1,12 @@
 import NamesAndTimes
 
-/// The time by which a submission's purchases are judged: its record's own, so that no redelivery changes the verdict. A
-/// record's time that is missing, lies ahead, or is before what the record carries cannot be true. Then the time counts at
-/// which the submission was taken.
+/// The time by which the rules judge a submission's purchases. It is the record's own time, so that no redelivery
+/// changes the verdict. The record's time cannot be true if it is missing, lies in the future, or is before a purchase
+/// that the record carries. Then the time counts at which a worker first took the submission.
 public struct RecordTime: Sendable, Equatable {
     /// The record's timestamp; nil if it has none, or one in the future.
     private let told: Timestamp?
-    /// The time at which the submission was first taken. It is now if nothing was kept of an earlier try.
+    /// The time at which a worker first took the submission. It is now if nothing was kept of an earlier try.
     private let taken: Timestamp
     private let now: Timestamp
 
@@ -19,21 +19,21 @@ public struct RecordTime: Sendable, Equatable {
         self.now = now
     }
 
-    /// Returns the time by which a purchase is judged.
-    /// - Parameter carriedAt: no record that carries the purchase can be older.
+    /// Returns the time by which the rules judge a purchase.
+    /// - Parameter carriedAt: the earliest time that a record with this purchase can have.
     public func judging(since carriedAt: Timestamp) -> Timestamp {
         [told, taken].compactMap(\.self).first { $0 >= carriedAt } ?? now
     }
 
-    /// The time by which an announced purchase is judged, which is Apple's.
+    /// The time by which the rules judge an announced purchase: Apple's, or now if Apple's lies in the future.
     var ofNotice: Timestamp { told ?? now }
 }
 
 extension Judge {
-    /// Returns the time by which a purchase of `receipt` is judged.
+    /// Returns the time by which the rules judge a purchase of `receipt`.
     ///
-    /// A receipt is made after all purchases in it, so that its newest one bounds the record's time too. Other
-    /// purchases in Apple's answer may be newer, and say nothing about it.
+    /// A receipt is made after all purchases in it, so that no record with it is older than its newest purchase.
+    /// Apple's answer may list newer purchases, which say nothing about the record's time.
     func time(of purchase: StorePurchase, in receipt: GenuineReceipt) -> Timestamp {
         if announced != nil { return recordTime.ofNotice }
         var carriedAt = purchase.purchasedAt

@@ -1,10 +1,11 @@
 import NamesAndTimes
 
-/// The delay before an undecided submission is asked for again: exponential with full jitter.
+/// The delay before a worker asks Apple about an undecided submission again: exponential, with full jitter.
 public struct RetryDelay: Sendable, Equatable {
     public var initialSeconds: Double
     public var maximumSeconds: Double
-    /// The seconds over which Apple is asked `Judge.triesInDoubt` times for an answer that it may change.
+    /// The seconds over which a worker asks Apple `Judge.triesInDoubt` times for an answer that Apple is known to
+    /// change.
     public var doubtSeconds: Double
 
     public init(initialSeconds: Double = 0.5, maximumSeconds: Double = 300, doubtSeconds: Double = 600) {
@@ -13,10 +14,10 @@ public struct RetryDelay: Sendable, Equatable {
         self.doubtSeconds = doubtSeconds
     }
 
-    /// Seconds before the next try after trouble.
+    /// Returns the seconds before the next try after trouble.
     /// - Parameters:
-    ///   - failures: tries that ended in trouble so far, at least 1.
-    ///   - jitter: drawn evenly from 0..<1.
+    ///   - failures: the number of tries that ended in trouble so far, at least 1.
+    ///   - jitter: a number drawn evenly from 0..<1.
     public func afterTrouble(failures: Int, jitter: Double) -> Double {
         let doublings = min(max(failures, 1), 63) - 1
         let ceiling = min(maximumSeconds, Double(sign: .plus, exponent: doublings, significand: initialSeconds))
@@ -34,15 +35,16 @@ public struct RetryDelay: Sendable, Equatable {
         return max(ParkingPolicy.minimumDelay, delay, rest)
     }
 
-    /// The seconds before a doubtful answer is asked for again. The tries are spread evenly over `doubtSeconds`.
+    /// The seconds before a worker asks Apple again for a doubtful answer. The tries are spread evenly over
+    /// `doubtSeconds`.
     public var inDoubt: Double { doubtSeconds / Double(Judge.triesInDoubt - 1) }
 
-    /// The seconds over which a transaction that neither environment knows is asked for.
+    /// The seconds over which a worker asks for a transaction that neither environment knows: a day.
     static let unknownTransactionSeconds = 86_400.0
 
-    /// Returns the seconds before a transaction that neither environment knows is asked for again. Each wait is four
-    /// times the one before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
-    /// - Parameter doubts: the number of times that it was unknown so far, at least 1.
+    /// Returns the seconds before a worker asks again for a transaction that neither environment knows. Each wait is
+    /// four times the one before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
+    /// - Parameter doubts: the number of times that the transaction was unknown so far, at least 1.
     static func whileUnknown(doubts: Int) -> Double {
         let waits = Judge.triesForUnknownTransaction - 1
         let unit = unknownTransactionSeconds / Double(((1 << (2 * waits)) - 1) / 3)

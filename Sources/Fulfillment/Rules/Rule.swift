@@ -1,9 +1,9 @@
 /// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
-/// `Screening`, `Judge` and the settlement check in this order. `receiptd inspect` uses it to list the rules that a
-/// decision passed. RuleOrderTests compares all of them with one another and with the contract.
+/// `Screening`, `Judge` and the settlement check in this order. `receiptd inspect` lists by it the rules that a
+/// decision passed. RuleOrderTests compares `Rule` with these three and with the contract.
 public enum Rule {
-    /// The rules of the submission as a whole, before anyone is asked: `Screening`.
+    /// The rules of the submission as a whole that `Screening` checks before anyone is asked.
     public static let local: [Reason] = [
         .unknownApp, .malformedReceipt, .foreignApp, .unauthenticReceipt, .sandboxNotAllowed,
     ]

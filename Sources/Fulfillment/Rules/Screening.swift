@@ -1,11 +1,12 @@
 import NamesAndTimes
 
-/// The decision on a submission before anyone is asked: the contract's local reasons, in their order.
+/// The decision on a submission before Apple or the ledger is asked. It gives the contract's local reasons, in their
+/// order.
 public enum Screening: Sendable, Equatable {
     /// The submission is refused without a request and without a table. `proof` is the digest of the decoded proof, nil
     /// if it cannot be decoded.
     case rejected(Refusal, proof: Digest256?)
-    /// The submission goes on to the ledger: by the proof if that is enough by itself, else by Apple's answer.
+    /// The submission goes on. The proof decides it if that is enough by itself, else Apple's answer does.
     case admitted(ParsedProof)
     /// The proof needs credentials that the app lacks. The submission waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
@@ -45,7 +46,7 @@ public enum Screening: Sendable, Equatable {
     }
 
     /// Returns the proof of a receipt that receiptd refused by its own reading, for Apple to decide; nil if Apple
-    /// cannot say otherwise, or would only read junk.
+    /// cannot say otherwise, or if the proof lacks the form of a receipt.
     public static func disputable(_ submission: Submission, refusedFor reason: Reason) -> ParsedProof? {
         switch reason {
         case .malformedReceipt, .unauthenticReceipt: DecodedProof(submission.proof)?.doubted()
@@ -53,7 +54,7 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Parses the proof. Most of the traffic is other apps' receipts, whose signatures change nothing and are not
+    /// Parses the proof. Most submissions carry other apps' receipts. Their signatures change nothing, and are not
     /// checked.
     private static func parsed(
         _ submission: Submission, _ decoded: DecodedProof?, by parser: any ProofParser, for app: AppPolicy
@@ -80,8 +81,8 @@ public enum Screening: Sendable, Equatable {
         throw DecodedProof.Malformed(cause: MalformedProof.cause(of: submission.proof, reading: reading))
     }
 
-    /// Returns the refusal of a proof that names another app or the sandbox, whatever its signature is worth: no sender
-    /// gains by such a lie. What a proof says in its own favour does not count here.
+    /// Returns the refusal of a proof that names another app, is forged, or names the sandbox; nil if there is none.
+    /// The app and the sandbox count whatever the signature is worth, because no sender gains by such a lie.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
@@ -106,7 +107,7 @@ extension AppPolicy {
         foreignness(of: content.bundleID, content.appAppleID, in: content.environment)
     }
 
-    /// Returns the cause that shows Apple's answer to be another app's; nil if it is this app's.
+    /// Returns the cause if Apple's answer is about another app; nil if it is about this app.
     public func foreignness(of receipt: GenuineReceipt) -> Cause? {
         foreignness(of: receipt.bundleID, receipt.appAppleID, in: receipt.environment)
     }
@@ -115,7 +116,7 @@ extension AppPolicy {
         foreignness(of: told, toldAppleID, in: environment) != nil
     }
 
-    /// Returns the cause that shows another app; nil if it is this one. An absent value shows no other app;
+    /// Returns the cause if the values name another app; nil if they do not. An absent value names no other app.
     /// Apple's number of the app counts in Production only, and if it is not 0.
     private func foreignness(
         of told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?
