@@ -1,16 +1,16 @@
 import NamesAndTimes
 
-/// The later decision about a transaction that is held, on its way into the ledger. `PurchaseRule` and
-/// `PurchaseSettlement` decide whether a purchase is held.
+/// The decision that may end a hold, on its way into the ledger. `PurchaseRule` and `PurchaseSettlement` decide whether
+/// a purchase is held in the first place.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
-    /// The decision as if its submission held no other transaction.
+    /// The decision on the hold's submission, as if that had no other transaction.
     public let decision: PendingDecision
 
     /// - Parameters:
     ///   - verdict: the verdict on Apple's new answer, with the reasons in `hold.waived` waived.
-    ///   - cause: the cause of a verdict on the whole; nil if its reason says all.
-    ///   - repair: the repair of the proof; nil if it was sent intact.
+    ///   - cause: the cause of a verdict on the whole submission; nil if the reason says everything.
+    ///   - repair: the repair of the proof's text; nil if the proof was sent intact.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,
@@ -34,14 +34,15 @@ public struct HoldDecision: Sendable {
     public enum Settled: Sendable, Equatable {
         case granted(Settlement.NewGrant)
         case rejected(OutcomeEvent)
-        /// The hold waits on, maybe for another reason. There is no event, because the submission was answered as held.
+        /// The purchase stays held, maybe for another reason. There is no event, because the submission was answered as
+        /// held.
         case held(Reason)
-        /// Apple's answer no longer has the transaction, which decides nothing.
+        /// Apple's answer lacks the transaction, which decides nothing.
         case notTold
     }
 
-    /// Apple's present view of the transaction; nil if it is decided with its submission, or if Apple did not mention
-    /// it. Apple may name another original transaction than before: then the new one decides.
+    /// The held purchase as Apple's new answer has it, judged; nil if the verdict is on the whole submission, or if the
+    /// answer lacks the transaction. If Apple now names another original transaction, the new one counts.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
@@ -60,17 +61,17 @@ public struct HoldDecision: Sendable {
         }
     }
 
-    /// Does the same as `PendingDecision.rehearse`.
+    /// Settles against an empty ledger and discards the result, as `PendingDecision.rehearse` does.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view)
     }
 
-    /// Returns the reason why nobody may have the purchase after its hold has ended for `reason`; nil if another player
-    /// may.
+    /// Returns the reason that keeps the purchase from every player after its hold has ended for `reason`; nil if
+    /// another player may get the purchase.
     ///
-    /// The announcement's stored facts may be older than Apple's answer, which decides. An operator's decision between
-    /// two players is not disputed again.
+    /// Apple's answer decides, because the announcement's stored facts may be older. After an operator has decided
+    /// between two players, the purchase is not disputed again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason
@@ -115,7 +116,7 @@ extension PendingDecision {
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
-            // Never read: a hold's end remembers nothing of its proof.
+            // No one reads this digest, because the ledger remembers no proof when a hold ends.
             proof: Digest256(bytes: []),
             identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent,

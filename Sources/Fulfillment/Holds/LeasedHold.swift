@@ -14,30 +14,31 @@ public struct LeasedHold: Sendable {
     public let waived: Set<Reason>
     /// True if an operator's release waits to be carried out.
     public let isReleased: Bool
-    /// True if a try is due under any catalog: an operator released the hold, a try had no verdict, or the ledger knows
-    /// more by now.
+    /// True if a try is due under any catalog: an operator released the hold, a try had no verdict, or the ledger has
+    /// learnt more since.
     public let isDue: Bool
     public let submission: Submission
     public let identity: NameBasedUUID
-    /// The position of its record, whose time decides about expiry. The record's content is not known any more.
+    /// The position of the submission's record, whose time decides about expiry. The content's digest is not known any
+    /// more.
     public let position: RecordPosition
     public let traceparent: String?
     /// The evidence by which the transaction was judged when it was held: Apple's answer or a proven proof; nil if it
     /// was not kept.
     public let evidence: GenuineReceipt?
-    /// The number of transactions that its product's `daily_limit` counts for its player and day, when the lease began;
-    /// nil unless it is held for that limit.
+    /// The number of transactions that the product's `daily_limit` counts for this player and day, when the lease
+    /// began; nil unless the purchase is held for that limit.
     public let dailyCount: Int?
     /// The risk signals in the hold's event.
     public let risk: [RiskSignal]
     /// The number of tries without a verdict since the last decision.
     public let tries: Int
     public let lease: Lease
-    /// The time by which it is judged if its record has no credible time.
+    /// The time at which the hold began. The rules judge by it if the record has no credible time.
     public let heldAt: Timestamp?
-    /// The terms of a purchase that nobody submitted; nil if it was submitted.
+    /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
     public let announced: AnnouncedTerms?
-    /// True if the database was restored to an earlier state after the hold began. A grant may have been published.
+    /// True if the database fell back after the hold began: a lost grant may have been published.
     public let isDecidedAgain: Bool
 
     public init(
@@ -69,11 +70,11 @@ public struct LeasedHold: Sendable {
         self.isDecidedAgain = isDecidedAgain
     }
 
-    /// The prospect of a hold under another catalog before Apple is asked.
+    /// The prospect of a hold under a new catalog, before the worker asks Apple.
     public enum Outlook: Sendable, Equatable {
         /// The catalog does not end the hold, which stays for this reason.
         case stays(Reason)
-        /// The wait may end, so that the worker asks Apple again.
+        /// The hold may end, so that the worker asks Apple again.
         case mayEnd
     }
 
