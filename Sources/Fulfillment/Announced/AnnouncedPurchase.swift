@@ -1,36 +1,36 @@
 import NamesAndTimes
 
-/// The first source of a purchase.
+/// The source from which receiptd learnt of a purchase first.
 public enum PurchaseSource: String, Sendable, CaseIterable {
     case submission
     /// One of Apple's notifications.
     case notification
     /// Apple's notification history.
     case history
-    /// The queue that asks Apple about subscriptions.
+    /// A check of the subscription, to which Apple's answer listed the purchase.
     case renewal
 }
 
 /// A purchase that Apple reported by itself, with or without a known player.
 public struct AnnouncedPurchase: Sendable, Equatable {
-    /// One transaction, as Apple signed or answered it.
+    /// The evidence of one transaction, as Apple signed it or answered with it.
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// Stands for a game server's `submission_id`. It has the notification's UUID, or the transaction id if there was
-    /// none.
+    /// The id that stands in for a game server's `submission_id`. It has the notification's UUID, or the transaction id
+    /// if there was no notification.
     public let submissionID: Identifier
-    /// The time at which Apple signed or answered it.
+    /// The time at which Apple signed the purchase, or answered with it.
     public let toldAt: Timestamp
-    /// True for a period of a subscription that had an earlier one.
+    /// True for a period of a subscription that had an earlier period.
     public var isRenewal: Bool
-    /// The end of its subscription's grace period; nil if Apple named none.
+    /// The end of the subscription's grace period; nil if Apple named none.
     public var graceExpiresAt: Timestamp?
     /// The original transaction of the subscription that this one continues; nil if Apple named none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
-    /// Returns nil unless the evidence has exactly one transaction.
-    /// - Parameter name: the notification's UUID, or the transaction id if there was none.
+    /// Makes the purchase; nil unless the evidence has exactly one transaction.
+    /// - Parameter name: the notification's UUID, or the transaction id if there was no notification.
     public init?(
         evidence: GenuineReceipt, source: PurchaseSource, name: Identifier, toldAt: Timestamp, isRenewal: Bool
     ) {
@@ -39,7 +39,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         )
     }
 
-    /// Makes the purchase from its stored form.
+    /// Makes the purchase from its stored form; nil unless the evidence has exactly one transaction.
     public init?(
         evidence: GenuineReceipt, source: PurchaseSource, submissionID: String, toldAt: Timestamp, isRenewal: Bool
     ) {
@@ -61,8 +61,8 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return purchase
     }
 
-    /// Returns the purchase with the facts of Apple's answer about it. It is unchanged if the answer is about another
-    /// transaction, app, environment or original.
+    /// Returns the purchase with the facts of Apple's answer about it, or unchanged if the answer is about another
+    /// transaction, app, environment or original transaction.
     func told(by answer: NotifiedTransaction) -> AnnouncedPurchase {
         let told = answer.purchase
         guard told.transactionID == purchase.transactionID, answer.bundleID == evidence.bundleID,
@@ -84,8 +84,9 @@ public struct AnnouncedPurchase: Sendable, Equatable {
 }
 
 extension GenuineReceipt {
-    /// Returns the evidence of an announced purchase after another answer of Apple's showed its refund. Returns nil if
-    /// the refund is no newer word: Apple had reversed a refund that it made before it announced the purchase as paid.
+    /// Returns the evidence of an announced purchase with the refund that another answer of Apple's showed. Returns nil
+    /// if that refund is about another purchase, or is older than the announcement or than a refund in the evidence.
+    /// Apple announced the purchase as paid after it had reversed an older refund.
     /// - Parameter announcedAt: the time at which Apple signed the announcement.
     public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
         guard var purchase = purchases.first, let refund = shown.purchase.refunded,

@@ -11,15 +11,15 @@ public protocol AnnouncedPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. Call it while no other purchase is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Counts nothing against leased purchases that only wait for the database, or whose delivery failed while the
-    /// process lives. Their leases end by themselves.
+    /// Takes back that these leases count against their purchases. The purchases only wait for the database, or their
+    /// delivery failed while the process lives. Their leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
-    /// Delivers each purchase to its player, or records why not. One SQL transaction makes that durable with its
-    /// events.
+    /// Delivers each purchase to its player, or stores the reason against it. One SQL transaction makes that durable
+    /// with its events.
     ///
-    /// A purchase has no outcome if its lease is over, or if it was claimed meanwhile. A purchase that a worker must
-    /// first ask Apple about (`isToBeAsked`) has none either, and stays leased.
+    /// A purchase has no outcome if its lease is over, or if a submission claimed it meanwhile. A purchase that a
+    /// worker must first ask Apple about (`isToBeAsked`) has no outcome either, and stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
@@ -29,20 +29,20 @@ public protocol AnnouncedPurchases: Sendable {
 public struct AnnouncedOwnership: Sendable, Equatable {
     /// The owner of the original transaction; nil if there is none.
     public var owner: PlayerID?
-    /// True if something of it was granted: its owner passed the rules then.
+    /// True if a transaction of the original transaction was granted before: its owner passed the rules then.
     public var isLetIn: Bool
-    /// The player whom `player-accounts` names for its token; nil if it names none.
+    /// The player whom `player-accounts` names for the purchase's token; nil if it names none.
     public var told: PlayerID?
     /// The time at which the app's catalog first granted missed purchases; nil if it never did.
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
-    /// True if Apple reversed a refund after it signed the stored purchase, and after the refund that this shows.
+    /// True if Apple reversed a refund of the purchase, after it signed the stored purchase and after the refund in
+    /// that.
     public var isReversed = false
-    /// True if the database was restored to an earlier state after Apple announced the purchase. A grant may have been
-    /// published.
+    /// True if the database fell back after Apple announced the purchase: a lost grant may have been published.
     public var isDecidedAgain = false
-    /// True if the purchase was published as granted to `owner` and the database lost the grant: `owner` gets it.
+    /// True if the purchase's grant to `owner` was published and lost by the database: `owner` gets the purchase.
     public var isPublished = false
 
     public init(
@@ -62,7 +62,7 @@ public enum AnnouncedJudgement: Sendable {
     case deliver(PendingDecision)
     /// The worker must first ask Apple for the transaction by its id.
     case asks
-    /// The purchase is refused to anybody, or to the known player.
+    /// The rules refuse the purchase to this player, or to every player if nil.
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
     case ignored
@@ -71,8 +71,8 @@ public enum AnnouncedJudgement: Sendable {
 }
 
 extension LeasedAnnouncement {
-    /// Judges and settles it as if it had an owner and the ledger were empty, and discards the result, as
-    /// `PendingDecision.rehearse` does.
+    /// Judges and settles the purchase against an empty ledger, without an owner and with one, and discards the
+    /// results. `PendingDecision.rehearse` says why.
     public func rehearse(under catalog: Catalog, at now: Timestamp) {
         let somebody = AnnouncedOwnership(owner: PlayerID("rehearsal"), isLetIn: true, grantsSince: purchase.toldAt)
         for ownership in [AnnouncedOwnership(), somebody] {
@@ -83,7 +83,7 @@ extension LeasedAnnouncement {
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 
-    /// Judges by the rules of a submission whose account token is the signed one.
+    /// Judges the purchase by the rules of a submission that has the token that Apple signed.
     public func judge(
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
@@ -94,7 +94,7 @@ extension LeasedAnnouncement {
             if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        // A purchase that is decided again settles the refund with the grant.
+        // A purchase that is decided again may have a lost grant: its settlement settles the refund too.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             if reason == .cancelled, !isRefunded, isShownRefunded, isToBeAsked(under: app) { return .asks }
@@ -103,7 +103,7 @@ extension LeasedAnnouncement {
         switch app.announcements.missedPurchases {
         case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
         case .report: return .unclaimed(.notDelivered)
-        // The grant may have become known as lost since the lease.
+        // The loss of the grant may have become known after the lease began.
         case .grant where isToBeAsked(under: app) || ownership.isPublished && mayBeAsked(under: app): return .asks
         case .grant: break
         }
@@ -119,7 +119,8 @@ extension LeasedAnnouncement {
         return decision(for: player, terms, under: appTerms, ownership, now)
     }
 
-    /// Returns true for a purchase time that cannot be read, too: a person decides about such a purchase.
+    /// Returns whether the purchase was bought at `time` or later. A purchase time that cannot be read counts as later,
+    /// because a person decides about such a purchase.
     private func mayBeBought(since time: Timestamp) -> Bool {
         purchase.purchase.hasUnreadablePurchaseTime || purchase.purchase.purchasedAt >= time
     }
@@ -140,7 +141,7 @@ extension LeasedAnnouncement {
         return .deliver(
             PendingDecision(
                 submission: judge.submission, position: position,
-                // A submission of the same transaction is another one, whatever it is called.
+                // No submitted proof has this digest: a submission of the same transaction is another submission.
                 proof: Digest256(hashing: Array("announced \(purchase.purchase.transactionID.text)".utf8)),
                 verdict: .each([judge.judged(purchase.purchase, in: purchase.evidence)]),
                 environment: purchase.evidence.environment, evidence: nil, decidedAt: now,
@@ -151,7 +152,7 @@ extension LeasedAnnouncement {
                 isDecidedAgain: ownership.isDecidedAgain))
     }
 
-    /// Returns the reason that refuses the purchase to any player.
+    /// Returns the reason that refuses the purchase to every player; nil if there is none.
     private func reasonAgainstAnybody(
         under appTerms: AppTerms, _ ownership: AnnouncedOwnership, _ now: Timestamp
     ) -> Reason? {

@@ -1,4 +1,4 @@
-/// The terms of an unsubmitted purchase: it is judged as a proven transaction of the player that it belongs to.
+/// The terms of an announced purchase that nobody submitted. The rules judge it as a proven transaction of its player.
 public struct AnnouncedTerms: Sendable, Equatable {
     public let source: PurchaseSource
     /// True for a further period of a subscription whose owner passed the rules before, and pays.
@@ -6,7 +6,7 @@ public struct AnnouncedTerms: Sendable, Equatable {
     /// True if the purchase is for the player whom `player-accounts` or the catalog names by its token, although
     /// another player owns the original transaction.
     public var disputesOwner: Bool
-    /// True if the grace period of its subscription goes on.
+    /// True if the subscription was in its grace period when Apple announced the purchase.
     public var isInGrace: Bool
 
     public init(source: PurchaseSource, isRenewal: Bool, disputesOwner: Bool = false, isInGrace: Bool = false) {
@@ -16,13 +16,13 @@ public struct AnnouncedTerms: Sendable, Equatable {
         self.isInGrace = isInGrace
     }
 
-    /// The reasons that neither refuse nor hold such a renewal.
+    /// The reasons that neither refuse nor hold a renewal.
     static let waivedForRenewals: Set<Reason> = [
         .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
         .dailyLimit,
     ]
 
-    /// Returns whether rules with this reason are skipped.
+    /// Returns whether the rules with this reason are skipped for the purchase.
     func waives(_ reason: Reason) -> Bool {
         isRenewal && Self.waivedForRenewals.contains(reason) || isInGrace && reason == .subscriptionExpired
     }

@@ -6,11 +6,11 @@ public struct LeasedAnnouncement: Sendable {
     public typealias Lease = Int64
 
     public private(set) var purchase: AnnouncedPurchase
-    /// The number of times that it was held and that an operator refused it to the player.
+    /// The number of earlier holds of the purchase. An operator refused each of them to the player.
     public let timesHeld: Int32
     public let lease: Lease
-    /// True if the purchase was published as granted and the database lost the grant. Always false for a renewal: its
-    /// published grant claims the period, and the original transaction for no particular renewal.
+    /// True if the purchase's grant was published and the database lost it. Always false for a renewal, because the
+    /// claim of its original transaction names no particular renewal.
     public let isPublished: Bool
     /// True if Apple was asked for the transaction by its id under this lease.
     private var wasAsked = false
@@ -29,9 +29,10 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// Returns true if the worker must ask Apple for the transaction by its id before it decides. It must if receiptd
-    /// cannot read a fact that decides, or if another answer of Apple's shows a refund, whose reversal receiptd may have
-    /// missed. It must too if a published grant is lost: the database may have lost a refund with it.
+    /// Returns whether the worker must ask Apple for the transaction by its id before it decides. It must if receiptd
+    /// cannot read a fact that decides. It must if another answer of Apple's shows a refund, because receiptd may have
+    /// missed the reversal. It must too if a published grant is lost, because the database may have lost a refund with
+    /// it.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
         let isDoubtful = isPublished || isShownRefunded || !purchase.purchase.unreadable.isEmpty
         return isDoubtful && mayBeAsked(under: app)
@@ -42,9 +43,9 @@ public struct LeasedAnnouncement: Sendable {
     /// True if Apple refunded the purchase, or a part of it, after the announcement.
     var isShownRefunded: Bool { purchase.purchase.cancelledAt.map { $0 > purchase.toldAt } ?? false }
 
-    /// Returns the purchase after that question.
+    /// Returns the purchase after the worker asked Apple for the transaction.
     /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know it or cannot be asked.
-    ///   A purchase that is still unreadable is held, and a refund that another answer showed counts.
+    ///   Then an unreadable purchase is held, and a refund that another answer showed counts.
     public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
         var one = self
         one.wasAsked = true
@@ -55,7 +56,7 @@ public struct LeasedAnnouncement: Sendable {
     /// The topic in the position of a purchase that came in no Kafka record. No real topic can have this name.
     public static let topic = "(announced)"
 
-    /// The position that stands for a record's.
+    /// The position that stands in for the position of a record.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -71,7 +72,7 @@ public struct AnnouncedOutcome: Sendable, Equatable {
         case claimed
         case granted
         case held
-        /// The rules refuse it. There is no event, because nobody asked.
+        /// The rules refuse the purchase. There is no event, because nobody submitted the purchase.
         case refused
         case unclaimed
         /// The same as `unclaimed`, in an app whose catalog lists no missed purchases.
@@ -86,9 +87,10 @@ public struct AnnouncedOutcome: Sendable, Equatable {
     public let player: PlayerID?
     /// The event of a grant or a hold; nil for other outcomes.
     public let event: OutcomeEvent?
-    /// The event that revokes the part that Apple refunded before the grant; nil if there was none.
+    /// The event of the grant's change that is published right behind the grant (`Settlement.Revocation`); nil if there
+    /// is none.
     public var revocation: OutcomeEvent?
-    /// The events of its subscription's changes.
+    /// The events of the changes of the purchase's subscription.
     public var subscriptions: [OutcomeEvent] = []
 
     public init(
@@ -116,8 +118,8 @@ extension AnnouncedOutcome {
     }
 }
 
-/// The reason why a purchase is unclaimed. A submission, a word about its token or another catalog may still bring it
-/// to its player.
+/// The reason why a purchase is unclaimed. A submission, a record of `player-accounts` or another catalog may still
+/// bring the purchase to its player.
 public enum UnclaimedReason: String, Sendable, CaseIterable {
     case unknownApp = "unknown_app"
     /// The purchase has no owner, and nobody names the player of its token.
@@ -134,7 +136,7 @@ public enum UnclaimedReason: String, Sendable, CaseIterable {
 
 extension LeasedAnnouncement {
     /// Returns the purchase's outcome.
-    /// - Parameter settlement: the settlement of its decision, as if it had been submitted.
+    /// - Parameter settlement: the settlement of the purchase's decision, as if a submission had brought the purchase.
     public func outcome(of settlement: Settlement, for decision: PendingDecision) -> AnnouncedOutcome {
         let player = decision.submission.playerID
         if let grant = settlement.grants.first {
@@ -147,7 +149,8 @@ extension LeasedAnnouncement {
             return AnnouncedOutcome(
                 of: purchase, .held, reason: reason?.rawValue, player: player, event: settlement.answer)
         }
-        // The player has it by a submission, or another system's grant; or its period by another transaction.
+        // The player has the purchase by a submission or by another system's grant, or has its period by another
+        // transaction.
         switch settlement.outcomes.first?.outcome {
         case .alreadyGranted where !settlement.repeated.isEmpty:
             return AnnouncedOutcome(of: purchase, .refused, reason: reason?.rawValue, player: player)

@@ -60,7 +60,7 @@ public struct PlayerAccountDecoder: Sendable {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else {
             return unreadable("not a JSON object")
         }
-        // A record of another kind, which may be signed, says more.
+        // A record with another member may belong to another topic, even if its signature is right.
         guard members.allSatisfy({ $0.name == Self.playerID }) else {
             return unreadable("a member other than player_id does not belong in this topic")
         }
@@ -71,7 +71,8 @@ public struct PlayerAccountDecoder: Sendable {
         return .account(PlayerAccount(token: token, player: PlayerID(player)))
     }
 
-    /// Returns nil if the key does not have that form, or if the token is all zeros, which is nobody's.
+    /// Returns the token that the record's key names. Returns nil if the key does not have that form, or if the token
+    /// is all zeros, which is nobody's.
     private static func token(_ key: [UInt8]) -> AccountTokenKey? {
         guard let text = String(validating: key, as: UTF8.self), let slash = text.lastIndex(of: "/") else { return nil }
         let bundle = text[..<slash]
@@ -89,9 +90,9 @@ public struct PlayerAccountDecoder: Sendable {
 
 /// Stores the game's reports of account tokens in the database.
 public protocol PlayerAccounts: Sendable {
-    /// Stores the newest record of each token, and makes the purchases due that it can deliver, in one SQL transaction.
-    /// A record that is older than the stored one changes nothing. Throws if the database is out of reach; then any
-    /// record may be given again.
+    /// Stores the newest record of each token. The same SQL transaction makes the announced purchases due that the
+    /// record lets workers deliver. A record that is older than the stored one changes nothing. Throws if the database
+    /// is out of reach; the caller may then give any record again.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }
 
