@@ -42,7 +42,8 @@ extension OutcomeEvent {
             subject: purchase.transactionID, occurredAt: now, risk: risk, value: json.bytes)
     }
 
-    /// Makes the rejection or hold of a submission, at its record, or of a purchase that nobody submitted.
+    /// Makes the event of a rejection or a hold. The event's id is made from the submission's record, or from the
+    /// transaction if nobody submitted the purchase.
     static func answer(
         _ kind: Kind, reason: Reason, to decision: PendingDecision, risk: [RiskSignal] = [],
         transactions: [TransactionOutcome]
@@ -93,8 +94,8 @@ extension OutcomeEvent {
             subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
-    /// Makes the event of a local decision. It occurs at the record's own time, so that deciding again gives the same
-    /// bytes.
+    /// Makes the event of a local rejection. The event has the record's own time, so that a second decision gives the
+    /// same bytes.
     public static func rejectedLocally(
         _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {
@@ -155,7 +156,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes the event's own transaction first, then the newly decided ones, then the ones granted before.
+    /// Writes the outcomes of transactions: the event's own first, then newly decided ones, then transactions granted
+    /// before.
     fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
         name("transactions")
         beginArray()

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Makes the event from its stored bytes. Returns nil if they are no event's, which is a fault of the store.
+    /// Makes the event from its stored bytes; nil if the bytes are no event, which is a fault of the store.
     /// - Parameter period: the period that its grant pays for; nil for all other events.
     public init?(stored value: [UInt8], period: StoreTransactionID? = nil) {
         guard let json = try? JSONParser.parse(value).value,

@@ -19,7 +19,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     public let playerID: PlayerID
     /// The bundle id from the submission or Apple; nil if neither can be read.
     public let bundleID: BundleID?
-    /// The CloudEvents subject: the transaction, else the submission. A subscription's event has its original
+    /// The CloudEvents subject: the transaction, or else the submission. In a subscription's event it is the original
     /// transaction.
     public let subject: Identifier
     public let occurredAt: Timestamp
@@ -45,19 +45,19 @@ public struct OutcomeEvent: Sendable, Equatable {
         self.value = value
     }
 
-    /// The id of a granted, revoked or reinstated event: one for each revision of a transaction.
+    /// Returns the id of a granted, revoked or reinstated event. Each revision of a transaction has one event.
     public static func eventID(_ kind: Kind, transaction: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))
     }
 
-    /// The id of a rejected or held event: one for each record of a submission.
+    /// Returns the id of a rejected or held event. Each record of a submission has one.
     public static func eventID(_ kind: Kind, submission: NameBasedUUID, position: RecordPosition) -> NameBasedUUID {
         NameBasedUUID(
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
             String(position.offset))
     }
 
-    /// The id of a rejected or held event of a purchase that nobody submitted.
+    /// Returns the id of a rejected or held event of a purchase that nobody submitted.
     /// - Parameter timesHeld: the number of earlier holds.
     public static func eventID(
         _ kind: Kind, transaction: StoreTransactionID, timesHeld: Int64
@@ -65,7 +65,8 @@ public struct OutcomeEvent: Sendable, Equatable {
         NameBasedUUID("announced event", kind.rawValue, transaction.text, String(timesHeld))
     }
 
-    /// The id of the rejection that ends a hold. One record may have left several transactions held.
+    /// Returns the id of the rejection that ends a hold. It names the transaction, because one record may have left
+    /// several transactions held.
     public static func eventID(
         endOfHold transaction: StoreTransactionID, submission: NameBasedUUID, position: RecordPosition
     ) -> NameBasedUUID {
@@ -89,7 +90,8 @@ public struct TransactionOutcome: Sendable, Equatable {
     public let outcome: Outcome
     /// The reason of the outcome; nil for a grant.
     public let reason: Reason?
-    /// Apple's names of its unreadable facts, for the event's sentence. Events do not list them.
+    /// Apple's names of the transaction's unreadable facts, for the sentence of the event. The event's list of
+    /// transactions omits them.
     var unreadable: [String] = []
 
     public init(transactionID: StoreTransactionID, productID: ProductID, outcome: Outcome, reason: Reason?) {

@@ -1,7 +1,7 @@
 /// The origin of the answer to a submission.
 public enum AnswerOrigin: Sendable {
     case decided
-    /// A worker decided it without asking anyone.
+    /// A worker decided the submission without asking anyone.
     case local
     /// An earlier answer was published again.
     case recalled
@@ -12,7 +12,7 @@ public enum AnswerOrigin: Sendable {
 public enum TrafficClass: String, Sendable, CaseIterable {
     /// A purchase was granted, or is held for a person.
     case genuine
-    /// The submission was answered before, or all that it could bring was granted before or is another player's.
+    /// The submission was answered before. Or its purchase was granted before, or is another player's.
     case repeated = "repeat"
     /// The receipt is another app's.
     case foreign
