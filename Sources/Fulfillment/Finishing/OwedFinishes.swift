@@ -1,14 +1,15 @@
-/// The database's rows of deliveries that a worker must report to Apple.
+/// The store of deliveries that workers must report to Apple.
 public protocol OwedFinishes: Sendable {
-    /// Leases up to `limit` due deliveries, oldest first, if Kafka has acknowledged the grant's event. Each comes due
-    /// again by itself, later each time. Throws if the database is out of reach.
+    /// Leases up to `limit` due deliveries, oldest first, if Kafka has acknowledged the grant's event. A leased
+    /// delivery comes due again by itself, after a longer time at each lease. Throws if the database is out of reach.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
-    /// Ends a finish. Nothing happens if the lease is gone. Throws if the database is out of reach.
+    /// Ends the report of a delivery with this result. Nothing happens if the lease is over. Throws if the database is
+    /// out of reach.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
-    /// Makes the finish due again after `seconds`, because the try ended without a verdict. Nothing happens if the
-    /// lease is gone. Throws if the database is out of reach.
+    /// Makes the delivery due again after `seconds`, because the try ended without a verdict. Nothing happens if the
+    /// lease is over. Throws if the database is out of reach.
     func putOff(_ finish: LeasedFinish, seconds: Double) async throws
 
     /// Releases the row as if it had never been leased. Throws if the database is out of reach.
@@ -20,16 +21,17 @@ public struct LeasedFinish: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let environment: StoreEnvironment
-    /// True if all tries have failed for `tellingDays`, after which the worker gives up.
+    /// True if the delivery has waited for `tellingDays`: the worker gives up.
     public let isPastItsTime: Bool
     /// The number of tries so far, including this one.
     public let tries: Int
-    /// Identifies the lease: the row's next due time, in microseconds since 1970.
+    /// The row's next due time, in microseconds since 1970. It identifies the lease.
     public let lease: Int64
 
-    /// The days for which workers try to tell Apple.
+    /// The days for which workers try to report a delivery to Apple.
     public static let tellingDays = 7
-    /// The days that a finished row stays, so that another submission of the transaction is not reported again.
+    /// The days that an ended row stays, so that a later submission of the transaction does not report the delivery
+    /// again.
     public static let keptDays: Int32 = 30
 
     public init(
@@ -48,9 +50,9 @@ public struct LeasedFinish: Sendable, Equatable {
 /// The result of reporting a delivery to Apple.
 public enum FinishResult: String, Sendable, CaseIterable {
     case finished
-    /// Apple will never accept it.
+    /// Apple refused the report, and will never accept it.
     case refused
-    /// Apple did not accept it in time.
+    /// Apple did not accept the report in time.
     case givenUp = "given_up"
     /// The catalog no longer asks for reports.
     case notConfigured = "not_configured"
@@ -67,13 +69,14 @@ extension ProductKind {
 }
 
 extension PendingDecision {
-    /// Returns the delivery of a grant to report to Apple; nil if the catalog does not ask for reports.
+    /// Returns the delivery of a new grant to report to Apple; nil if the catalog does not ask for reports, or if Apple
+    /// takes none for this kind of product.
     public func finish(of grant: Settlement.NewGrant) -> Settlement.Finish? {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }
 
-    /// Returns the same for an earlier grant. A non-consumable may have been granted under the id of another restored
-    /// transaction.
+    /// Returns the delivery of an earlier grant to report to Apple; nil as for a new grant. A non-consumable may have
+    /// been granted under the id of another restored transaction.
     func finish(ofGranted judged: JudgedPurchase, in view: LedgerView) -> Settlement.Finish? {
         let purchase = judged.purchase
         let other = view.claims[purchase.originalTransactionID]?.grantedTransaction
