@@ -40,7 +40,7 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         self.init(parts.map(\.utf8))
     }
 
-    /// 8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11, drawn once: every event id of receiptd lies under it.
+    /// The namespace of receiptd's ids, 8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11, which was drawn once.
     private static let namespace: [UInt8] = [
         0x8F, 0x1C, 0x5B, 0x1E, 0x5A, 0x0C, 0x4C, 0x55, 0x9D, 0x5F, 0x7D, 0x2B, 0x6A, 0x0F, 0x3E, 0x11,
     ]

@@ -15,14 +15,15 @@ public enum Pseudonym {
 }
 
 extension PlayerID {
-    /// Whether the player was erased. No event names a pseudonym.
+    /// True if the id stands for an erased player. No published event names a pseudonym.
     public var isPseudonym: Bool {
         text.hasPrefix("erased-") && text.unicodeScalars.count > SubmissionLimits.maximumNameScalars
     }
 }
 
 extension OutcomeEvent {
-    /// Returns a stored event without the ids of its player, its submission and the game's order.
+    /// Returns a stored event with the pseudonym in place of its player's and submission's ids, and without the game's
+    /// order and the risk signals.
     public static func erased(_ value: [UInt8], pseudonym: PlayerID) -> [UInt8] {
         guard case .object(let members)? = try? JSONParser.parse(value).value else { return Array("{}".utf8) }
         var json = JSONWriter(capacity: value.count + 2 * pseudonym.text.utf8.count)

@@ -1,8 +1,8 @@
 /// The header `traceparent` of W3C's Trace Context (https://www.w3.org/TR/trace-context/#traceparent-header).
 public enum TraceParent {
-    /// The bytes of a value: `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
+    /// The length of a value in bytes: `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
     private static let bytes = 55
-    /// The most bytes of a later version's value, which may go on behind another dash.
+    /// The most bytes of a later version's value, which may have more parts after another dash.
     public static let maximumBytes = 256
 
     /// Returns whether the value may be passed on: it has lower-case hex digits at their places, and neither number is

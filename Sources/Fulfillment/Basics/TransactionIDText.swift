@@ -1,10 +1,10 @@
 import NamesAndTimes
 
-/// The form of Apple's transaction ids: decimal digits without a leading zero. Ids compare as bytes. A second way to
-/// write the same number would be a second transaction, and its purchase would be granted twice.
+/// The form of Apple's transaction ids: decimal digits without a leading zero. receiptd compares ids as bytes. A second
+/// way to write the same number would be a second transaction, and its purchase would be granted twice.
 ///
-/// Every id from outside passes here: from proofs, answers, notifications, imports, commands and rows of earlier
-/// releases.
+/// receiptd checks every id from outside here: ids in proofs, answers, notifications, imports, commands and rows of
+/// earlier releases.
 public enum TransactionIDText {
     /// The rule as text that follows the field's name.
     public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"
