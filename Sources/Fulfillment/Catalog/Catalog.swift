@@ -14,7 +14,7 @@ public struct Catalog: Sendable, Equatable {
         terms = self.apps.mapValues { AppTerms($0, catalogVersion: version) }
     }
 
-    /// The apps whose purchases are delivered though nobody submitted them. Sorted.
+    /// The apps in which workers grant purchases that nobody submitted, sorted.
     public var appsGrantingMissedPurchases: [BundleID] {
         apps.values.filter { $0.announcements.missedPurchases == .grant }.map(\.bundleID).sorted()
     }
@@ -31,7 +31,7 @@ public struct AppPolicy: Sendable, Equatable {
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     private var accountTokenTerms = AccountTokenTerms()
-    /// Purchases before this time that the ledger does not know are held; nil holds none.
+    /// The time before which a purchase that the ledger does not know is held; nil holds none.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
     /// The admitted currencies in upper case; nil admits all.
@@ -117,7 +117,8 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     public var renewals: RenewalPolicy?
     /// True to ask Apple before a receipt is refused as unauthentic or malformed.
     public var asksBeforeRefusing = false
-    /// True to look up new consumables of receipts before they are granted.
+    /// True to look the older consumables of receipts up at Apple before they are granted, because a receipt does not
+    /// show their refunds.
     public var checksRefunds = false
     /// True to report each delivered grant to Apple.
     public var finishesGrants = false
@@ -139,9 +140,10 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     }
 }
 
-/// The policy for Apple's questions about refunds. A policy means that the players agreed to it.
+/// The policy for Apple's questions about refunds. With this policy, the studio says that its players agreed to the
+/// answers.
 public struct ConsumptionPolicy: Sendable, Equatable {
-    /// The preference that Apple is told; nil tells none.
+    /// The preference that workers tell Apple; nil if they tell none.
     public var refundPreference: RefundPreference?
     public var providesSampleContent = false
 
@@ -196,6 +198,6 @@ public enum ProductKind: String, Sendable, CaseIterable {
     case nonRenewingSubscription = "non_renewing_subscription"
     case autoRenewableSubscription = "auto_renewable_subscription"
 
-    /// Whether the original transaction belongs to one player, whatever ids it comes back under.
+    /// True if the original transaction belongs to one player, whatever later transactions refer to it.
     public var isOwnedByOriginal: Bool { self != .consumable }
 }
