@@ -1,14 +1,14 @@
 import NamesAndTimes
 
-/// One try for an answer of Apple's, kept for people. It holds no secret, and nothing of the receipt.
+/// One try to get Apple's answer, kept for people. It holds no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {
-    /// The most tries that are kept of one submission, the last ones.
+    /// The number of last tries that are kept for one submission.
     public static let maximumKept = 8
 
-    /// The time at which it ended.
+    /// The time at which the try ended.
     public let at: Timestamp
-    /// The endpoint; nil if no request was sent. The answer was then that to another submission's request with the same
-    /// proof, or something in front of Apple (a limit, a missing secret) kept it back.
+    /// The endpoint; nil if the try sent no request. Then the answer came from another submission's request with the
+    /// same proof, or receiptd held the request back (a limit, a missing secret).
     public let endpoint: String?
     public let environment: StoreEnvironment?
     /// The result, as a label of `receiptd_apple_requests_total{result}`.

@@ -1,4 +1,4 @@
-/// A submission's way to its decision: kept beside the decision, for people.
+/// The trace of a submission's way to its decision, which is kept beside the decision for people.
 public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple's answer decided.
@@ -7,16 +7,16 @@ public struct DecisionTrace: Sendable, Equatable {
         case proof
         /// The ledger had all purchases of the proof.
         case ledger
-        /// An operator refused it.
+        /// An operator refused the submission.
         case operatorsWord = "operator"
     }
 
-    /// The state of the proof's signature; nil if nobody checked it.
+    /// The state of the proof's signature; nil if an operator refused the submission.
     public let signature: ParsedProof.Signature?
     public let source: Source
     /// The tries, oldest first.
     public let tries: [AppleTry]
-    /// The operator who refused it; nil if none did.
+    /// The operator who refused the submission; nil if none did.
     public let operatorName: String?
 
     public init(signature: ParsedProof.Signature, source: Source, tries: [AppleTry]) {
