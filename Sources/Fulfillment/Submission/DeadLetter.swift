@@ -11,14 +11,14 @@ public struct DeadLetter: Sendable, Equatable {
     }
 
     public let reason: Reason
-    /// One sentence for people. Never holds the record's content.
+    /// One sentence for people. It may name a misspelt member, and holds none of the record's values.
     public let detail: String
-    /// The cause that the answer names. Its sentence holds none of the record's content.
+    /// The cause that the answer names, with `detail` in its sentence.
     public let cause: Cause
-    /// The sender to answer; nil unless player and submission could be read and no signature is wrong.
+    /// The sender, who gets an answer; nil unless player and submission can be read and the signature is not wrong.
     public let sender: Sender?
 
-    /// The offset of the last record if the letter replaces several; nil otherwise.
+    /// The offset of the last record that the letter replaces, if it replaces several; nil otherwise.
     public let lastOffset: Int64?
 
     /// - Parameter code: the cause's code; nil if only the reason is known.

@@ -1,13 +1,13 @@
 import Encodings
 
-/// A member of a submission's object whose name means nothing, and is close to a name that does.
+/// A member of a submission's object whose name is unknown and close to a known name.
 public struct MisspeltMember: Sendable, Equatable {
-    /// The name as it was sent, if it has letters, digits, blanks, points, dashes and underscores only.
+    /// The name as it was sent. It has only letters, digits, blanks, points, dashes and underscores.
     public let name: String
-    /// The known name that it is close to.
+    /// The known name to which the sent name is close.
     public let known: String
 
-    /// The most characters of a name that is close to any.
+    /// The most bytes of a name that can be close to a known name.
     private static let maximumLength = 40
 
     /// Returns the misspelt members in the order of the object, at most one for each known name; empty if `value` is no
@@ -26,12 +26,14 @@ public struct MisspeltMember: Sendable, Equatable {
         return found
     }
 
-    /// The known names without underscores: `playerId`, `player-id` and `PlayerID` are near `player_id`.
+    /// The known names, by their letters without underscores: `playerId`, `player-id` and `PlayerID` are near
+    /// `player_id`.
     private static let known: [String: String] = Dictionary(
         SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
         uniquingKeysWith: { first, _ in first })
 
-    /// Returns the name in lower case, without joining characters; nil if it has other characters.
+    /// Returns the name in lower case, without underscores, dashes, points and blanks; nil if it is too long or has
+    /// other characters.
     private static func bare(_ name: String) -> String? {
         guard name.utf8.count <= maximumLength else { return nil }
         var bare: [UInt8] = []

@@ -8,14 +8,14 @@ public enum RecordForm: Sendable, CaseIterable {
     case consumption
     case outcome
 
-    /// Returns nil if the value has none of the forms.
+    /// Makes the form of a record; nil if its value has none of the forms.
     /// - Parameter value: a record's value.
     public init?(of value: [UInt8]) {
         guard value.count <= SubmissionLimits.maximumBytes, let document = try? JSONParser.parse(value),
             case .object(let members) = document.value
         else { return nil }
         let names = Set(members.map(\.name))
-        // An outcome names its submission too, and a submission its player.
+        // The first form that fits counts, because an outcome names its submission too, and a submission its player.
         let form = Self.signs.first { !$0.names.isDisjoint(with: names) }?.form
         guard let form = form ?? (names == ["player_id"] ? .account : nil) else { return nil }
         self = form
@@ -28,7 +28,7 @@ public enum RecordForm: Sendable, CaseIterable {
         (.submission, ["submission_id", "receipt_data", "signed_transaction"]),
     ]
 
-    /// The name with an article, and the setting that names its topic.
+    /// The form's name with an article, and the setting that names the form's topic.
     private var words: (name: String, setting: String) {
         switch self {
         case .submission: ("a submission", "KAFKA_SUBMISSIONS_TOPIC")
@@ -43,9 +43,10 @@ public enum RecordForm: Sendable, CaseIterable {
 }
 
 extension DeadLetter {
-    /// Returns the same dead letter. If the record has the form of another topic, its detail says where it belongs.
+    /// Returns the dead letter. If the record has the form of another topic's records, the detail then names that
+    /// topic's setting.
     /// - Parameters:
-    ///   - form: the form of its own topic's records.
+    ///   - form: the form of the records on the topic from which the record came.
     ///   - value: the record's value.
     public func naming(formOf value: [UInt8]?, in form: RecordForm) -> DeadLetter {
         guard reason == .malformedMessage || reason == .badSignature, let value, let own = RecordForm(of: value),

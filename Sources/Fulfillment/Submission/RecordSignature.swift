@@ -3,8 +3,8 @@ import Encodings
 
 /// The optional record header `receiptd-signature`: an HMAC-SHA-256 under any of the keys.
 ///
-/// `v1` covers only a record's value. It is taken for submissions only, whose value says all that they mean. `v2`
-/// covers the kind of the topic and the record's key too, so that a signed record of one kind is no record of another.
+/// `v1` covers only a record's value. receiptd takes it for submissions only, because a submission's value says all.
+/// `v2` also covers the topic's kind and the record's key, so that a signed record of one kind is no record of another.
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
@@ -36,7 +36,8 @@ public struct RecordSignature: Sendable {
 
     public var isRequired: Bool { !keys.isEmpty }
 
-    /// Returns nil if the record may be read: no signature is required, or one of `headers` is a valid one.
+    /// Returns the dead letter of a record without a valid signature; nil if the record may be read. It may if no
+    /// signature is required, or if one of `headers` is valid.
     /// - Parameters:
     ///   - key: the record's key; nil counts as empty.
     ///   - headers: the values of every header `receiptd-signature` of the record.
@@ -79,7 +80,8 @@ public struct RecordSignature: Sendable {
         return Array(version.rawValue.utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
     }
 
-    /// The key's length keeps a key that ends in the value's first bytes from passing for a shorter key.
+    /// Returns the bytes that a code covers. They have the key's length, because a key that ends in the value's first
+    /// bytes would otherwise pass for a shorter key.
     private func input(_ version: Version, key: [UInt8]?, value: [UInt8]) -> [UInt8] {
         switch version {
         case .one: return value

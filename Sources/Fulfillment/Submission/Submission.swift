@@ -2,22 +2,22 @@ import NamesAndTimes
 
 /// A game server's request to verify a proof for a player.
 ///
-/// A class, though it never changes: every step hands it on, and copying a struct of ten texts costs ten reference
+/// `Submission` is an immutable class: every step hands it on, and copying a struct of ten texts costs ten reference
 /// counts each time.
 public final class Submission: Sendable, Equatable {
     public let submissionID: Identifier
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let proof: Proof
-    /// The envelope around the proof; nil without one.
+    /// Unity's envelope around the proof; nil without one.
     public let envelope: UnityEnvelope?
-    /// The product that the client names: compared, never trusted.
+    /// The product that the client names. receiptd compares it with Apple's, and never trusts it.
     public let productID: ProductID?
     public let orderID: String?
     /// The token in lower case, because UUIDs compare without case; nil without one.
     public let appAccountToken: String?
     public let deviceID: Identifier?
-    /// The currency that the client names: used only if Apple names none.
+    /// The currency that the client names, which counts only if Apple names none.
     public let currency: String?
     public let submittedAt: Timestamp?
 
@@ -66,12 +66,12 @@ public final class Submission: Sendable, Equatable {
 
 /// The limits of a submission.
 public enum SubmissionLimits {
-    /// Bytes of a record's value.
+    /// The most bytes of a record's value.
     public static let maximumBytes = 1_048_576
-    /// Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
+    /// The most Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
     public static let maximumNameScalars = 128
-    /// Unicode scalars of `bundle_id`: no catalog has a longer one, and events repeat it.
+    /// The most Unicode scalars of `bundle_id`. No catalog has a longer one, and events repeat it.
     public static let maximumBundleIDScalars = 255
-    /// Digits of a `transaction_id`.
+    /// The most digits of a `transaction_id`.
     public static let maximumTransactionIDDigits = 20
 }

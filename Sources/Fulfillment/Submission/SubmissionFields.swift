@@ -1,7 +1,7 @@
 import Encodings
 import NamesAndTimes
 
-/// The known members of a submission's object, each under its rule.
+/// The known members of a submission's object, and the rule for each.
 struct SubmissionFields {
     struct Fault: Error {
         /// The `detail_code` of the answer.
@@ -9,9 +9,10 @@ struct SubmissionFields {
         let message: String
     }
 
-    /// A dozen at most: looking through them costs less than hashing their names.
+    /// The members, a dozen at most. A search through them costs less than hashing their names.
     private var values: [(name: Name, value: JSONValue)] = []
-    /// The fields that came twice. A guess about which value counts would be a hole.
+    /// The fields that came twice. The decoder does not guess which value counts, because a wrong guess would be a
+    /// hole.
     private var repeated: Set<Name> = []
 
     enum Name: String, CaseIterable {
@@ -29,12 +30,12 @@ struct SubmissionFields {
         case submittedAt = "submitted_at"
     }
 
-    /// The known names. All others mean nothing.
+    /// The known names. The decoder skips all other members.
     static let names = JSONNames(Name.allCases.map(\.rawValue) + UnityEnvelope.members)
     private static let nameCount = Name.allCases.count
 
     init(_ members: [JSONMember]) {
-        // A hostile record may repeat one of them without end.
+        // The capacity is bounded, because a hostile record may repeat a member without end.
         values.reserveCapacity(min(members.count, Self.nameCount))
         for member in members {
             guard let name = Name(rawValue: member.name) else { continue }
@@ -99,7 +100,8 @@ struct SubmissionFields {
         return try text(name).map { ProofShape($0, in: field) }
     }
 
-    /// Returns a string that is neither empty nor holds NUL. Null counts as absent, which is nil.
+    /// Returns a member's text; nil if the member is absent or null. Throws if the text is empty or holds NUL, or if
+    /// the member is no string.
     private func text(_ name: Name) throws(Fault) -> String? {
         switch self[name] {
         case nil, .null: return nil
@@ -143,7 +145,7 @@ struct SubmissionFields {
         return value
     }
 
-    /// Returns the token; nil if it is absent. A token that is no UUID is a fault, because a binding that silently
+    /// Returns the token; nil if it is absent or the nil UUID. Throws if it is no UUID, because a binding that silently
     /// vanished would be a hole.
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
@@ -154,7 +156,8 @@ struct SubmissionFields {
         return token.text
     }
 
-    /// Returns nil if it is ill-formed or empty: the currency counts only if Apple names none.
+    /// Returns the currency in upper case; nil if it is absent or ill-formed. An ill-formed currency is no fault,
+    /// because the client's counts only if Apple names none.
     private func currency() throws(Fault) -> String? {
         guard let text = try lenientText(.currency) else { return nil }
         let letters = text.utf8.map { $0 & 0xDF }

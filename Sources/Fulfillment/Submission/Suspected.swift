@@ -1,19 +1,20 @@
-/// Work on something that may have killed processes before. A death of this process counts against it only while it
-/// computes: parses, proves, judges or settles. A task that waits for an answer says so first.
+/// Work on a record or a row that may have killed processes before. A death of this process counts against it only
+/// while the work computes: it parses, proves, judges or settles. The work says so before it waits for an answer.
 public protocol SuspectedWork: Sendable {
-    /// Notes that the record computes from now on. Returns once the next process would count a death against it, or
-    /// once its task is cancelled.
+    /// Notes that the work computes from now on. Returns once the next process would count a death against the record
+    /// or row, or once the task is cancelled.
     func works() async
-    /// Notes that the record only waits from now on. Returns once the next process would not count a death, or once its
+    /// Notes that the work only waits from now on. Returns once the next process would not count a death, or once the
     /// task is cancelled.
     func waits() async
 }
 
 public enum Suspected {
-    /// The suspect that this task works on; nil in nearly every task. A suspect's task waits for one answer at a time.
+    /// The work on a suspect, if this task does some; nil in nearly every task. A suspect's task waits for one answer
+    /// at a time.
     @TaskLocal public static var work: (any SuspectedWork)?
 
-    /// Runs work that only waits, as for PostgreSQL or Kafka.
+    /// Runs `body`, which only waits, as for PostgreSQL or Kafka. A death meanwhile does not count against the suspect.
     public static func waiting<Value, Failure: Error>(
         _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
