@@ -1,3 +1,4 @@
+import Encodings
 import Kafka
 
 /// First occurrences of one player's events are in the order of the player's submissions. Those that are answered
@@ -7,23 +8,28 @@ struct OrderCheck {
     var parkedOnce: Set<String> = []
 
     func problems(_ content: OutcomeLog.Content) -> [String] {
-        var first: [String: Int64] = [:]
-        for event in content.events where first[event.submissionID] == nil {
-            first[event.submissionID] = event.record.offset
-        }
+        var first: [String: OutcomeLog.Event] = [:]
+        for event in content.events where first[event.submissionID] == nil { first[event.submissionID] = event }
         var problems: [String] = []
-        var latest: [String: (submission: String, offset: Int64)] = [:]
+        var latest: [String: OutcomeLog.Event] = [:]
         var seen: Set<String> = []
         for record in plan.records {
             guard let id = record.submissionID, plan.truths[id]?.isLocal == false, !parkedOnce.contains(id),
                 seen.insert(id).inserted,
-                let offset = first[id]
+                let event = first[id]
             else { continue }
-            if let before = latest[record.playerID], before.offset > offset {
-                problems.append("\(record.playerID): \(id) was answered before \(before.submission)")
+            if let before = latest[record.playerID], before.record.offset > event.record.offset {
+                problems.append("\(record.playerID): \(event.words) was answered before \(before.words)")
             }
-            latest[record.playerID] = (id, offset)
+            latest[record.playerID] = event
         }
         return problems
+    }
+}
+
+extension OutcomeLog.Event {
+    fileprivate var words: String {
+        let told = "\(type) \(reason ?? ""), decided at \(json["occurred_at"]?.string ?? "?")"
+        return "\(submissionID) (\(told), offset \(record.offset) at \(record.timestampMilliseconds ?? 0))"
     }
 }
