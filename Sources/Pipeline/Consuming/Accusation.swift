@@ -2,16 +2,18 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Whether a death of this process counts against the one record or row that it isolates. It is accused before its work
-/// begins, cleared before the work waits, and accused again before the work goes on.
+/// The accusation of the one record or row that this process isolates. While it is made, a death of the process counts
+/// against the record. The worker makes it before the record's work begins, withdraws it while the work waits, and
+/// makes it again before the work goes on.
 ///
-/// A change that cannot be made durable is tried again until it can be, or until the task is cancelled. Work that is
-/// not accused must not compute, and accused work must not wait.
+/// `works` and `waits` try again until the change is durable, or until the task is cancelled. A record without an
+/// accusation must not compute, and an accused record must not wait.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool
 
-    /// - Parameter change: makes the accusation durable, and returns whether it is.
+    /// - Parameter change: makes the accusation (true) or its withdrawal (false) durable, and returns whether that
+    ///   succeeded.
     init(change: @escaping @Sendable (_ isAtWork: Bool) async -> Bool) { self.change = change }
 
     func works() async { await make(true) }
@@ -27,7 +29,8 @@ final class Accusation: SuspectedWork {
     }
 }
 
-/// A request to accuse or clear, for the consumer's thread, whose commits hold accusations.
+/// A task's request to make an accusation or to withdraw it. The consumer's thread answers it, because the metadata of
+/// that thread's commits holds accusations.
 final class AccusationRequest: Sendable {
     let isAtWork: Bool
 
@@ -41,12 +44,13 @@ final class AccusationRequest: Sendable {
 
     private init(isAtWork: Bool) { self.isAtWork = isAtWork }
 
-    /// True if nobody waits for it any more.
+    /// True if no task waits for the answer any more.
     var isOver: Bool {
         state.withLock { if case .ended = $0 { true } else { false } }
     }
 
-    /// Returns whether the change is durable; false if the task is cancelled.
+    /// Posts a request, waits for its answer, and returns whether the change is durable. Returns false if the task is
+    /// cancelled.
     /// - Parameter post: hands the request to the thread.
     static func ask(_ isAtWork: Bool, _ post: (AccusationRequest) -> Void) async -> Bool {
         let request = AccusationRequest(isAtWork: isAtWork)
@@ -65,7 +69,7 @@ final class AccusationRequest: Sendable {
         }
     }
 
-    /// Ends the request. Any thread may call it, any number of times; the first call counts.
+    /// Ends the request with an answer. Any thread may call this, any number of times; the first call counts.
     func end(_ isDurable: Bool) {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             switch state {

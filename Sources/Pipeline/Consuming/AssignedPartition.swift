@@ -2,20 +2,21 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The consumer thread's state of one partition while it owns it. Not Sendable: only that thread uses it.
+/// The state of one partition while this worker owns it. Not Sendable, because only the consumer's thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// The number of the ledger's fall backs when it was assigned.
+    /// The number of the ledger's fall backs when the partition was assigned.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
-    /// The highest offset ever decided here, by anyone; nil until the outbox is swept, and if there is none.
+    /// The highest offset of this partition that any owner decided; nil until the outbox is swept, and if there is
+    /// none.
     private var highestDecided: Int64?
-    /// The records whose decisions the database has lost; nil if it lost none.
+    /// The decisions on this partition's records that the database may have lost; nil if it lost none.
     private var lost: LostDecisions?
-    /// The batches that cannot be read. One record represents each in memory, and its offset is the key.
+    /// The unreadable batches. The key is the offset of the record that stands for the batch in memory.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
-    /// The task that sweeps the outbox.
+    /// The task that prepares the partition; nil before it begins.
     var preparing: Task<Void, Never>?
 
     init(assignment: UInt64, progress: PartitionProgress, fallBackCount: Int = 0) {
@@ -32,10 +33,11 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// Notes a record. Call it before the record is admitted. Returns true if offsets fell back.
+    /// Begins a new epoch if the record's offset is below an earlier one, and returns whether it did. Call it before
+    /// the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // Any of it may have been decided since the outbox was swept.
+        // Any record of the partition may have been decided since the outbox was swept.
         highestDecided = .max
         return true
     }
@@ -51,10 +53,11 @@ final class AssignedPartition: ProgressOwner {
         inFlight[ObjectIdentifier(record.item)] = record.item
     }
 
-    /// Lets the record that was just admitted represent all up to that offset.
+    /// Makes the record that was just admitted stand for all offsets up to `last`.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
-    /// Ends a record. An abandoned one stays unfinished, so that its offset is never passed.
+    /// Ends a record. An abandoned record stays unfinished, so that no commit passes its offset. Returns the reason if
+    /// partitions are to be read again; nil otherwise.
     func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }

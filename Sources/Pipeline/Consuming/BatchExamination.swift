@@ -1,7 +1,7 @@
 import Kafka
 import Synchronization
 
-/// Runs a `BatchProbe` beside a consumer's thread, which looks for its outcome now and then.
+/// Runs a `BatchProbe` on another thread, and keeps the outcome until the consumer's thread takes it.
 final class BatchExamination: Sendable {
     typealias Outcome = (suspicion: UnreadableBatches.Suspicion, finding: Result<BatchProbe.Finding, KafkaError>)
 
@@ -10,7 +10,7 @@ final class BatchExamination: Sendable {
 
     init(probe: BatchProbe) { self.probe = probe }
 
-    /// Begins an examination. One runs at a time.
+    /// Begins an examination. Call it only while none is running.
     func begin(_ suspicion: UnreadableBatches.Suspicion) {
         BlockingWork.run { [self] in
             let finding = Result { () throws(KafkaError) in

@@ -5,9 +5,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes submissions from Kafka and moves offsets. It polls, hands events to the values that decide
-/// (`PartitionProgress`, `CrashIsolation`, `IntakeGate`), and does what they return. One thread owns the consumer and
-/// everything in here; tasks reach it only through the inbox.
+/// Takes submissions from Kafka and commits offsets. The loop polls, passes events to the values that decide
+/// (`PartitionProgress`, `CrashIsolation`, `IntakeGate`), and carries out their results. One thread owns the consumer
+/// and this object's state; tasks reach the thread only through the inbox.
 final class ConsumerLoop {
     private let settings: PipelineSettings
     private let inbox: Inbox
@@ -27,7 +27,7 @@ final class ConsumerLoop {
     /// The error that ended the consumer; nil while it runs.
     private var fatal: KafkaError?
     private var nextBeat = 0.0
-    /// True once a consumer could be made.
+    /// True once the loop has made a consumer, which shows that the settings are right.
     private var hasConsumed = false
     private var said = RepeatedWords()
 
@@ -72,14 +72,14 @@ final class ConsumerLoop {
         refused = RefusedReading(health: health)
     }
 
-    /// Runs until the inbox says stop.
+    /// Runs until the inbox has a `stop` message.
     ///
-    /// A consumer that can never go on (another one took its static member id, say) is replaced by a fresh one after a
-    /// pause. What was in flight is given up and comes again. The same happens if its partitions are to be read again
-    /// from further back. If a consumer cannot be made anew, as while a file of certificates is being replaced, the
-    /// loop tries for as long as it takes.
+    /// The loop replaces a consumer after a pause if the consumer can never go on (another one took its static member
+    /// id, say), or if partitions are to be read again from further back. The loop then gives up the records in flight,
+    /// and Kafka delivers them again. If the loop cannot make a new consumer, as while an operator replaces a file of
+    /// certificates, it tries until it can.
     ///
-    /// Throws if the first consumer cannot be made: the settings are wrong.
+    /// Throws if the loop cannot make the first consumer, because the settings are wrong.
     func run() throws(KafkaError) {
         intake.worker.ledger.watchFallBacks { [inbox] in inbox.post(.databaseFellBack) }
         while !isStopping {
@@ -102,7 +102,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// Returns nil if the consumer ended in order.
+    /// Returns the reason why the consumer is replaced; nil if it ended in order.
     private func whyReplaced() -> String? {
         let restart = assignment.takeRestartReason()
         if let error = fatal {
@@ -120,7 +120,8 @@ final class ConsumerLoop {
 
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
 
-    /// Runs one consumer. On stop it finishes what is in flight, commits, and leaves the group.
+    /// Runs one consumer until the loop stops or must replace it. At a stop, the loop finishes the records in flight,
+    /// commits, and leaves the group.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: settings.consumerProperties, log: KafkaLog.forward(to: logger, folding: settings.kafkaVoice))
@@ -195,7 +196,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// The milliseconds that a poll may wait while nothing comes.
+    /// The milliseconds that a poll waits for a record.
     private var pollMilliseconds: Int32 {
         if assignment.gate.isPaused || assignment.isolation.isRestricted { return 20 }
         return assignment.gate.records > 0 ? 100 : PipelineLimits.idlePollMilliseconds
@@ -218,7 +219,7 @@ final class ConsumerLoop {
             guard !unreadable.failed(error, next: { assignment.next(of: $0) }) else { return }
             if error.isFatal { fatal = error }
             refused.failed(error, hasPartitions: !assignment.partitions.isEmpty)
-            // librdkafka says it of each partition, every few seconds.
+            // librdkafka repeats an error for each partition, every few seconds.
             let topic = error.place?.topicPartition.topic ?? ""
             let words = ConsumerTrouble.words(error) ?? error.message
             guard let leftOut = said.leftOut(of: "\(error.name) \(topic)", now: WallClock.monotonicSeconds) else {
@@ -242,7 +243,7 @@ final class ConsumerLoop {
             return true
         }
         refused.retry(assignment, consumer)
-        // The consumer reports the error once, and not always by `poll`.
+        // librdkafka reports a fatal error once, and not always by `poll`.
         fatal = fatal ?? consumer.fatalError
     }
 }

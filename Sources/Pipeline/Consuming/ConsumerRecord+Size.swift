@@ -1,15 +1,15 @@
 import Kafka
 
 extension [KafkaHeader] {
-    /// The bytes that the headers take in memory, about. An empty header takes some too, and a record may hold a
-    /// million.
+    /// The approximate bytes that the headers take in memory. An empty header takes some too, and a record may have a
+    /// million headers.
     var byteCount: Int {
         reduce(0) { $0 + PipelineLimits.bytesPerHeader + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }
 
 extension ConsumerRecord {
-    /// The bytes that the record takes in memory, about.
+    /// The approximate bytes that the record takes in memory.
     var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount }
 
     var withoutValue: ConsumerRecord {

@@ -1,26 +1,28 @@
 import Encodings
 import Fulfillment
 
-/// The message in a partition's commit metadata to its next owner: how the owners before it ended.
+/// The record of how a partition's earlier owners ended, in the metadata of its commit.
 ///
-/// Kafka keeps it with the offset, so that it survives every crash and goes with the partition. It is empty while all
-/// is well.
+/// Kafka keeps the metadata with the offset, so the record survives every crash and reaches the partition's next owner.
+/// The metadata is empty while all is well.
 struct CrashHistory: Equatable, Sendable {
-    /// The starts without progress after which records are isolated.
+    /// The number of starts without progress after which records are isolated.
     static let concurrentStarts = 3
-    /// The most records in flight of a partition at the last concurrent start, and so those to be isolated afterwards.
+    /// The most records of a partition in flight at the last concurrent start, and so the number that the next owner
+    /// isolates.
     static let isolatedRecords = 64
-    /// The deaths of the process with one record isolated after which that record is set aside. A submission is parked,
-    /// unless reading it kills too. Any other record is a dead letter.
+    /// The number of deaths in isolation that sets a record aside. A submission is then parked, unless reading it kills
+    /// too. Any other record becomes a dead letter.
     static let deathsOfPoison = 3
-    /// The deaths after which a submission is a dead letter, because reading it in order to park it killed.
+    /// The number of deaths that makes a submission a dead letter. The last of them shows that reading it in order to
+    /// park it kills.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
-    /// How the partition's records are taken.
+    /// The way in which the partition's records are taken.
     enum Mode: Equatable, Sendable {
         /// Records are taken side by side. At the third start without progress the mode becomes `limited`.
         case concurrent
-        /// Records are taken side by side, but few: the next owner may have to isolate them. If that owner finds no
+        /// Few records are taken side by side, because the next owner may have to isolate them. If that owner finds no
         /// progress, the mode becomes `isolated`, else `concurrent`.
         case limited
         /// Records are taken one at a time, with nothing else in flight. After the last of them the mode becomes
@@ -31,21 +33,22 @@ struct CrashHistory: Equatable, Sendable {
     /// The record that was isolated last.
     struct Suspect: Equatable, Sendable {
         let offset: Int64
-        /// The number of times that the process died of it, or beside it.
+        /// The number of times that a process died while this record was isolated and at work.
         fileprivate(set) var deaths = 0
-        /// Whether the record is at work on the processor, with nothing else in the whole process. It is false while
-        /// the record only waits.
+        /// True while the record is at work, with nothing else in flight in the process; false while it waits for an
+        /// answer.
         fileprivate(set) var isAtWork = true
 
         var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
     }
 
-    /// The number of owners, including this one, since the partition last moved. One that left in order does not count.
+    /// The number of owners since the partition's offset last moved, including this one. An owner that left in order
+    /// does not count.
     private(set) var starts = 0
     /// The number of records that are still to be isolated.
     private(set) var remaining = 0
     private(set) var suspect: Suspect?
-    /// The number of owners that left in order, as the database knew when this was written.
+    /// The database's count of owners that left in order, at the time of this history.
     private(set) var departures: Int64 = 0
 
     var mode: Mode {
@@ -53,12 +56,12 @@ struct CrashHistory: Equatable, Sendable {
         return starts >= Self.concurrentStarts ? .limited : .concurrent
     }
 
-    /// Returns the number of deaths of the process with this record isolated.
+    /// Returns the number of deaths that count against this record; 0 unless it is the suspect.
     func deaths(of offset: Int64) -> Int { suspect?.offset == offset ? suspect?.deaths ?? 0 : 0 }
 
-    /// Begins a new owner where the last one ended.
-    /// - Parameter departures: the number of departures that the database knows; nil if it does not answer. One more
-    ///   than the last owner knew means that it left in order, though Kafka did not take its commit, as while a group
+    /// Notes that a new owner begins.
+    /// - Parameter departures: the database's count of departures; nil if the database does not answer. If it is higher
+    ///   than the last owner knew, that owner left in order, although Kafka refused its commit, as while a group
     ///   rebalances.
     mutating func begin(departures: Int64?) {
         if let departures {
@@ -71,7 +74,8 @@ struct CrashHistory: Equatable, Sendable {
         if remaining == 0, starts > Self.concurrentStarts { remaining = Self.isolatedRecords }
     }
 
-    /// Ends the owner in order, which the database has recorded. Nobody died.
+    /// Notes that this owner leaves in order.
+    /// - Parameter departures: the database's count with this departure; nil if the database did not count it.
     mutating func leave(departures: Int64?) {
         if let departures { self.departures = departures }
         leave()
@@ -87,11 +91,11 @@ struct CrashHistory: Equatable, Sendable {
         suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
 
-    /// Notes whether a death from now on counts against the record. It does not while the record only waits.
+    /// Notes whether the record is at work, so that a death from now on counts against it, or waits.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
-    /// Clears a suspect before `position`, because the database has everything before it: whatever ended its owner came
-    /// later. Kafka may have refused that commit, as while a group rebalances.
+    /// Clears a suspect before `position`: the database has its decision, so its owner died of something later. Kafka
+    /// may have refused the commit that shows this, as while a group rebalances.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }
@@ -104,7 +108,7 @@ struct CrashHistory: Equatable, Sendable {
     }
 }
 
-/// The form in Kafka since the first version: the names of its members do not change.
+/// The JSON form in Kafka. The names of its members are those of the first version and do not change.
 extension CrashHistory {
     /// The text for the commit; empty if there is nothing to say.
     var metadata: String {
@@ -133,7 +137,7 @@ extension CrashHistory {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Reads metadata. Unreadable ones say nothing, because other tools write metadata of their own.
+    /// Reads metadata. Metadata in another form counts as empty, because other tools write metadata of their own.
     init(metadata: String) {
         guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
             json.count("v") == 1
@@ -150,7 +154,7 @@ extension CrashHistory {
 }
 
 extension JSONValue {
-    /// Returns nil unless it is a whole number from 0 up.
+    /// Returns the member if it is a whole number from 0 up; nil otherwise.
     fileprivate func count(_ name: String) -> Int64? {
         guard case .number(let text)? = self[name], let value = Int64(text), value >= 0 else { return nil }
         return value

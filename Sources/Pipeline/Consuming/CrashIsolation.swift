@@ -1,39 +1,39 @@
 import Kafka
 
-/// Decides which records are isolated. Records that may have killed the process are taken one at a time, with nothing
-/// else in flight in the whole process.
+/// Decides which records are isolated. The worker takes records that may have killed a process one at a time, with
+/// nothing else in flight in the whole process.
 ///
-/// Before the record begins, Kafka knows which record that is, and later whether it is at work or only waits for an
-/// answer. So the next owner finds that the last one died while the record was at work. Three such deaths set a record
-/// aside, and a fourth makes a submission a dead letter. Neither happens to a record that was in flight with others,
-/// nor to one that waited for Apple or the database.
+/// The commit's metadata names the isolated record before it begins, and says whether the record is at work or waits
+/// for an answer. So the partition's next owner learns whether the last owner died while the record was at work. After
+/// three such deaths the record is set aside, and after a fourth a submission becomes a dead letter. A death does not
+/// count against a record that was in flight with others, or that waited for Apple or the database.
 ///
-/// A value: the consumer's thread hands events in, and does what is returned.
+/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
 struct CrashIsolation: Sendable {
-    /// The seconds to wait for a record to isolate, in a partition that may have none.
+    /// The seconds that a partition may lack a record to isolate before its history is cleared.
     static let idleSeconds = 10.0
 
-    /// How many of a partition's records may begin by themselves.
+    /// The limit for a partition's records that begin without being isolated.
     enum Admission: Equatable, Sendable {
         case unlimited
-        /// The owner's first records may begin, until Kafka knows of progress.
+        /// This many records may begin until Kafka has progress of this owner.
         case first(Int)
-        /// No record is isolated yet. No more than so many need be pending, because others come before they could
-        /// begin.
+        /// No record begins unless `next` isolates it. The partition needs at most `pending` records in memory, because
+        /// later ones begin only after the isolation.
         case isolated(pending: Int)
     }
 
     /// A partition whose next record may be isolated.
     struct Candidate: Sendable {
         let partition: TopicPartition
-        /// The offset of its next record; nil if none is pending.
+        /// The offset of the partition's first pending record; nil if none is pending.
         let next: Int64?
-        /// True if its log has no more records.
+        /// True if the partition's log has no more records.
         let isAtEnd: Bool
     }
 
     enum Action: Equatable, Sendable {
-        /// The record may begin once the metadata is committed: `isolated(_:of:)`.
+        /// The worker commits the metadata, calls `isolated(_:of:)`, and begins the record.
         case isolate(Int64, of: TopicPartition, metadata: String)
         case deadLetter(Int64, of: TopicPartition, deaths: Int)
     }
@@ -46,35 +46,36 @@ struct CrashIsolation: Sendable {
     private enum State {
         /// Records are taken side by side. The next state is `choosing`.
         case inactive
-        /// The next record to isolate is looked for. The next state is `isolating` or `inactive`.
+        /// No record is isolated, and the worker looks for the next one. The next state is `isolating` or `inactive`.
         case choosing(notBefore: Double)
-        /// One record was isolated. The next state is `choosing`, when nothing is in flight any more, or `inactive`.
+        /// One record is isolated. The next state is `choosing` when nothing is in flight any more, or `inactive`.
         case isolating(TopicPartition)
     }
 
     private struct Partition {
-        /// The earlier owners' message in Kafka.
+        /// The metadata that the earlier owners left in Kafka.
         let inherited: String
         var history: CrashHistory
-        /// The time since which no record came that could be isolated; nil if one came.
+        /// The monotonic time since which the partition lacks a record to isolate; nil if it has one.
         var idleSince: Double?
     }
 
-    /// The deaths of the process with one record isolated after which that record is a dead letter.
+    /// The number of deaths that makes an isolated record a dead letter.
     private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
-    /// True while a record of another topic is isolated. No record here begins meanwhile.
+    /// True while another member of the `IsolationTurn` has the turn or waits for it. No record of this topic begins
+    /// meanwhile.
     var isHeldBack = false
 
     init(deathsOfDeadLetter: Int = CrashHistory.deathsOfPoison) { self.deathsOfDeadLetter = deathsOfDeadLetter }
 
-    /// True if records do not begin by themselves.
+    /// True if records begin only in isolation, or not at all.
     var isRestricted: Bool { isActive || isHeldBack }
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// The record at work against which a death would count; nil if there is none.
+    /// The isolated record that is at work, so that a death would count against it; nil if there is none.
     var suspectAtWork: CrashHistory.Suspect? {
         for partition in partitions.values {
             if let suspect = partition.history.suspect, suspect.isAtWork { return suspect }
@@ -84,7 +85,7 @@ struct CrashIsolation: Sendable {
 
     var hasSuspectAtWork: Bool { suspectAtWork != nil }
 
-    /// True if one record is isolated and only waits.
+    /// True if a record is isolated and waits for an answer.
     var hasWaitingSuspect: Bool {
         guard case .isolating(let partition) = state else { return false }
         return partitions[partition]?.history.suspect?.isAtWork == false
@@ -96,17 +97,18 @@ struct CrashIsolation: Sendable {
 // MARK: - A partition's owners
 
 extension CrashIsolation {
-    /// Notes the earlier owners' message, with this owner's start.
-    /// - Parameter departures: the database's count; nil if it does not answer.
+    /// Reads the earlier owners' metadata, and counts this owner's start.
+    /// - Parameter departures: the database's count of owners that left in order; nil if the database does not answer.
     mutating func assigned(_ partition: TopicPartition, metadata: String, departures: Int64?) {
         var history = CrashHistory(metadata: metadata)
         history.begin(departures: departures)
         partitions[partition] = Partition(inherited: metadata, history: history)
     }
 
-    /// Updates a partition before anything is admitted. The database may not have answered at the assignment, or the
-    /// last owner may have been late. Returns the record beside which the last owner died; nil if it did not.
-    /// - Parameter decidedBefore: the offset before which the database has everything; nil if unknown.
+    /// Reads the earlier owners' metadata again, before the first record is admitted. At the assignment the database
+    /// may not have answered, or may not have had the last owner's departure and decisions yet. Returns the record
+    /// during whose isolation the last owner died; nil if the last owner did not die so.
+    /// - Parameter decidedBefore: the offset before which the database has every decision; nil if unknown.
     mutating func prepared(
         _ partition: TopicPartition, departures: Int64, decidedBefore: Int64?
     ) -> CrashHistory.Suspect? {
@@ -119,16 +121,16 @@ extension CrashIsolation {
         return suspect
     }
 
-    /// Notes that the owner leaves in order.
-    /// - Parameter departures: the database's count with this one; nil if it was not told.
+    /// Notes that this owner leaves in order.
+    /// - Parameter departures: the database's count with this departure; nil if the database did not count it.
     mutating func leave(_ partition: TopicPartition, departures: Int64?) {
         partitions[partition]?.history.leave(departures: departures)
     }
 
     mutating func forget(_ partition: TopicPartition) { partitions[partition] = nil }
 
-    /// Returns the message to the next owner in this owner's commit.
-    /// - Parameter hasMoved: true if the commit is of another offset than the one at which this owner began.
+    /// Returns the metadata of this owner's commit, for the next owner; empty if there is nothing to say.
+    /// - Parameter hasMoved: true if the committed offset is not the one at which this owner began.
     func metadata(of partition: TopicPartition, hasMoved: Bool) -> String {
         guard let history = partitions[partition]?.history else { return "" }
         return hasMoved && history.remaining == 0 ? "" : history.metadata
@@ -138,7 +140,8 @@ extension CrashIsolation {
 // MARK: - Records
 
 extension CrashIsolation {
-    /// - Parameter awaitsProgress: true if Kafka has no progress of this owner, nor of the one before it.
+    /// Returns the limit for the partition's records.
+    /// - Parameter awaitsProgress: the partition's `PartitionProgress.awaitsProgress`.
     func admission(to partition: TopicPartition, awaitsProgress: Bool) -> Admission {
         if isHeldBack { return .isolated(pending: 0) }
         let mode = partitions[partition]?.history.mode ?? .concurrent
@@ -149,13 +152,14 @@ extension CrashIsolation {
         return mode == .limited && awaitsProgress ? .first(CrashHistory.isolatedRecords) : .unlimited
     }
 
-    /// Notes that the outcome of one of the partition's records is durable.
+    /// Notes that the outcome of a record is durable, so that the partition has one record fewer to isolate.
     mutating func finished(_ partition: TopicPartition) {
         guard let index = partitions.index(forKey: partition) else { return }
         if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
     }
 
-    /// Decides again. Call it after every change of the assignment, and when nothing is in flight.
+    /// Begins isolation if a partition has records to isolate, or ends it if none has. Call it after every change of
+    /// the assignment, and when nothing is in flight.
     mutating func update() -> Change? {
         let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
         switch (isActive, remaining > 0) {
@@ -179,20 +183,22 @@ extension CrashIsolation {
         return (partition, history.metadata)
     }
 
-    /// Notes that Kafka holds that metadata.
+    /// Notes that Kafka holds the metadata that `metadata(ofSuspectAtWork:)` returned.
     mutating func suspectIs(atWork isAtWork: Bool) {
         guard case .isolating(let partition) = state else { return }
         partitions[partition]?.history.suspectIs(atWork: isAtWork)
     }
 
-    /// Ends an isolated record when nothing is in flight. Returns the record's partition; nil if none was isolated.
+    /// Ends the isolation of a record; call it when nothing is in flight. Returns the record's partition; nil if no
+    /// record was isolated.
     mutating func takeEnded() -> TopicPartition? {
         guard case .isolating(let partition) = state else { return nil }
         state = .choosing(notBefore: 0)
         return partition
     }
 
-    /// Returns the next record to isolate when nothing is in flight; nil if none is to begin now.
+    /// Returns the next record to isolate or to make a dead letter; nil if none is due now. Call it when nothing is in
+    /// flight.
     mutating func next(among candidates: [Candidate], now: Double) -> Action? {
         _ = takeEnded()
         guard case .choosing(let notBefore) = state, now >= notBefore else { return nil }
@@ -206,7 +212,7 @@ extension CrashIsolation {
             partition.idleSince = nil
             let deaths = partition.history.deaths(of: offset)
             if deaths >= deathsOfDeadLetter { return .deadLetter(offset, of: candidate.partition, deaths: deaths) }
-            // The record is not begun without its offset in Kafka.
+            // If the commit of the metadata fails, the record does not begin, and `next` returns it again later.
             state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
             var history = partition.history
             history.isolate(offset)
@@ -215,14 +221,14 @@ extension CrashIsolation {
         return nil
     }
 
-    /// Clears a partition without records, which cannot have killed anyone.
+    /// Clears the history of a partition that has no record to isolate: at the log's end, or after `idleSeconds`.
     private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
         let since = partition.idleSince ?? now
         partition.idleSince = since
         if isAtEnd || now - since > Self.idleSeconds { partition.history = CrashHistory() }
     }
 
-    /// Begins the record, because Kafka has the metadata.
+    /// Notes that Kafka has the metadata, so that the isolated record begins.
     mutating func isolated(_ offset: Int64, of partition: TopicPartition) {
         partitions[partition]?.history.isolate(offset)
         state = .isolating(partition)

@@ -3,7 +3,8 @@ import Logging
 import Operations
 
 extension ReceiptdMetrics {
-    /// Counts and logs that PostgreSQL lacks what was committed from `start` to `committed`.
+    /// Counts and logs that PostgreSQL lacks decisions on the records from `start` to `committed`, which Kafka has
+    /// committed.
     func databaseFellBack(
         _ message: StaticString, _ partition: TopicPartition, from committed: Int64, to start: Int64, _ logger: Logger
     ) {
@@ -18,7 +19,7 @@ extension ReceiptdMetrics {
     }
 
     /// Counts and logs that PostgreSQL lacks grants or revisions whose events were published.
-    /// - Parameter count: of the events that were looked at.
+    /// - Parameter count: the number of compared events whose grant or revision is missing.
     func databaseFellBack(lacking count: Int, publishedTo topic: String, _ logger: Logger) {
         databaseFallbacks.increment()
         incidents.note(.databaseFellBack, of: topic)

@@ -2,16 +2,17 @@ import Kafka
 import Logging
 import Operations
 
-/// Records that were deleted before they were read, as by retention under a worker that lags. librdkafka goes on at the
-/// earliest record, and nothing but a gap shows it. Compaction and the markers of transactions leave gaps too.
+/// Finds records that Kafka deleted before the worker read them, as by retention while the worker lags. librdkafka goes
+/// on at the earliest record, and `poll` shows nothing but a gap in the offsets. Compaction and the markers of
+/// transactions leave gaps too.
 enum DeletedUnread {
-    /// Returns the offsets of a gap that were deleted unread; nil if the gap is of another kind.
+    /// Returns the offsets of a gap that were deleted unread; nil if the gap has another cause.
     /// - Parameters:
     ///   - expected: the offset that was to be read next.
-    ///   - found: the offset that came.
-    ///   - resets: the offsets at which librdkafka found nothing and went on at the earliest record.
-    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. If it is above `found`, that
-    ///     record was fetched before the log was cut off.
+    ///   - found: the offset of the record, or the log's end, that came.
+    ///   - resets: the offsets that librdkafka found deleted before it went on at the earliest record.
+    ///   - earliest: the first offset in the log; nil if librdkafka does not know it. If it is above `found`,
+    ///     librdkafka fetched the record before Kafka deleted it.
     static func lost(
         from expected: Int64, to found: Int64, resets: [Int64], earliest: Int64?
     ) -> ClosedRange<Int64>? {
@@ -20,7 +21,7 @@ enum DeletedUnread {
         return expected...earliest - 1
     }
 
-    /// Reports the records of a gap that were deleted.
+    /// Reports the deleted records between `expected` and `found`, if there are any.
     static func look(
         from expected: Int64, to found: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer,
         metrics: ReceiptdMetrics, logger: Logger
@@ -41,7 +42,7 @@ extension RecordIntake {
     /// - Parameter offset: the record's offset, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let expected = assignment.gate.next(of: partition), offset >= expected else {
-            // A reset at the beginning of reading, also anew, is reported elsewhere.
+            // `PartitionHandover` reports a reset at the first record, and `admit` one that makes offsets go back.
             _ = consumer.takeResets(of: partition, below: .max)
             return
         }
@@ -51,8 +52,9 @@ extension RecordIntake {
 }
 
 extension BatchedTopicOffsets {
-    /// Reports deleted records, as for the submissions topic. It also reports those at the beginning of reading,
-    /// because nobody has asked for the log's ends.
+    /// Reports records that were deleted unread, or a topic that was made anew. Unlike `PartitionHandover`, the
+    /// takeover of a batched topic does not compare committed offsets with the log, so a reset at the first record is
+    /// reported here.
     /// - Parameter offset: the record's offset, or the log's end.
     func lookForDeleted(before offset: Int64, in partition: TopicPartition, _ consumer: KafkaConsumer) {
         guard let owner = partitions[partition], let expected = owner.expected, offset >= expected else {
@@ -80,7 +82,7 @@ extension BatchedTopicOffsets {
     }
 }
 
-/// The offsets of records that nobody will ever read.
+/// The offsets of records that Kafka deleted before the worker read them.
 struct LostRecords {
     let partition: TopicPartition
     let first: Int64

@@ -2,7 +2,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Pauses and resumes partitions as `IntakeGate` decides. On the consumer's thread.
+/// Pauses and resumes partitions in librdkafka, as `IntakeGate` decides. Only the consumer's thread calls it.
 struct FetchControl {
     let assignment: PartitionAssignment
     let intake: RecordIntake
@@ -31,13 +31,15 @@ struct FetchControl {
         paused.set(assignment.gate.isPaused)
     }
 
-    /// Notes that the consumer is gone.
+    /// Notes that the consumer was closed, which ends all pauses.
     func reopen() {
         assignment.gate.reopen()
         paused.set(false)
     }
 
-    /// Notes a record. Call it after each one: its partition may be late to be paused, or have enough records pending.
+    /// Pauses partitions if a record requires it. Call it after each record. A deferred record shows that its partition
+    /// fetches, so that the partition can be paused now. A pending record may complete the records that its partition
+    /// needs, so that the partition is paused alone.
     func took(_ taken: IntakeGate.Taken, from partition: TopicPartition, _ consumer: KafkaConsumer) {
         if taken == .deferred { pause(consumer) }
         guard taken == .pending, assignment.gate.isBacklogged(partition, assignment.admission(to: partition)) else {
@@ -51,7 +53,7 @@ struct FetchControl {
         }
     }
 
-    /// Resumes partitions that were paused alone and need not be any longer.
+    /// Resumes each partition that was paused alone and needs more pending records.
     func resumeBacklogged(_ consumer: KafkaConsumer) {
         guard !assignment.isolation.isRestricted else { return }
         for partition in assignment.gate.backlogged {
@@ -66,9 +68,9 @@ struct FetchControl {
         }
     }
 
-    /// Wakes librdkafka's threads if nothing is at hand although there are places and the log is known to go on. It
-    /// does so once until the next record. A log that ends in something else than records (a transaction's marker, say)
-    /// so costs one question at most.
+    /// Wakes librdkafka's threads if no record came although a partition's log has more. It wakes them once, then not
+    /// again before the next record. So a log that ends in a transaction's marker, which is no record, costs one
+    /// request at most.
     func wakeFetchers(_ consumer: KafkaConsumer) {
         let starving = assignment.gate.takeStarving()
         guard !starving.isEmpty else { return }

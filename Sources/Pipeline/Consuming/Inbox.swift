@@ -2,7 +2,7 @@ import Foundation
 import Fulfillment
 import Kafka
 
-/// The tasks' messages to the consumer's thread. Posting never blocks for longer than a lock.
+/// The queue of tasks' messages to the consumer's thread. `post` blocks for no longer than a lock.
 ///
 /// `@unchecked Sendable`: `messages` is touched only with the condition's lock held.
 final class Inbox: @unchecked Sendable {
@@ -11,14 +11,14 @@ final class Inbox: @unchecked Sendable {
         case ended(RecordInHand, isDone: Bool)
         /// The partition's outbox is swept and its checkpoint is read. Its records may begin.
         case prepared(TopicPartition, assignment: UInt64, highestDecided: Int64?, StoredCheckpoints)
-        /// The database has the owners of all that was published before it fell back, if it did.
+        /// The database has again the claims that it lost by a fall back, if it lost any.
         case claimsAreEntered(takeover: Int)
-        /// The database fell back. Nothing was decided on the new connection yet.
+        /// The database fell back to an earlier state. The ledger decides nothing until the losses are known.
         case databaseFellBack
-        /// The checkpoints were sent; nil: the database did not answer.
+        /// The database has answered a batch of checkpoints. The result is nil if it did not answer.
         case checkpointed(CheckpointBatch, CheckpointResult?)
         case looked(CheckpointLook, StoredCheckpoints)
-        /// The isolated record goes on, or begins to wait.
+        /// The isolated record asks to go on, or to wait.
         case accusation(AccusationRequest)
         case stop
     }

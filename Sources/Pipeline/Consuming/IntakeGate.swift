@@ -1,30 +1,32 @@
 import DequeModule
 import Kafka
 
-/// Decides which records may begin, and which partitions are read meanwhile. Memory may hold no more than the window
-/// allows, and no record may begin before its partition is ready.
+/// Decides which records may begin, and which partitions fetch. The window limits the records in memory, and no record
+/// begins before its partition is ready.
 ///
-/// A value: the consumer's thread hands events in, and does what is returned.
+/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
 struct IntakeGate: Sendable {
-    /// The seconds without polling before partitions are paused, which throws the prefetch away.
+    /// The seconds that the window may be full before partitions are paused. A pause throws away the records that
+    /// librdkafka has fetched.
     static let fullBeforePauseSeconds = 1.0
 
     /// A condition for a partition's first record to begin.
     enum Prerequisite: Sendable {
-        /// The outbox is swept and the checkpoint is read.
+        /// The partition's outbox is swept and its checkpoint is read.
         case preparation
-        /// Kafka has this owner's start, or refuses it. A record that kills the process at once must not do so unseen.
+        /// Kafka has this owner's start, or has refused it. Without the start, the next owner could not see that a
+        /// record killed this one at once.
         case startCommit
     }
 
-    /// The next thing to do.
+    /// The loop's next step.
     enum Turn: Equatable, Sendable {
         case poll
-        /// Nothing is polled for a moment, which keeps what librdkafka has fetched.
+        /// The loop polls nothing for a moment, so that librdkafka keeps the records that it has fetched.
         case wait
-        /// All partitions that `pausable` names are paused.
+        /// The loop pauses all partitions that `pausable` names.
         case pause
-        /// Partitions are resumed: `resume` returns them.
+        /// The loop resumes the partitions that `resume` returns.
         case resume
     }
 
@@ -32,29 +34,29 @@ struct IntakeGate: Sendable {
     enum Taken: Equatable, Sendable {
         /// The record begins.
         case admitted
-        /// The record has its place in memory and waits.
+        /// The record has its place in the window and waits.
         case pending
-        /// The record came while everything was to be paused, and gets its place when that ends. It is the one record
-        /// that shows that its partition can be paused.
+        /// The record came during the pause, from a partition that could not be paused before its first record. The
+        /// record gets its place in the window when the pause ends.
         case deferred
-        /// The partition is not this worker's.
+        /// The record's partition is not assigned to this worker.
         case unassigned
     }
 
     private enum State {
-        /// The next state is `full`.
+        /// The window has places. The next state is `full`.
         case open
-        /// The next state is `open` as soon as there is a place, or `paused` after a second.
+        /// The window has no place. The next state is `open` as soon as it has one, or `paused` after a second.
         case full(since: Double)
-        /// Polling goes on, so that the group does not think this member dead. The next state is `open`, once half of
-        /// the window is free beside what retries.
+        /// All partitions that fetched are paused. Polling goes on, so that the group does not exclude this member. The
+        /// next state is `open`, once half of the places that no retrying record holds are free.
         case paused
     }
 
     private var state = State.open
     private var window: IntakeWindow
     private var partitions: [TopicPartition: PartitionIntake] = [:]
-    /// True if a record came since librdkafka was last asked to fetch.
+    /// True if a record came, or `resume` was called, since `takeStarving` last returned partitions.
     private var hasCome = false
 
     init(maximumRecords: Int) {
@@ -66,7 +68,7 @@ struct IntakeGate: Sendable {
     var records: Int { window.records }
     var bytes: Int { window.bytes }
 
-    /// True if nothing is in flight: everything in memory waits.
+    /// True if no record is in flight: every record in the window is pending.
     var isIdle: Bool { window.records == partitions.values.reduce(0) { $0 + $1.pending.count } }
 }
 
@@ -81,10 +83,10 @@ extension IntakeGate {
         partitions[partition]?.fulfil(prerequisite)
     }
 
-    /// Lets nothing of the partition begin any more.
+    /// Lets no further record of the partition begin.
     mutating func close(_ partition: TopicPartition) { partitions[partition]?.close() }
 
-    /// Returns whether the partition exists and a record of it may begin now or later.
+    /// Returns whether the partition is assigned and its records may begin now or later.
     func isTaking(_ partition: TopicPartition) -> Bool { partitions[partition].map { !$0.isClosed } ?? false }
 
     mutating func forget(_ partition: TopicPartition) {
@@ -92,28 +94,31 @@ extension IntakeGate {
         for record in gone.pending { window.release(bytes: record.byteCount) }
     }
 
-    /// Notes that the consumer is gone, and with it all pauses.
+    /// Notes that the consumer was closed, which ends all pauses.
     mutating func reopen() { state = .open }
 
-    /// Returns the offset that is read next; nil if neither a record nor the log's end came under this assignment.
+    /// Returns the offset that the consumer reads next; nil if neither a record nor the log's end came since the
+    /// assignment.
     func next(of partition: TopicPartition) -> Int64? { partitions[partition]?.next }
 
-    /// Notes that the log ends there for now, as librdkafka says.
+    /// Notes that the log ends at `offset` for now, as librdkafka reports.
     mutating func ended(_ partition: TopicPartition, at offset: Int64) { partitions[partition]?.ended(at: offset) }
 
-    /// Returns the place up to which the log is done with, if everything before `position` is decided. It is not to be
-    /// committed.
+    /// Returns the offset up to which the log needs no more work, if every record before `position` is decided. The
+    /// offset may lie behind a transaction's marker, which is no record, so it is never committed.
     func reached(in partition: TopicPartition, decided position: Int64?) -> Int64? {
         partitions[partition].map { $0.reached(decided: position) } ?? position
     }
 
-    /// Returns whether nothing on this side keeps the partition's records from coming.
+    /// Returns whether this worker lets records of the partition come: the window has a place, and the partition is
+    /// neither paused nor closed.
     func mayCome(from partition: TopicPartition) -> Bool {
         guard !isPaused, !isFull, let intake = partitions[partition] else { return false }
         return !intake.isClosed && !intake.isPaused
     }
 
-    /// Returns the partitions that fetch, each with the offset of its next record, once until the next record comes.
+    /// Returns the partitions that fetch, each with the offset that is read next. Later calls return none until another
+    /// record comes.
     mutating func takeStarving() -> [(partition: TopicPartition, next: Int64)] {
         guard hasCome, !isPaused else { return [] }
         hasCome = false
@@ -139,15 +144,15 @@ extension IntakeGate {
         return partitions.values[index].take(record, admission) ? .admitted : .pending
     }
 
-    /// Lets the record taken last represent all up to that offset.
+    /// Moves the partition's next offset behind `last`. The record taken last stands for the whole batch.
     mutating func stepOver(to last: Int64, of partition: TopicPartition) { partitions[partition]?.came(to: last + 1) }
 
-    /// Admits one pending record; nil where none may begin now.
+    /// Admits the first pending record, and returns it; nil if no record may begin now.
     mutating func admitNext(of partition: TopicPartition, _ admission: CrashIsolation.Admission) -> ConsumerRecord? {
         partitions[partition]?.admitNext(admission)
     }
 
-    /// Returns the offset of the first waiting record in a partition that is ready; nil if there is none.
+    /// Returns the offset of the first pending record; nil if there is none, or if the partition is not ready.
     func firstPending(of partition: TopicPartition) -> Int64? {
         guard let intake = partitions[partition], intake.isOpen else { return nil }
         return intake.pending.first?.offset
@@ -155,19 +160,20 @@ extension IntakeGate {
 
     func isOpen(_ partition: TopicPartition) -> Bool { partitions[partition]?.isOpen ?? false }
 
-    /// Lets the first waiting record begin alone.
+    /// Admits the first pending record, which begins in isolation, and returns it; nil if no record is pending.
     mutating func admitIsolated(of partition: TopicPartition) -> ConsumerRecord? {
         partitions[partition]?.admitFirst()
     }
 
-    /// Gives a record's place back, whoever has its partition now.
+    /// Gives back the place of a record whose work has ended, even if its partition has left this worker.
     mutating func release(bytes: Int) { window.release(bytes: bytes) }
 }
 
 // MARK: - Pausing
 
 extension IntakeGate {
-    /// - Parameter held: the places of records that retry, and may do so for long.
+    /// Returns the loop's next step.
+    /// - Parameter held: the places of retrying records and of the records behind them, which may stay taken for long.
     mutating func turn(now: Double, held: WorkSlots.Places = WorkSlots.Places()) -> Turn {
         switch state {
         case .open:
@@ -184,8 +190,9 @@ extension IntakeGate {
         }
     }
 
-    /// The partitions that have begun to fetch. A newly assigned one is paused when its first record shows that it
-    /// fetches. If a pause overtakes the order to start fetching, librdkafka drops the order for good.
+    /// The partitions that fetch, so that they can be paused. A newly assigned partition can be paused after its first
+    /// record. If an earlier pause overtook librdkafka's order to start fetching, librdkafka would drop that order for
+    /// good.
     var pausable: [TopicPartition] { partitions.filter { $0.value.fetching == .running }.map(\.key) }
 
     mutating func paused(_ paused: [TopicPartition]) {
@@ -193,7 +200,8 @@ extension IntakeGate {
         for partition in paused { partitions[partition]?.fetching = .paused }
     }
 
-    /// Gives deferred records places. Returns the partitions to fetch again; call `resumed` for them.
+    /// Gives deferred records their places. Returns the partitions to fetch again; call `resumed` once the consumer has
+    /// resumed them.
     mutating func resume() -> [TopicPartition] {
         state = .open
         hasCome = true
@@ -206,14 +214,15 @@ extension IntakeGate {
         return partitions.filter { $0.value.fetching == .paused && $0.value.deferred.isEmpty }.map(\.key)
     }
 
-    /// Notes resumed partitions. If there were more partitions than places, the rest waits for the next time.
+    /// Notes the partitions that the consumer has resumed. If other partitions are still paused, as when deferred
+    /// records took all places, they wait for the next `resume`.
     mutating func resumed(_ resumed: [TopicPartition]) {
         for partition in resumed { partitions[partition]?.fetching = .running }
         if partitions.values.contains(where: { $0.fetching == .paused }) { state = .paused }
     }
 
-    /// Returns whether the partition has enough pending records. If they wait for something else than room, they must
-    /// not fill the window.
+    /// Returns whether the partition has enough pending records, so that it is to be paused alone. Records that wait
+    /// for isolation, or for progress in Kafka, must not fill the window.
     func isBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard admission != .unlimited, let intake = partitions[partition], intake.fetching == .running else {
             return false
@@ -227,8 +236,8 @@ extension IntakeGate {
         partitions.filter { $0.value.fetching == .backlogged }.map(\.key)
     }
 
-    /// Returns whether the partition is to be fetched again; call `resumed` then. While all are paused, it goes on with
-    /// the others.
+    /// Returns whether the consumer is to resume the partition; call `resumedBacklogged` once it has. During a pause of
+    /// all partitions it returns false, and the partition resumes with the others.
     mutating func mayResumeBacklogged(_ partition: TopicPartition, _ admission: CrashIsolation.Admission) -> Bool {
         guard let intake = partitions[partition], !intake.hasEnoughPending(for: admission) else { return false }
         if isPaused { partitions[partition]?.fetching = .paused }

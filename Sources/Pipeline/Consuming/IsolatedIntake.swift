@@ -4,16 +4,16 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Carries out what `CrashIsolation` decides, on the consumer's thread.
+/// Carries out the decisions of `CrashIsolation`, on the consumer's thread.
 final class IsolatedIntake {
     private let assignment: PartitionAssignment
     let intake: RecordIntake
     private let offsets: OffsetCommitter
-    /// The slots of parked submissions, none of which is leased meanwhile.
+    /// The slots of work in memory, which also pause leasing: nothing is leased while records are isolated.
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// The request to accuse or clear the isolated record; nil without one.
+    /// The isolated record's open request to make or withdraw its accusation; nil if there is none.
     private var request: AccusationRequest?
 
     init(
@@ -28,7 +28,7 @@ final class IsolatedIntake {
         self.logger = logger
     }
 
-    /// Decides again. Call it after every change of the assignment.
+    /// Begins or ends isolation, as the assigned partitions require. Call it after every change of the assignment.
     func update() {
         let change = assignment.isolation.update()
         slots.setLeasingPaused(assignment.isolation.isRestricted)
@@ -45,14 +45,15 @@ final class IsolatedIntake {
         }
     }
 
-    /// Begins the next record if nothing is in flight.
+    /// Isolates the next record if nothing is in flight, else answers the isolated record's request. Call it at each
+    /// turn of the loop.
     func step(_ consumer: KafkaConsumer) {
         holdBack()
         guard assignment.isolation.isActive else { return }
         guard assignment.gate.isIdle else { return answerRequest(consumer) }
         if let partition = assignment.isolation.takeEnded() { ended(partition, consumer) }
         update()
-        // A commit under way may come after the one that names the record.
+        // A commit under way could arrive after the commit that names the record, and replace its metadata.
         guard assignment.isolation.isActive, slots.isLeasingIdle, !offsets.isCommitUnderWay, turn.take(.submissions)
         else { return }
         switch assignment.isolation.next(among: candidates(consumer), now: WallClock.monotonicSeconds) {
@@ -63,8 +64,8 @@ final class IsolatedIntake {
         }
     }
 
-    /// Passes the turn, so that other members' records come between two of this one's. Kafka hears first that this
-    /// record is done: a death from now on does not count against it.
+    /// Commits that the isolated record is done, so that a death from now on does not count against it. Then the turn
+    /// goes to the other members, whose records come before this member's next one.
     private func ended(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         defer { turn.pass(.submissions) }
         let metadata = assignment.isolation.metadata(of: partition, hasMoved: true)
@@ -75,18 +76,18 @@ final class IsolatedIntake {
         }
     }
 
-    /// Takes the isolated record's request: it is about to wait, or to go on.
+    /// Keeps the isolated record's request until `step` answers it. The record is about to wait or to go on.
     func asked(_ request: AccusationRequest) {
         self.request?.end(false)
         self.request = request
     }
 
-    /// Answers the request. While the isolated record waits, records of other topics are taken. It goes on once they
-    /// are done and Kafka has its name again.
+    /// Answers the isolated record's request. While the record waits, other members take records. The record goes on
+    /// once their records are done and Kafka has its accusation again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }
-        // A commit under way may come after this one.
+        // A commit under way could arrive after this one, and replace its metadata.
         guard !offsets.isCommitUnderWay else { return }
         self.request = nil
         let isDurable = accuse(isAtWork: request.isAtWork, consumer)
@@ -108,7 +109,7 @@ final class IsolatedIntake {
         return true
     }
 
-    /// Keeps all records here from working while a record of another topic is isolated.
+    /// Lets no submission begin or be leased while another member has the turn or waits for it.
     private func holdBack() {
         if turn.isWanted(byOthersThan: .submissions) {
             assignment.isolation.isHeldBack = true
@@ -147,8 +148,8 @@ final class IsolatedIntake {
         intake.admit(record, to: state)
     }
 
-    /// Makes the record a dead letter. The sender gets no answer, because a paying player must not be rejected for a
-    /// fault of ours.
+    /// Makes the record a dead letter. The sender gets no answer, because receiptd must not reject a paying player for
+    /// its own fault.
     private func bury(_ offset: Int64, of partition: TopicPartition, deaths: Int) {
         let detail =
             "the process died \(deaths) times while only this record was in flight, "
@@ -162,7 +163,7 @@ final class IsolatedIntake {
         guard let state = assignment[partition], let record = assignment.gate.admitIsolated(of: partition) else {
             return
         }
-        // Nothing looks into it any more.
+        // The dead letter is made without decoding the record.
         intake.admit(record, to: state, as: DeadLetter(reason: .crashed, detail: detail))
     }
 }

@@ -2,9 +2,10 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Lets one record at a time be taken with nothing else in flight in the whole process, whatever it was read from. A
-/// death then counts against that record. A member that isolates asks for the turn. The others finish what they have
-/// begun, and begin nothing until the turn is passed on. The first to ask comes first.
+/// Gives one member at a time the turn to isolate a record, with nothing else in flight in the whole process. A death
+/// then counts against that record. A member that isolates asks for the turn. The other members finish the records that
+/// they have begun, and begin none until the member passes the turn. Members get the turn in the order in which they
+/// asked.
 final class IsolationTurn: Sendable {
     /// A reader of records.
     enum Member: Hashable, Sendable {
@@ -15,20 +16,21 @@ final class IsolationTurn: Sendable {
     }
 
     private struct State {
-        /// The members that isolate. The first has the turn once nobody else is working.
+        /// The members that asked for the turn, in order. The first has the turn once no other member is at work.
         var asking: [Member] = []
-        /// The members at work. Submissions count until they are held back, because parked ones begin before any is
-        /// read.
+        /// The members at work. Submissions count from the start, because parked submissions may begin before any
+        /// record is read.
         var working: Set<Member> = [.submissions]
     }
 
     private let state = Mutex(State())
-    /// 1 while somebody has the turn or waits for it; 0 otherwise.
+    /// 1 while a member has the turn or waits for it; 0 otherwise.
     private let gauge: Gauge
 
     init(gauge: Gauge = Gauge()) { self.gauge = gauge }
 
-    /// Asks to take records side by side with the others. Returns false while somebody has the turn or waits for it.
+    /// Notes that the member begins records side by side with others. Returns false while another member has the turn
+    /// or waits for it.
     func begin(_ member: Member) -> Bool {
         state.withLock { state in
             guard !state.asking.contains(where: { $0 != member }) else { return false }
@@ -37,10 +39,10 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Notes that nothing of the member's is in flight.
+    /// Notes that no record of the member is in flight.
     func ended(_ member: Member) { state.withLock { _ = $0.working.remove(member) } }
 
-    /// Asks for the turn. Returns true once it has come: nothing of the others' is in flight, and nothing begins.
+    /// Asks for the turn. Returns whether the member has it: then no other member has records in flight or begins one.
     func take(_ member: Member) -> Bool {
         state.withLock { state in
             if !state.asking.contains(member) { state.asking.append(member) }
@@ -49,7 +51,7 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Passes the turn on, even if the member never had it.
+    /// Ends the member's turn, or its wait for the turn.
     func pass(_ member: Member) {
         state.withLock { state in
             state.asking.removeAll { $0 == member }
@@ -57,7 +59,8 @@ final class IsolationTurn: Sendable {
         }
     }
 
-    /// Returns whether the member is to finish what it has begun, and to begin nothing.
+    /// Returns whether another member is first in line for the turn. This member then finishes its records and begins
+    /// none.
     func isWanted(byOthersThan member: Member) -> Bool {
         state.withLock { $0.asking.first.map { $0 != member } ?? false }
     }

@@ -2,15 +2,16 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Keeps leases and, after a fall back, the ledger's decisions waiting until the owners that the database lost are entered again.
+/// Holds leases back until lost claims are entered again. After a fall back of the database, the ledger's decisions
+/// wait too.
 final class LossWait {
     private let assignment: PartitionAssignment
     private let preparation: PartitionPreparation
-    /// Counts assignments, and each time that all were given up.
+    /// The number of takeovers, plus the number of times that all partitions were given up.
     private var takeovers = 0
-    /// The ledger's fall backs when the last takeover began.
+    /// The number of the ledger's fall backs when the last takeover began.
     private(set) var fallBackCount = 0
-    /// The takeover behind the last fall back, in monotonic seconds; nil: none was noticed.
+    /// The time of the first takeover after the last fall back, in monotonic seconds; nil if no fall back was noticed.
     private var fellBackAt: Double?
     private var entering: Task<Void, Never>?
 
@@ -18,7 +19,7 @@ final class LossWait {
         (self.assignment, self.preparation) = (assignment, preparation)
     }
 
-    /// Partitions are about to be taken over. Call it before the database is asked what it has.
+    /// Begins a takeover of partitions. Call it before the takeover reads from the database.
     func prepare() {
         giveUp()
         let count = preparation.worker.ledger.fallBackCount
@@ -26,10 +27,11 @@ final class LossWait {
         fallBackCount = count
     }
 
-    /// Keeps that records of these partitions may have been decided in a state that is lost, after a fall back that a
-    /// connection showed. Kafka's offsets need not show it: what was decided since their last commit is lost all the same.
-    /// - Parameter ends: the ends of the logs; a partition without one is kept whole.
-    /// - Returns: false where the database does not answer.
+    /// Stores that the database may have lost decisions on these partitions, if a connection showed a fall back lately.
+    /// Kafka's offsets need not show the loss: decisions since their last commit may be lost too.
+    /// - Parameter ends: the ends of the logs. Without a partition's end, the loss covers every offset of the
+    ///   partition.
+    /// - Returns: false if the database does not answer.
     func keepUnseen(in partitions: [TopicPartition], _ ends: [TopicPartition: (low: Int64, high: Int64)]?) -> Bool {
         guard let fellBackAt, WallClock.monotonicSeconds - fellBackAt < PipelineLimits.fallBackSeconds else {
             return true
@@ -43,9 +45,10 @@ final class LossWait {
             unseen, since: now, seconds: PipelineLimits.durableReadSeconds)
     }
 
-    /// Partitions were taken over.
-    /// - Parameter isRead: the database has answered, and knows of each loss. Else the first partition that is prepared tells so.
-    /// - Returns: what ends once the lost owners are entered, or once a later takeover begins.
+    /// Begins to enter lost claims again, after partitions were taken over.
+    /// - Parameter isRead: true if the database has answered the takeover. Otherwise the losses are known once the
+    ///   first partition is prepared.
+    /// - Returns: the task that enters the claims. It ends once they are entered, or once a later takeover cancels it.
     func begin(isRead: Bool) -> Task<Void, Never> {
         let entering = preparation.enterClaims()
         self.entering = entering
@@ -53,7 +56,7 @@ final class LossWait {
         return entering
     }
 
-    /// No partition is left: what is asked for is not waited for.
+    /// Stops entering claims, because another takeover begins or no partition is left.
     func giveUp() {
         takeovers += 1
         entering?.cancel()

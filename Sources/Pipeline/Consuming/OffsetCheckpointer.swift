@@ -3,13 +3,13 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// Keeps a partition's progress while the partition is assigned. Confined to its consumer's thread.
+/// Keeps a partition's progress while the partition is assigned. Only its consumer's thread uses it.
 protocol ProgressOwner: AnyObject {
     var progress: PartitionProgress { get set }
 }
 
 extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
-    /// Commits. Blocks until the broker has answered, for a bounded time.
+    /// Commits these marks. Blocks until the broker answers, for at most `seconds`.
     func commit(
         _ due: [TopicPartition: CommitMark], by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) {
@@ -18,7 +18,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         for (partition, mark) in due { self[partition]?.progress.commitSucceeded(mark) }
     }
 
-    /// Returns the commits of those partitions that Kafka lacks, each with the metadata for the next owner.
+    /// Returns the marks of these partitions that Kafka lacks, each with the metadata for the next owner.
     func commitsDue(of candidates: [TopicPartition], _ isolation: CrashIsolation) -> [TopicPartition: CommitMark] {
         var due: [TopicPartition: CommitMark] = [:]
         for partition in candidates {
@@ -29,8 +29,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return due
     }
 
-    /// Commits the partition's position, with metadata for its next owner. Returns false if the database lacks some of
-    /// it.
+    /// Commits the partition's position, with metadata for its next owner. Returns false if the database has no
+    /// checkpoint up to the position.
     func commitPosition(
         of partition: TopicPartition, metadata: String, by consumer: KafkaConsumer, seconds: Double
     ) throws(KafkaError) -> Bool {
@@ -41,7 +41,8 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
         return true
     }
 
-    /// - Parameter next: returns how far a partition's log is done with; nil if that is unknown.
+    /// Reports each partition's lag.
+    /// - Parameter next: returns the offset up to which a partition's log needs no more work; nil if unknown.
     func reportLag(
         _ consumer: KafkaConsumer, _ gauges: PartitionGauges, next: (TopicPartition, Value) -> Int64?
     ) {
@@ -57,7 +58,7 @@ extension Dictionary where Key == TopicPartition, Value: ProgressOwner {
 /// The checkpoints for one SQL transaction.
 struct CheckpointBatch: Sendable {
     let topic: String
-    /// The history in which the covered decisions were made; nil if there are none since the last checkpoint.
+    /// The history in which the covered decisions were made; nil if none was made since the last checkpoint.
     let decidedIn: DatabaseHistory?
     var writes: [TopicPartition: CheckpointWrite] = [:]
 
@@ -67,7 +68,8 @@ struct CheckpointBatch: Sendable {
     }
 }
 
-/// A look at rows that are not to be written, with the content that each had when the look began.
+/// A read of the rows that have no write on the way, with the content that this worker knew of each when the look
+/// began.
 struct CheckpointLook: Sendable {
     let topic: String
     var asked: [TopicPartition: OffsetCheckpoint?] = [:]
@@ -77,21 +79,23 @@ struct CheckpointLook: Sendable {
     }
 }
 
-/// Takes checkpoints of partitions' progress to the database, and returns their results. Both consumer loops use it,
-/// each on its own thread. A result may say that partitions are to be read again from further back.
+/// Writes checkpoints of the partitions' progress to the database. Each consumer loop has its own, on its own thread. A
+/// result may be a `Restart`: then partitions are read again from further back.
 struct OffsetCheckpointer: Sendable {
     let store: any OffsetCheckpoints
     let topic: String
     let failures: Failures
 
-    /// Blocks for a bounded time. Returns nil if the database does not answer in it.
+    /// Reads the rows of these partitions. Blocks for at most `seconds`. Returns nil if the database does not answer in
+    /// that time.
     func read(_ partitions: [TopicPartition], seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store, topic] in
             try await store.read(topic: topic, partitions: partitions.map(\.partition))
         }
     }
 
-    /// Blocks for a bounded time. Returns false if the database does not answer in it.
+    /// Stores that decisions below these offsets may be lost. Blocks for at most `seconds`. Returns false if the
+    /// database does not answer in that time.
     /// - Parameter since: as in `OffsetCheckpoints`.
     func keepDecidedAgain(_ ends: [TopicPartition: Int64], since: Timestamp? = nil, seconds: Double) -> Bool {
         guard !ends.isEmpty else { return true }
@@ -101,7 +105,7 @@ struct OffsetCheckpointer: Sendable {
         } != nil
     }
 
-    /// Returns nil if the database does not answer, and reports that.
+    /// Runs the body. Returns nil if it throws, and reports the error.
     func reporting<Value: Sendable>(_ body: () async throws -> Value) async -> Value? {
         do {
             let value = try await body()
@@ -113,14 +117,15 @@ struct OffsetCheckpointer: Sendable {
         }
     }
 
-    /// Does the same on a thread that may block, for a bounded time.
+    /// Runs the body, and blocks this thread for at most `seconds`. Returns nil if the body throws or takes longer, and
+    /// reports that.
     func wait<Value: Sendable>(seconds: Double, _ body: @escaping @Sendable () async throws -> Value) -> Value? {
         let value = BlockingWork.wait(seconds: seconds, failed: { failures.report($0, of: .offsets) }, body)
         if value != nil { failures.recovered(.offsets) }
         return value
     }
 
-    /// Begins the due writes, with a batch for each history in which decisions were made.
+    /// Begins the writes that are due. Returns a batch for each history in which decisions were made.
     func begin(_ owners: [TopicPartition: some ProgressOwner]) -> [CheckpointBatch] {
         var batches: [DatabaseHistory?: CheckpointBatch] = [:]
         for (partition, owner) in owners {
@@ -130,6 +135,7 @@ struct OffsetCheckpointer: Sendable {
         return Array(batches.values)
     }
 
+    /// Ends the batch's writes. Returns the reason if partitions are to be read again; nil otherwise.
     /// - Parameter result: the database's answer; nil if it did not answer.
     func end(
         _ batch: CheckpointBatch, _ result: CheckpointResult?, _ owners: [TopicPartition: some ProgressOwner]
@@ -142,7 +148,8 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Writes on the consumer's thread, for a bounded time. An offset that was not written is not committed.
+    /// Writes the checkpoints that are due. Blocks the consumer's thread for at most `seconds`. An offset without a
+    /// checkpoint is not committed.
     func writeNow(
         _ owners: [TopicPartition: some ProgressOwner], seconds: Double
     ) -> PartitionProgress.Restart? {
@@ -157,8 +164,9 @@ struct OffsetCheckpointer: Sendable {
         return restart
     }
 
-    /// Tells the database too that owners leave in order. Kafka refuses commits while a group rebalances, and its
-    /// metadata would then look as if they had died. Nothing happens if Kafka has no metadata of theirs to misread.
+    /// Counts in the database that this worker leaves these partitions in order. Kafka refuses commits while a group
+    /// rebalances, and the metadata that Kafka has would then look as if this worker had died. The database does not
+    /// count a partition without metadata in Kafka.
     func leave(
         _ leaving: [TopicPartition], of owners: [TopicPartition: some ProgressOwner], _ isolation: inout CrashIsolation,
         seconds: Double
@@ -174,7 +182,7 @@ struct OffsetCheckpointer: Sendable {
         for partition in leaving { isolation.leave(partition, departures: departures[partition.partition]) }
     }
 
-    /// Returns nil if there is nothing to look at.
+    /// Returns a look at the rows that have no write on the way; nil if there are none.
     func beginLook(_ owners: [TopicPartition: some ProgressOwner]) -> CheckpointLook? {
         var look = CheckpointLook(topic: topic)
         for (partition, owner) in owners {
@@ -183,7 +191,7 @@ struct OffsetCheckpointer: Sendable {
         return look.asked.isEmpty ? nil : look
     }
 
-    /// Blocks for a bounded time.
+    /// Reads the look's rows. Blocks for at most `seconds`. Returns nil if the database does not answer in that time.
     func finish(_ look: CheckpointLook, seconds: Double) -> StoredCheckpoints? {
         wait(seconds: seconds) { [store] in try await look.read(from: store) }
     }

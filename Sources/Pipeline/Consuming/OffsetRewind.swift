@@ -2,18 +2,18 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Moves the offsets of a group without members back, in Kafka and in PostgreSQL. Its calls of Kafka block, and throw a
-/// `KafkaError`.
+/// Moves the offsets of a consumer group back, in Kafka and in PostgreSQL. The group must have no members. `plan` and
+/// `apply` throw a `KafkaError` if Kafka fails.
 public struct OffsetRewind: Sendable {
     private static let timeoutMilliseconds: Int32 = 20_000
 
     let topic: String
-    /// The properties with the group's id.
+    /// The properties of a consumer, with the group's id.
     let consumerProperties: KafkaProperties
     let checkpoints: any OffsetCheckpoints
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// - Parameter log: receives what Kafka's clients say about the brokers.
+    /// - Parameter log: receives the log lines of Kafka's clients.
     public init(
         topic: String, consumerProperties: KafkaProperties, checkpoints: any OffsetCheckpoints,
         log: @escaping @Sendable (KafkaLogLine) -> Void
@@ -24,12 +24,12 @@ public struct OffsetRewind: Sendable {
         self.log = log
     }
 
-    /// The reason why not everything was moved. A partial move harms nothing, because the lower of the two offsets
-    /// counts.
+    /// The reason why some offsets did not move. A partial move harms nothing, because a worker starts at the lower of
+    /// Kafka's offset and the checkpoint.
     public enum Refusal: Error, Sendable {
         /// Kafka refuses the move, because workers of the group run.
         case groupHasMembers
-        /// A worker has written a checkpoint after it was read.
+        /// A worker wrote a checkpoint between this command's read and its write.
         case workerHasBegun
     }
 
@@ -40,14 +40,14 @@ public struct OffsetRewind: Sendable {
         public let from: Int64?
         public let to: Int64?
 
-        /// Moves an offset only back: records between a later target and the committed offset are not decided yet.
+        /// Plans a move to `target`, but never forward: records behind the committed offset are not decided yet.
         init(_ partition: TopicPartition, committed: Int64?, target: Int64) {
             self.partition = partition
             from = committed
             to = committed.map { min($0, target) }
         }
 
-        /// The number of offsets that are taken again.
+        /// The number of offsets that workers will read again.
         public var count: Int64 {
             guard let from, let to else { return 0 }
             return from - to
@@ -71,7 +71,7 @@ public struct OffsetRewind: Sendable {
             let found = try consumer.offsetsForTime(
                 partitions, milliseconds: time.milliseconds, timeoutMilliseconds: Self.timeoutMilliseconds)
             return try partitions.map { partition in
-                // No record as young as that: everything in it is older.
+                // The broker names no offset if all records of the partition are older than `time`.
                 let target =
                     try found[partition]
                     ?? consumer.watermarks(partition, timeoutMilliseconds: Self.timeoutMilliseconds).high
@@ -80,20 +80,21 @@ public struct OffsetRewind: Sendable {
         }
     }
 
-    /// Moves Kafka's offsets first, which Kafka refuses while the group has members. A worker starts at the lower of
-    /// the two offsets, so that the move counts from then on.
+    /// Applies the moves, in Kafka first: Kafka refuses them while the group has members. A worker starts at the lower
+    /// of Kafka's offset and the checkpoint, so the moves count as soon as Kafka has them.
     ///
-    /// - Parameter restoredSince: a time from which decisions may have been published and lost by a restore of the
-    ///   database; nil if none were. A purchase refunded since is then granted and revoked at once, and a published
-    ///   grant stays its player's.
+    /// - Parameter restoredSince: the time since which a restore of the database may have lost published decisions; nil
+    ///   if it lost none. With a time, workers grant and at once revoke a purchase that was refunded meanwhile, and
+    ///   leave a published grant with its player.
     ///
-    /// Throws a `Refusal` if workers of the group run.
+    /// Throws a `Refusal` if workers of the group run, and the store's error if the database is out of reach.
     public func apply(_ moves: [Move], restoredSince: Timestamp? = nil) async throws {
         var marks: [TopicPartition: CommitMark] = [:]
         for move in moves where move.count > 0 { marks[move.partition] = move.to.map { CommitMark(offset: $0) } }
         guard !marks.isEmpty else { return }
         if let restoredSince {
-            // First: once Kafka's offset is back, a second run of the command has nothing to move.
+            // The loss is stored first. Once Kafka's offsets are back, a second run of the command would find nothing
+            // to move.
             let before = Dictionary(
                 uniqueKeysWithValues: moves.compactMap { move in
                     move.count > 0 ? move.from.map { (move.partition.partition, $0) } : nil

@@ -1,24 +1,24 @@
-/// One partition's records in flight. The contiguous prefix of finished ones may be committed.
+/// The offsets of one partition's admitted records. The contiguous prefix of finished records may be committed.
 ///
-/// Offsets are sparse: compaction and transaction markers leave gaps. A gap is no missing record, so that only admitted
-/// offsets count. Each finished record costs a binary search.
+/// Compaction and transaction markers leave gaps between offsets. A gap is no missing record, so only admitted offsets
+/// count. Each finished record costs a binary search.
 struct OffsetTracker: Sendable {
     private var offsets: [Int64] = []
     private var isFinished: [Bool] = []
-    /// The index before which every offset is finished. Those offsets are compacted away at the next growth.
+    /// The index before which every offset is finished. `admit` removes those offsets once they are many.
     private var head = 0
-    /// The offset behind the highest one admitted; nil before the first.
+    /// The offset behind the highest admitted one; nil before the first.
     private(set) var end: Int64?
 
     init() {}
 
-    /// The number of records admitted and not finished, or finished behind one that is not.
+    /// The number of records behind the finished prefix: each unfinished record, and each finished record behind one.
     var count: Int { offsets.count - head }
 
     /// The number of offsets in memory, including the finished prefix.
     var heldCount: Int { offsets.count }
 
-    /// The number of unfinished records. It walks over all that `count` counts.
+    /// The number of unfinished records. The time to count them grows with `count`.
     var unfinishedCount: Int { isFinished[head...].count { !$0 } }
 
     /// - Precondition: offsets are admitted in ascending order, as Kafka delivers them.

@@ -4,16 +4,16 @@ import NamesAndTimes
 import Operations
 
 /// The partitions that this worker owns, with the values that decide about them. The consumer loop and its parts share
-/// it. One thread's.
+/// this object on one thread.
 final class PartitionAssignment {
     private(set) var partitions: [TopicPartition: AssignedPartition] = [:]
     var gate: IntakeGate
     var isolation = CrashIsolation(deathsOfDeadLetter: CrashHistory.deathsOfUnreadable)
-    /// The reason why the group is to be left and joined again; nil if it is not.
+    /// The reason why the worker is to leave the group and join it again; nil if it is not.
     private(set) var restartReason: String?
     private var count: UInt64 = 0
     private var gauges: PartitionGauges
-    /// Open while this worker knows, as far as it can, which decisions the database has lost.
+    /// The gate for leases; open while this worker knows, as far as it can, which decisions the database has lost.
     private let parkedLeases: LeaseGate
 
     init(maximumInFlight: Int, parkedLeases: LeaseGate, metrics: ReceiptdMetrics) {
@@ -27,20 +27,20 @@ final class PartitionAssignment {
 
     var all: [TopicPartition] { Array(partitions.keys) }
 
-    // MARK: - Whose they are
+    // MARK: - Assigned and revoked
 
     func begin(_ assigned: [TopicPartition]) {
         gauges.assign(assigned.map { ($0.topic, $0.partition) })
     }
 
-    /// Adds the partition, in place of what is known from before.
+    /// Adds the partition, and drops its state from an earlier assignment.
     func add(
         _ partition: TopicPartition, progress: PartitionProgress, fallBackCount: Int = 0
     ) -> AssignedPartition {
         count += 1
         let state = AssignedPartition(assignment: count, progress: progress, fallBackCount: fallBackCount)
         partitions[partition] = state
-        // Nothing is committed while nobody knows where it starts.
+        // A partition with an unknown start has no start commit to wait for.
         gate.assign(partition, waitingFor: progress.start == nil ? [.preparation] : [.preparation, .startCommit])
         return state
     }
@@ -53,14 +53,14 @@ final class PartitionAssignment {
         gauges.revoke(topic: partition.topic, partition: partition.partition, isLost: isLost)
     }
 
-    /// Makes all partitions start at the lower offset. Nothing is committed on the way, and what was in flight comes
-    /// again.
+    /// Makes the worker leave the group and join it again, so that partitions start at the lower of the two offsets.
+    /// The worker commits nothing before, and Kafka delivers the records in flight again.
     func restart(_ reason: String) {
         restartReason = restartReason ?? reason
         parkedLeases.close()
     }
-    /// Call this when a partition's rows show which decisions the database has lost, or that it lost none. If another
-    /// partition's rows say that all are to start again, only that start decides.
+    /// Lets rows be leased, because this worker knows which decisions the database has lost. If a restart is due, the
+    /// gate stays closed until the partitions are taken over again.
     func lossesAreKnown() {
         if restartReason == nil { parkedLeases.open() }
     }
@@ -81,13 +81,13 @@ final class PartitionAssignment {
         isolation.admission(to: partition, awaitsProgress: partitions[partition]?.progress.awaitsProgress ?? false)
     }
 
-    /// Returns the place up to which the partition's log is done with, behind gaps that are no records too. It is not
-    /// to be committed.
+    /// Returns the offset up to which the partition's log needs no more work, also behind a transaction's marker, which
+    /// is no record. This offset is never committed.
     func reached(in partition: TopicPartition) -> Int64? {
         gate.reached(in: partition, decided: partitions[partition]?.progress.position)
     }
 
-    /// Returns the expected offset of the next record.
+    /// Returns the offset that the consumer reads next; nil if unknown.
     func next(of partition: TopicPartition) -> Int64? {
         gate.next(of: partition) ?? partitions[partition]?.progress.start
     }
@@ -96,7 +96,7 @@ final class PartitionAssignment {
         partitions.commitsDue(of: candidates, isolation)
     }
 
-    /// The places up to which partitions are read, as far as this worker knows.
+    /// The reading of each assigned partition.
     var readings: [TopicPartition: UnreadableBatchWatch.Reading] {
         var readings: [TopicPartition: UnreadableBatchWatch.Reading] = [:]
         for partition in partitions.keys {

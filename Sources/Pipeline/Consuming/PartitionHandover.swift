@@ -4,7 +4,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes partitions over and hands them on, within librdkafka's callbacks. One thread's.
+/// Takes partitions over and hands them on, within librdkafka's rebalance callbacks. Only the consumer's thread calls
+/// it.
 final class PartitionHandover {
     private let assignment: PartitionAssignment
     private let offsets: OffsetCommitter
@@ -14,11 +15,11 @@ final class PartitionHandover {
     private let metrics: ReceiptdMetrics
     private let graceSeconds: Double
     private let logger: Logger
-    /// The lower starts of partitions that were found to have started too high.
+    /// The offsets at which partitions start at the next assignment, because their last start was above the checkpoint.
     private var lowerStarts: [TopicPartition: Int64] = [:]
     private let losses: LossWait
 
-    /// - Parameter graceSeconds: for finishing what is in flight when the process stops.
+    /// - Parameter graceSeconds: the seconds for finishing records in flight when the process stops.
     init(
         assignment: PartitionAssignment, offsets: OffsetCommitter, isolated: IsolatedIntake,
         preparation: PartitionPreparation, health: Health, metrics: ReceiptdMetrics, graceSeconds: Double,
@@ -39,8 +40,10 @@ final class PartitionHandover {
 // MARK: - Taking over
 
 extension PartitionHandover {
-    /// Called within poll, before fetching begins.
-    /// - Parameter isStopping: nothing will be fetched: a broker or a database that is away is not waited for.
+    /// Takes partitions over, within `poll` and before fetching begins. Returns the start of each partition that starts
+    /// below Kafka's committed offset.
+    /// - Parameter isStopping: returns true if the worker stops and will fetch nothing. Then the call asks neither the
+    ///   database for checkpoints nor the broker for the logs' ends.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
     ) -> [TopicPartition: Int64] {
@@ -60,10 +63,10 @@ extension PartitionHandover {
             assignment.restart("the committed offsets cannot be read: \(error.name)")
             return [:]
         }
-        // A database that does not answer in time is asked again before the first record is admitted.
+        // If the database does not answer in time, the preparation asks again before the first record is admitted.
         let stored =
             isStopping() ? nil : preparation.checkpointer.read(assigned, seconds: PipelineLimits.durableReadSeconds)
-        // The group waits for us meanwhile: better no warning than no assignment.
+        // The group waits meanwhile. If the broker does not answer in time, the worker goes on without the logs' ends.
         let ends =
             isStopping()
             ? nil : try? consumer.watermarks(assigned, timeoutMilliseconds: PipelineLimits.offsetCheckMilliseconds)
@@ -73,7 +76,7 @@ extension PartitionHandover {
             let mark = committed[partition]
             let marks = ends?[partition]
             if let mark, let marks { warnOfReset(partition, committed: mark.offset, marks) }
-            // A new group begins at the earliest record.
+            // `start` is nil for a new group, which begins at the earliest record.
             let row = stored.map { $0.checkpoints[partition.partition] }
             let start = mark.map { mark in
                 PartitionProgress.start(
@@ -100,7 +103,7 @@ extension PartitionHandover {
             assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
             return starts
         }
-        // Only now does the database tell whether claims are lost.
+        // The search for lost claims needs the losses that were stored just now.
         let entering = losses.begin(isRead: stored != nil || assigned.isEmpty)
         for partition in assigned {
             guard let state = assignment[partition] else { continue }
@@ -112,7 +115,8 @@ extension PartitionHandover {
 
     func claimsAreEntered(takeover: Int) { losses.claimsAreEntered(takeover: takeover) }
 
-    /// Before Kafka's offset goes down: the next owner would not see what was lost.
+    /// Stores up to which offsets decisions are lost. Call it before Kafka's offset goes down, because afterwards no
+    /// owner can see the loss. Returns false if the database does not answer.
     private func keep(_ lost: [TopicPartition: Int64]) -> Bool {
         guard !lost.isEmpty else { return true }
         for (partition, offset) in lost {
@@ -121,17 +125,18 @@ extension PartitionHandover {
         return preparation.checkpointer.keepDecidedAgain(lost, seconds: PipelineLimits.durableReadSeconds)
     }
 
-    /// The partition's outbox is swept, and its checkpoint is read.
+    /// Lets the partition's records begin, because its outbox is swept and its checkpoint is read. If the checkpoint is
+    /// below the start, all partitions are read again.
     func prepared(
         _ partition: TopicPartition, assignment number: UInt64, highestDecided: Int64?, _ stored: StoredCheckpoints
     ) {
-        // A partition that is leaving begins nothing new.
+        // The message may be of an earlier assignment, or the partition may be leaving.
         guard let state = assignment[partition], state.assignment == number, assignment.gate.isTaking(partition)
         else { return }
         let row = stored.checkpoints[partition.partition]
         if let restart = state.progress.rowWasRead(late: row) {
-            // Nothing was admitted yet. Seeking could overtake librdkafka's own order to start fetching, as pausing could:
-            // joining again cannot.
+            // No record was admitted yet. A seek could overtake librdkafka's own order to start fetching, as a pause
+            // could. So the worker joins the group again.
             lowerStarts[partition] = row?.nextOffset ?? 0
             return assignment.restart(restart)
         }
@@ -142,13 +147,14 @@ extension PartitionHandover {
         isolated.update()
         state.prepared(highestDecided: highestDecided)
         state.mayHaveLost(stored.decidedAgain[partition.partition])
-        // The database may not have answered when the partition was taken over.
+        // If the database did not answer at the takeover, the losses are known only now.
         losses.areKnown()
         assignment.gate.fulfil(.preparation, of: partition)
         isolated.intake.admitPending(of: partition)
     }
 
-    /// A committed offset outside the log (a topic made anew, records expired unread) starts again at the earliest.
+    /// Warns if the committed offset is outside the log, because the topic was made anew or records expired unread. The
+    /// partition then starts at the earliest record.
     private func warnOfReset(_ partition: TopicPartition, committed: Int64, _ marks: (low: Int64, high: Int64)) {
         guard committed < marks.low || committed > marks.high else { return }
         metrics.offsetResets.increment()
@@ -182,8 +188,10 @@ extension PartitionHandover {
 // MARK: - Handing on
 
 extension PartitionHandover {
-    /// Called within poll or close: the partitions are ours until it returns, so this is the last place to commit.
-    /// - Parameter handleInbox: takes what tasks tell, waiting for the first of it for so many seconds.
+    /// Hands partitions on, within `poll`. This worker owns them until the call returns, so this is the last chance to
+    /// commit.
+    /// - Parameter handleInbox: handles the inbox's messages, and waits for the first one for at most the given
+    ///   seconds.
     func revoked(
         _ revoked: [TopicPartition], _ consumer: KafkaConsumer, lost: Bool, isStopping: Bool,
         handleInbox: (Double) -> Void
@@ -208,13 +216,14 @@ extension PartitionHandover {
             ])
     }
 
-    /// A consumer that can commit nothing any more: as if its partitions were lost.
+    /// Gives all partitions up as if they were lost, because the consumer is replaced and commits nothing any more.
     func abandon() {
         offsets.countDepartures(of: assignment.all, seconds: PipelineLimits.finalCheckpointSeconds)
         forget(assignment.all, lost: true)
     }
 
-    /// Work under way that cannot be cancelled goes on, and no longer moves an offset.
+    /// Removes the partitions, and gives up their work. Work that cannot be cancelled goes on, and no longer moves an
+    /// offset.
     private func forget(_ gone: [TopicPartition], lost: Bool = false) {
         if gone.count == assignment.all.count { losses.giveUp() }
         WorkInHand.abandon(assignment.inFlight(of: gone), immediately: true)
@@ -225,7 +234,8 @@ extension PartitionHandover {
         isolated.update()
     }
 
-    /// Gives up what only waits, lets the rest finish within `seconds`. Returns how many records were left.
+    /// Gives up records that wait, and lets the others finish within `seconds`. Returns the number of records left in
+    /// flight.
     private func drain(_ drained: [TopicPartition], seconds: Double, handleInbox: (Double) -> Void) -> Int {
         for partition in drained { assignment.gate.close(partition) }
         let deadline = WallClock.monotonicSeconds + seconds
@@ -236,7 +246,8 @@ extension PartitionHandover {
             let remaining = drained.reduce(0) { $0 + (assignment[$1]?.inFlight.count ?? 0) }
             if remaining == 0 || now >= deadline { return remaining }
             if !isUrgent, now >= deadline - seconds / 5 {
-                // The last fifth: what is under way at Apple is cut, so that what is in the database can finish.
+                // In the last fifth of the time, the worker cancels requests to Apple, so that writes to the database
+                // can finish.
                 isUrgent = true
                 WorkInHand.abandon(assignment.inFlight(of: drained), immediately: true)
             }
@@ -245,8 +256,8 @@ extension PartitionHandover {
         }
     }
 
-    /// A partition whose checkpoint is on its way in the background gets no other one, and without one nothing of it is
-    /// committed.
+    /// Waits for checkpoints on their way in the background, for at most `seconds`. Until its checkpoint has ended, a
+    /// partition gets no other one, and none of its new offsets can be committed.
     private func awaitCheckpoints(seconds: Double, handleInbox: (Double) -> Void) {
         let deadline = WallClock.monotonicSeconds + seconds
         while offsets.isCheckpointing, WallClock.monotonicSeconds < deadline {
@@ -255,13 +266,14 @@ extension PartitionHandover {
         }
     }
 
-    /// Ends within the grace and little more, whatever is away: the drain leaves a part of it to the last commit.
+    /// Finishes records in flight, commits, and leaves the group. It takes the grace and little more even if Kafka or
+    /// the database is away, because the drain leaves time for the last commit.
     func stop(_ consumer: KafkaConsumer, handleInbox: (Double) -> Void) {
         let started = WallClock.monotonicSeconds
         let grace = graceSeconds
         let all = assignment.all
         let isIsolating = assignment.isolation.hasSuspectAtWork
-        // A worker that was told to stop is killed if it takes too long: that death is not the record's.
+        // A worker that stops too slowly is killed, and that death must not count against the isolated record.
         offsets.countDepartures(of: all, seconds: min(PipelineLimits.finalCheckpointSeconds, grace / 5))
         if isIsolating { offsets.commitNow(all, consumer, seconds: min(1, grace / 5)) }
         let drainEnd = started + grace - min(PipelineLimits.finalCommitSeconds, grace / 5)
@@ -271,7 +283,7 @@ extension PartitionHandover {
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
         forget(all)
-        // A group that did not answer the commit does not hear us leave either.
+        // A broker that did not answer the commit does not hear this worker leave either.
         consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",

@@ -1,34 +1,35 @@
 import DequeModule
 import Kafka
 
-/// The records of one partition between Kafka and their work.
+/// The records of one partition that Kafka has delivered and that have not begun, and the state of its fetching.
 struct PartitionIntake: Sendable {
     enum Fetching: Sendable {
-        /// Nothing came yet, so that it must not be paused. The next state is `running`.
+        /// No record came yet, so the partition must not be paused. The next state is `running`.
         case starting
-        /// It fetches. The next state is `paused` or `backlogged`.
+        /// The partition fetches. The next state is `paused` or `backlogged`.
         case running
         /// The partition pauses with the others, until the window has room. The next state is `running`.
         case paused
-        /// It has enough pending records, and others go on. The next state is `running`, or `paused` with the others.
+        /// The partition has enough pending records and is paused alone. The next state is `running`, or `paused` with
+        /// the others.
         case backlogged
     }
 
     private enum Phase {
-        /// Nothing begins. The next state is `open` or `closed`.
+        /// No record begins. The next state is `open` or `closed`.
         case waiting(for: Set<IntakeGate.Prerequisite>)
         /// Records begin. The next state is `closed`.
         case open
-        /// The partition is leaving. Nothing begins any more.
+        /// The partition is leaving, and no record begins any more.
         case closed
     }
 
     private var phase: Phase
     var fetching = Fetching.starting
     private var read = ReadPosition()
-    /// The records in the window that have not begun. A deque gives each record's bytes back as it begins.
+    /// The records in the window that have not begun. A deque frees each record's bytes as the record begins.
     var pending: Deque<ConsumerRecord> = []
-    /// The records that are not in the window yet.
+    /// The records that came during a pause and are not in the window yet.
     var deferred: Deque<ConsumerRecord> = []
     /// The number of records that began.
     private var admitted = 0
@@ -37,7 +38,7 @@ struct PartitionIntake: Sendable {
         phase = prerequisites.isEmpty ? .open : .waiting(for: prerequisites)
     }
 
-    /// The offset that is read next; nil if nothing came yet.
+    /// The offset that is read next; nil if neither a record nor the log's end came yet.
     var next: Int64? { read.next }
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
@@ -57,13 +58,13 @@ struct PartitionIntake: Sendable {
         if fetching == .starting { fetching = .running }
     }
 
-    /// Notes that the log ends there for now.
+    /// Notes that the log ends at `offset` for now.
     mutating func ended(at offset: Int64) { read.ended(at: offset) }
 
-    /// Returns the place up to which the log is done with, if everything before `position` is decided.
+    /// Returns the offset up to which the log needs no more work, if every record before `position` is decided.
     func reached(decided position: Int64?) -> Int64? { read.reached(decided: position) }
 
-    /// Returns whether the record begins at once.
+    /// Takes a record. Returns true if it begins at once, and false if it is pending.
     mutating func take(_ record: ConsumerRecord, _ admission: CrashIsolation.Admission) -> Bool {
         guard pending.isEmpty, places(under: admission) > 0 else {
             pending.append(record)
@@ -73,7 +74,7 @@ struct PartitionIntake: Sendable {
         return true
     }
 
-    /// Returns the next record to begin; nil if none that waits may begin now.
+    /// Admits the first pending record, and returns it; nil if no record may begin now.
     mutating func admitNext(_ admission: CrashIsolation.Admission) -> ConsumerRecord? {
         places(under: admission) > 0 ? admitFirst() : nil
     }

@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import Logging
 
-/// Readies newly assigned partitions beside the consumer's thread, before their first records begin.
+/// Prepares newly assigned partitions beside the consumer's thread, before their first records begin.
 struct PartitionPreparation: Sendable {
     let unpublished: any UnpublishedEvents
     let worker: SubmissionWorker
@@ -11,9 +11,10 @@ struct PartitionPreparation: Sendable {
     let inbox: Inbox
     let logger: Logger
 
-    /// Publishes what the partition's last owner decided and may not have published, before anything new of it: so
-    /// that order per player survives a fail-over. Tries until the database answers or the partition is gone.
-    /// - Parameter entering: of `enterClaims`.
+    /// Publishes the partition's decided events that an earlier owner may not have published, before any new record of
+    /// it begins. So each player's events keep their order after a fail-over. Then the task reads the checkpoint and
+    /// posts `prepared`. It tries until the database answers or the partition is revoked.
+    /// - Parameter entering: the task of `enterClaims`, which ends before the sweep begins.
     func start(
         _ partition: TopicPartition, assignment: UInt64, behind entering: Task<Void, Never>
     ) -> Task<Void, Never> {
@@ -22,10 +23,10 @@ struct PartitionPreparation: Sendable {
             logger: logger)
         return Task { [inbox, checkpointer, claims] in
             await entering.value
-            // Given up for a later takeover, which this partition may have outlived.
+            // A later takeover cancels `entering`, but this partition may still be assigned and needs the claims.
             if entering.isCancelled { await claims.finish() }
             guard let highest = await relay.publishAll(of: partition) else { return }
-            // Again after the sweep: by it the database has answered, which it may not have done before.
+            // The row is read again after the sweep, because the database may not have answered at the takeover.
             while !Task.isCancelled {
                 let stored = await checkpointer.reporting {
                     try await checkpointer.store.read(topic: partition.topic, partitions: [partition.partition])
@@ -39,13 +40,14 @@ struct PartitionPreparation: Sendable {
         }
     }
 
-    /// One look for all partitions of a takeover: the database knows by then what it lost.
+    /// Begins to enter lost claims again, once for all partitions of a takeover. Call it after the takeover has stored
+    /// its losses.
     func enterClaims() -> Task<Void, Never> {
         Task { [claims] in await claims.finish() }
     }
 
-    /// Waits for lost claims: a leased row may be of a purchase whose owner is lost. Nothing of it begins before they
-    /// are entered again.
+    /// Posts `claimsAreEntered` once the lost claims are entered again. Until then nothing is leased, because a leased
+    /// row may be of a purchase whose owner is lost.
     func tell(_ entering: Task<Void, Never>, takeover: Int) {
         Task { [inbox] in
             await entering.value

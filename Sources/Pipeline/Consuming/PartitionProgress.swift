@@ -2,21 +2,21 @@ import Fulfillment
 import Kafka
 import PlantedFaults
 
-/// **Up to where is an offset committed?** This file answers; nothing else decides it. `OffsetCommitter` chooses the
-/// time for submissions, and `BatchedTopicOffsets` for the other topics.
+/// Decides **up to which offset** a partition is committed; nothing else decides it. `OffsetCommitter` chooses the time
+/// for submissions, and `BatchedTopicOffsets` for the other topics.
 ///
-/// An offset is committed in Kafka only up to the lowest of
+/// The worker commits no offset in Kafka above the lower of
 ///
-/// 1. what this owner has read and has *finished*: no record before it is still in flight, and
-/// 2. what this owner has *checkpointed* in the database since: by a compare-and-set on the partition's row, in the same
-///    history of the database in which those records were decided. A row that somebody else wrote never counts.
+/// 1. the offset before which this owner has *finished* every record that it read, and
+/// 2. the offset that this owner has *checkpointed* in the database since: by a compare-and-set on the partition's row,
+///    in the same history of the database in which those records were decided. A row of another writer never counts.
 ///
-/// Decisions may be lost if a row does not hold what this owner wrote there last, or if a decision was committed in
-/// another history than its checkpoint. Then the partition *restarts* at the lower of Kafka's committed offset and the
+/// Decisions may be lost if the row does not hold this owner's last write, or if a decision was committed in another
+/// history than its checkpoint. Then the partition *restarts* at the lower of Kafka's committed offset and the
 /// database's checkpoint. The start of a partition may always be committed again, because an earlier owner committed
 /// everything before it.
 ///
-/// A value: the consumer's thread hands events in, and does what is returned.
+/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
 struct PartitionProgress: Sendable {
     /// The reason why the partition is to be read again from the lower of the two offsets.
     enum Restart: String, Sendable {
@@ -34,9 +34,10 @@ struct PartitionProgress: Sendable {
         let decidedIn: DatabaseHistory?
     }
 
-    /// The offset at which reading began; nil if nobody knows it.
+    /// The offset at which reading began; nil if it is unknown.
     let start: Int64?
-    /// The number of times that offsets fell back under this owner. Records of an earlier epoch finish for themselves.
+    /// The number of times that offsets fell back under this owner. A record of an earlier epoch no longer moves the
+    /// position when it finishes.
     private(set) var epoch = 0
 
     private var tracker = OffsetTracker()
@@ -44,10 +45,10 @@ struct PartitionProgress: Sendable {
     private var unfinishedOfEarlierEpochs = 0
 
     private let writer: Int64
-    /// The row as this owner knows it. The outer nil: the database has not answered yet; the inner nil: there is no
-    /// row.
+    /// The row as this owner knows it. The outer nil means that the database has not answered yet, the inner nil that
+    /// there is no row.
     private var row: OffsetCheckpoint??
-    /// The checkpoint of this owner in this epoch; nil without one.
+    /// The offset that this owner last checkpointed in this epoch; nil without one.
     private(set) var checkpointed: Int64?
     /// The database's history in which records were decided since the last checkpoint was sent; nil if none were.
     private var decidedIn: DatabaseHistory?
@@ -76,13 +77,13 @@ struct PartitionProgress: Sendable {
 // MARK: - The start
 
 extension PartitionProgress {
-    /// Returns the start of a partition: Kafka's committed offset, or the checkpoint if that is lower, but nothing that
-    /// is no longer in the log. Nothing is committed without a checkpoint. If there is none, the database is from
-    /// before the first commit, and everything is read again.
+    /// Returns the start of a partition: the lower of Kafka's committed offset and the checkpoint, but no offset below
+    /// the log's first one. Workers commit nothing without a checkpoint. So if there is no row, the database is from
+    /// before the first commit, and the whole log is read again.
     /// - Parameters:
     ///   - row: the checkpoint; the outer nil if the database did not answer.
     ///   - earliest: the first offset in the log; nil if the broker did not say.
-    ///   - lowered: the place at which the partition must start, if an earlier start was found too high; nil otherwise.
+    ///   - lowered: the highest offset at which the partition may start, if its last start was too high; nil otherwise.
     static func start(
         committed: Int64, row: OffsetCheckpoint??, earliest: Int64?, lowered: Int64? = nil
     ) -> Int64 {
@@ -98,9 +99,9 @@ extension PartitionProgress {
     /// The offset behind the last record admitted, finished or not.
     var end: Int64? { tracker.end }
 
-    /// Notes a record. Call it before the record is admitted. Returns true if offsets fell back: the topic was deleted
-    /// and created or cut off, or librdkafka hands records out a second time. Tracking begins anew. Nothing is
-    /// committed until what was admitted before is finished, because it may not come again.
+    /// Begins a new epoch if the record's offset is below `end`, and returns whether it did. Then the topic was deleted
+    /// and created or cut off, or librdkafka delivers records a second time. No offset is committed until the records
+    /// admitted before are finished, because they may not come again. Call it before the record is admitted.
     mutating func beginsNewEpoch(at offset: Int64) -> Bool {
         guard let end = tracker.end, offset < end else { return false }
         unfinishedOfEarlierEpochs += tracker.unfinishedCount
@@ -112,23 +113,24 @@ extension PartitionProgress {
 
     mutating func admit(_ offset: Int64) { tracker.admit(offset) }
 
-    /// Lets the record that was just admitted represent all up to that offset. An unreadable batch has one dead letter.
+    /// Makes the record that was just admitted stand for all offsets up to `last`. An unreadable batch has one dead
+    /// letter.
     mutating func stepOver(to last: Int64) {
         guard let end = tracker.end, last >= end else { return }
         tracker.admit(last)
         tracker.finish(last)
     }
 
-    /// Notes that the record's outcome is durable. A record that is given up never finishes, so that its offset is
-    /// never passed.
-    /// - Parameter decidedIn: the history of the database whose COMMIT made it so; nil if a broker's acknowledgement
-    ///   did.
+    /// Notes that the record's outcome is durable. An abandoned record never finishes, so that no commit passes its
+    /// offset.
+    /// - Parameter decidedIn: the history of the database that has the outcome; nil if a broker's acknowledgement made
+    ///   it durable.
     mutating func finish(_ offset: Int64, epoch: Int, decidedIn history: DatabaseHistory?) -> Restart? {
         if epoch == self.epoch { tracker.finish(offset) } else { unfinishedOfEarlierEpochs -= 1 }
         return decided(in: history)
     }
 
-    /// The next offset to read after a crash: everything before it is finished. Nil if unknown.
+    /// The offset before which every record is finished; nil if unknown.
     var position: Int64? {
         if PlantedFault.commitAhead.isPlanted, let end = tracker.end { return end }
         if unfinishedOfEarlierEpochs == 0, let committable = tracker.committable { return committable }
@@ -146,11 +148,11 @@ extension PartitionProgress {
 // MARK: - The database's checkpoint
 
 extension PartitionProgress {
-    /// True if the database has answered with the partition's row, as others left it.
+    /// True if the database has answered with the partition's row, or that there is none.
     var isRowKnown: Bool { row != nil }
 
-    /// Takes the row if the database had not answered when the partition was assigned. Call it before the first record
-    /// is admitted.
+    /// Takes the row if the database had not answered when the partition was assigned. Returns the reason to restart if
+    /// the row is below the start. Call it before the first record is admitted.
     mutating func rowWasRead(late found: OffsetCheckpoint?) -> Restart? {
         guard row == nil else { return nil }
         row = .some(found)
@@ -159,7 +161,8 @@ extension PartitionProgress {
         return found.map { $0.nextOffset < start } ?? (start > 0) ? .lowerCheckpoint : nil
     }
 
-    /// Returns the write that is due now; nil if the row has it, a write is on its way, or nothing is known.
+    /// Returns the write that is due now; nil if the row covers the position, a write is on its way, or the row or the
+    /// position is unknown.
     mutating func beginCheckpoint() -> (write: CheckpointWrite, decidedIn: DatabaseHistory?)? {
         guard pendingWrite == nil, let row, let position, position != secured else { return nil }
         let write = CheckpointWrite(
@@ -170,13 +173,14 @@ extension PartitionProgress {
         return (write, decidedIn)
     }
 
-    /// The offset up to which the row covers this owner's position without another write.
+    /// The offset that the row covers for this owner without another write; nil if there is none.
     private var secured: Int64? {
         if let checkpointed { return checkpointed }
         guard epoch == 0, let start, case .some(.some(let row)) = row, row.nextOffset == start else { return nil }
         return start
     }
 
+    /// Ends a write. Returns the reason if the partition must restart; nil otherwise.
     /// - Parameter result: the database's answer; nil if it did not answer, so that the checkpoint may have been
     ///   written.
     mutating func endCheckpoint(_ write: CheckpointWrite, partition: Int32, _ result: CheckpointResult?) -> Restart? {
@@ -185,7 +189,7 @@ extension PartitionProgress {
         guard let result else { return decided(in: pending.decidedIn) }
         if let decided = pending.decidedIn, decided != result.history { return .otherHistory }
         if let found = result.refused[partition] {
-            // The failed write does not cover its decisions.
+            // A refused write covers none of its decisions, so the next write has to.
             return decided(in: pending.decidedIn) ?? reconcile(with: found)
         }
         row = .some(write.new)
@@ -193,12 +197,11 @@ extension PartitionProgress {
         return nil
     }
 
-    /// The row to compare a look with; nil if a write is on its way, or nothing is known.
+    /// The row to compare with the database's; nil if a write is on its way, or if the row is unknown.
     var verifiableRow: OffsetCheckpoint?? { pendingWrite == nil ? row : nil }
 
-    /// Compares the row with a look, so that a fall back of the database is noticed while nothing comes.
-    /// - Parameter asked: `verifiableRow` before the database was asked. If it has changed since, the look says
-    ///   nothing.
+    /// Compares the row with the database's, so that the worker notices a fall back while no record comes.
+    /// - Parameter asked: `verifiableRow` before the database was asked. If it has changed since, `found` is ignored.
     mutating func verify(
         _ found: OffsetCheckpoint?, in history: DatabaseHistory, asked: OffsetCheckpoint?
     ) -> Restart? {
@@ -212,7 +215,7 @@ extension PartitionProgress {
         guard case .some(let expected) = row, found != expected, !PlantedFault.checkpointNotCompared.isPlanted
         else { return nil }
         guard let found, found.version > expected?.version ?? 0 else { return .databaseFellBack }
-        // Our own write whose outcome was never told, or the last one of the owner before us that came after we had read.
+        // This owner's write whose answer was lost, or the last owner's last write, which came after this owner's read.
         let isOwn = found.writer == writer
         let isPredecessors = expected?.writer != writer && (expected == nil || found.writer == expected?.writer)
         guard isOwn || isPredecessors else { return .otherOwner }
@@ -232,14 +235,16 @@ extension PartitionProgress {
         return min(position, secured)
     }
 
-    /// True if Kafka has no progress of this owner, nor of the one before it.
+    /// True while the offset in Kafka is this owner's start, or the group never committed. False if the start is
+    /// unknown.
     var awaitsProgress: Bool { start != nil && committed.map { $0.offset == start } ?? true }
 
-    /// True if Kafka has, or is about to get, metadata of this owner that the next one may take for a death.
+    /// True if Kafka has, or is about to get, metadata that could make the next owner believe that this one died.
     var hasMetadata: Bool { committed?.metadata.isEmpty == false || pendingCommit?.metadata.isEmpty == false }
 
-    /// Returns the commit that is due; nil if Kafka has it already.
-    /// - Parameter metadata: returns the metadata for the partition's next owner, by the offset that is committed.
+    /// Returns the commit that is due; nil if Kafka has it already, or if no offset may be committed.
+    /// - Parameter metadata: returns the metadata for the next owner. `hasMoved` is true if the offset is not the
+    ///   start.
     func commitDue(metadata: (_ hasMoved: Bool) -> String) -> CommitMark? {
         guard let offset = committable else { return nil }
         let mark = CommitMark(offset: offset, metadata: metadata(offset != start))
@@ -248,7 +253,7 @@ extension PartitionProgress {
 
     mutating func commitWasSent(_ mark: CommitMark) { pendingCommit = mark }
 
-    /// Returns whether it is the commit that was on its way.
+    /// Notes that a commit succeeded. Returns false if no commit of this offset was on its way.
     mutating func commitSucceeded(at offset: Int64) -> Bool {
         guard let mark = pendingCommit, mark.offset == offset else { return false }
         commitSucceeded(mark)

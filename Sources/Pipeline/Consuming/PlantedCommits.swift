@@ -2,8 +2,8 @@ import Kafka
 import PlantedFaults
 import Synchronization
 
-/// Plants `PlantedFault.commitAfterRevoke`: commits everything that was taken of partitions that this worker lost. It
-/// does nothing in a release build.
+/// Plants `PlantedFault.commitAfterRevoke`: the worker also commits partitions that it lost, up to the last record that
+/// it took of them. A release build plants nothing.
 enum PlantedCommits {
     #if DEBUG
         private static let ends = Mutex<[TopicPartition: Int64]>([:])

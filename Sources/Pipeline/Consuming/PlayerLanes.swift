@@ -1,10 +1,11 @@
 import Fulfillment
 import Synchronization
 
-/// Orders submissions: those of one player are decided one after the other, in record order. Players do not wait for
-/// one another.
+/// Orders each player's submissions: the worker decides them one after the other, in record order. Submissions of
+/// different players do not wait for one another.
 ///
-/// A ticket is drawn on the consumer's thread, which fixes the order. The submission's task waits for its turn.
+/// The consumer's thread draws a ticket for each submission, which fixes the order. The submission's task waits until
+/// its ticket has the turn.
 final class PlayerLanes: Sendable {
     struct Ticket: Sendable {
         fileprivate let lane: Lane
@@ -13,13 +14,14 @@ final class PlayerLanes: Sendable {
         var player: PlayerID { lane.player }
     }
 
-    /// One player's tickets, in order. It ends with the last of them.
+    /// One player's lane of tickets, in order. The lane ends when its last ticket leaves.
     ///
-    /// `@unchecked Sendable`: its variables are read and written under the lock of the lanes it belongs to.
+    /// `@unchecked Sendable`: the variables are read and written under the lock of the `PlayerLanes` that holds the
+    /// lane.
     fileprivate final class Lane: @unchecked Sendable {
         let player: PlayerID
         var waiting: [Waiting] = []
-        /// The seconds at Apple of the tickets that had their turn.
+        /// The seconds that submissions waited for Apple during their turns in this lane.
         var secondsAtApple = 0.0
 
         init(_ player: PlayerID) {
@@ -44,7 +46,7 @@ final class PlayerLanes: Sendable {
 
     func enter(_ player: PlayerID) -> Ticket { state.withLock { Self.enter(player, &$0) } }
 
-    /// Draws a ticket; nil if the player has `limit` tickets already.
+    /// Draws a ticket. Returns nil if the player has `limit` tickets already.
     func enter(_ player: PlayerID, limit: Int) -> Ticket? {
         state.withLock { state in
             state.lanes[player]?.waiting.count ?? 0 < limit ? Self.enter(player, &state) : nil
@@ -84,7 +86,8 @@ final class PlayerLanes: Sendable {
         }
     }
 
-    /// Gives the turn to the next ticket. Call it once for each ticket, whatever became of it.
+    /// Removes the ticket. If it had the turn, the next ticket gets the turn. Call this once for each ticket, also
+    /// after a failure.
     func leave(_ ticket: Ticket) {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             let lane = ticket.lane
@@ -99,8 +102,8 @@ final class PlayerLanes: Sendable {
         next?.resume()
     }
 
-    /// Notes the seconds that the holder of the turn waited for Apple's answers, until there was a verdict or the wait
-    /// ended.
+    /// Adds the seconds that the ticket's submission waited for Apple's answers during its turn, until there was a
+    /// verdict or the wait ended.
     func noteAtApple(_ ticket: Ticket, seconds: Double) {
         state.withLock { _ in ticket.lane.secondsAtApple += seconds }
     }
@@ -108,7 +111,7 @@ final class PlayerLanes: Sendable {
     /// Returns the sum of the seconds noted in the ticket's lane.
     func secondsAtApple(_ ticket: Ticket) -> Double { state.withLock { _ in ticket.lane.secondsAtApple } }
 
-    /// True if nobody holds a ticket.
+    /// True if there is no ticket.
     var isEmpty: Bool { state.withLock { $0.lanes.isEmpty } }
 
     func isFirst(_ ticket: Ticket) -> Bool {

@@ -24,7 +24,7 @@ struct RecordIntake {
         isSigned = !signingKeys.isEmpty
     }
 
-    /// Gives the record its place in memory, even if it may not begin yet.
+    /// Takes the record into memory, and starts its work if it may begin now.
     @discardableResult
     func take(_ record: ConsumerRecord) -> IntakeGate.Taken {
         let partition = record.topicPartition
@@ -39,22 +39,22 @@ struct RecordIntake {
         return taken
     }
 
-    /// Takes a record without a value in place of the whole batch. It becomes the dead letter, and the batch is done
-    /// when that is acknowledged.
+    /// Takes a record without a value in place of the whole batch. The worker publishes that record as the dead letter,
+    /// and the batch is done once the broker acknowledges it.
     func stepOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         assignment[partition]?.unreadable[batch.first] = batch
         take(ConsumerRecord(topicPartition: partition, offset: batch.first))
         assignment.gate.stepOver(to: batch.last, of: partition)
     }
 
-    /// Admits pending records, as far as they may begin.
+    /// Admits the partition's pending records, as far as they may begin.
     func admitPending(of partition: TopicPartition) {
         guard let state = assignment[partition] else { return }
         let admission = assignment.admission(to: partition)
         while let record = assignment.gate.admitNext(of: partition, admission) { admit(record, to: state) }
     }
 
-    /// Notes that Kafka has these partitions' starts, or refuses them.
+    /// Notes that Kafka has these partitions' starts, or refuses them, and admits pending records.
     func startsAreCommitted(_ partitions: [TopicPartition]) {
         for partition in partitions {
             assignment.gate.fulfil(.startCommit, of: partition)
@@ -110,7 +110,7 @@ struct RecordIntake {
         }
     }
 
-    /// The accusation of the isolated record. Kafka has been told that the record is at work.
+    /// The accusation of the isolated record. The commit that named the record has made it.
     private var accusation: Accusation {
         Accusation { [inbox] isAtWork in
             await AccusationRequest.ask(isAtWork) { inbox.post(.accusation($0)) }

@@ -2,10 +2,10 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// Finds partitions that Kafka does not let this worker read. To be joined and assigned is not enough: without the
-/// right to read nothing comes, and librdkafka says so once.
+/// Finds partitions that Kafka does not let this worker read. A worker without the right to read may still join the
+/// group and be assigned partitions. Then no record comes, and librdkafka reports that once.
 struct RefusedReading {
-    /// The seconds between two tries to find out whether a refused partition may be read again.
+    /// The seconds between two tries to read a refused partition.
     private static let retrySeconds = 15.0
     private static let seekMilliseconds: Int32 = 2000
 
@@ -24,14 +24,14 @@ struct RefusedReading {
         health.set(.submissionsFetched, unmet: words)
     }
 
-    /// Notes a record, or the end of a partition: fetches are answered.
+    /// Notes a record or the partition's end, which shows that Kafka answers fetches of the partition.
     mutating func fetched(_ partition: TopicPartition) {
         guard !partitions.isEmpty, partitions.remove(partition) != nil, partitions.isEmpty else { return }
         health.set(.submissionsFetched, unmet: nil)
     }
 
-    /// Tries refused partitions again; call it each second. Seeking to a partition's position brings a record, its end,
-    /// or the same error once more.
+    /// Tries to read refused partitions again; call it each second. A seek to a partition's position brings a record,
+    /// the log's end, or the same error once more.
     mutating func retry(_ assignment: PartitionAssignment, _ consumer: KafkaConsumer) {
         guard !partitions.isEmpty else { return }
         partitions = partitions.filter { assignment[$0] != nil }

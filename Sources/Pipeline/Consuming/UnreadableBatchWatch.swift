@@ -4,18 +4,18 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Finds out why a partition does not go on, and steps over batches that cannot be read. Both consumer loops use it,
-/// each on its own thread.
+/// Examines partitions that stand still, and steps over batches that librdkafka cannot read. Each consumer loop has a
+/// watch, on its own thread.
 final class UnreadableBatchWatch {
-    /// The place up to which a partition is read.
+    /// The state in which a partition is read.
     struct Reading {
-        /// The offset to be read next; nil if unknown.
+        /// The offset that is read next; nil if unknown.
         let next: Int64?
-        /// True if nothing on this side keeps records from coming.
+        /// True if this worker lets records of the partition come.
         let mayCome: Bool
     }
 
-    /// The milliseconds in which librdkafka must take an order to read from elsewhere.
+    /// The milliseconds that a seek may take.
     private static let seekMilliseconds: Int32 = 2000
 
     private var batches = UnreadableBatches()
@@ -28,25 +28,26 @@ final class UnreadableBatchWatch {
             probe: BatchProbe(properties: consumerProperties, log: KafkaLog.forward(to: logger, folding: voice)))
     }
 
-    /// Notes a record.
+    /// Notes that a record of the partition came.
     func progressed(_ partition: TopicPartition) { batches.progressed(partition) }
 
     func forget(_ partition: TopicPartition) { batches.forget(partition) }
 
     func forgetAll() { batches.forgetAll() }
 
-    /// Returns whether the error is of a batch that cannot be read.
-    /// - Parameter next: returns a partition's offset to be read next; nil if unknown.
+    /// Notes an error, and begins an examination after repeated errors at one offset. Returns whether the error is
+    /// about an unreadable batch.
+    /// - Parameter next: returns the offset that a partition reads next; nil if unknown.
     func failed(_ error: KafkaError, next: (TopicPartition) -> Int64?) -> Bool {
         guard error.isUnreadableBatch, let place = error.place else { return false }
         if let suspicion = batches.failed(place, next: next(place.topicPartition)) { examine(suspicion, error.message) }
         return true
     }
 
-    /// Looks at the partitions. Call it about every second.
+    /// Takes the result of an examination, and looks for partitions that stand still. Call it about every second.
     /// - Parameters:
     ///   - readings: the readings of all assigned partitions.
-    ///   - stepOver: takes on the batch's dead letter. It returns false if it cannot; the batch then stays where it is.
+    ///   - stepOver: makes the batch a dead letter. If it returns false, the partition stays before the batch.
     func look(
         at readings: [TopicPartition: Reading], _ consumer: KafkaConsumer,
         stepOver: (UnreadableBatches.Found, TopicPartition) -> Bool
@@ -85,7 +86,7 @@ final class UnreadableBatchWatch {
         do throws(KafkaError) {
             switch try finding.get() {
             case .readable:
-                // librdkafka begins anew there, whatever it waited for.
+                // The seek makes librdkafka fetch the offset anew.
                 try consumer.seek(partition, to: suspicion.offset, timeoutMilliseconds: Self.seekMilliseconds)
             case .unreadable(let offsets, let words):
                 let found = UnreadableBatches.Found(first: offsets.lowerBound, last: offsets.upperBound, words: words)

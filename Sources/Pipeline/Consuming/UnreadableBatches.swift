@@ -1,14 +1,14 @@
 import Kafka
 
-/// Decides which partitions are stopped by a batch that cannot be read. A value of one thread's.
+/// Decides which partitions may be stopped by an unreadable batch. The value belongs to one thread.
 ///
-/// A partition is suspected if librdkafka fails at the same offset again and again, or if there is more to read and
-/// nothing comes. `BatchProbe` looks up whether that is so, and how far it reaches: one partition at a time, because it
-/// takes the memory that the batch takes.
+/// A suspicion begins if librdkafka fails at the same offset again and again, or if the log has more records and none
+/// comes. `BatchProbe` then finds out whether a batch is unreadable, and where it ends. It examines one partition at a
+/// time, because it needs as much memory as the batch.
 struct UnreadableBatches {
-    /// The number of failures at one offset, with nothing else in between, that makes a suspicion.
+    /// The number of failures at one offset, with nothing else in between, that begins a suspicion.
     static let failures = 3
-    /// The seconds without a record, although there are some, that make a suspicion.
+    /// The seconds without a record, although the log has more, that begin a suspicion.
     static let standstillSeconds = 30.0
 
     struct Suspicion: Equatable {
@@ -16,9 +16,9 @@ struct UnreadableBatches {
         let offset: Int64
     }
 
-    /// A batch, or several in a row, that cannot be read.
+    /// An unreadable batch, or several in a row.
     struct Found: Equatable {
-        /// The first offset that was not read. The dead letter takes its place.
+        /// The first offset that was not read, which the dead letter gets.
         let first: Int64
         let last: Int64
         let words: String?
@@ -39,13 +39,13 @@ struct UnreadableBatches {
     /// The suspicion under examination; nil without one.
     private(set) var examined: Suspicion?
 
-    /// Notes that a record came. What was wrong, if anything was, is over.
+    /// Notes that a record came, which ends the run of failures.
     mutating func progressed(_ partition: TopicPartition) {
         if !failing.isEmpty { failing[partition] = nil }
     }
 
-    /// Notes a failure.
-    /// - Parameter next: the offset to be read next; nil if unknown.
+    /// Notes a failure. Returns the suspicion to examine; nil if there is none, or if another one is under examination.
+    /// - Parameter next: the offset that is read next; nil if unknown.
     mutating func failed(_ place: KafkaError.Place, next: Int64?) -> Suspicion? {
         let partition = place.topicPartition
         if failing[partition]?.base == place.offset {
@@ -57,11 +57,12 @@ struct UnreadableBatches {
         return examine(partition, at: max(next ?? place.offset, place.offset))
     }
 
-    /// Looks at a partition that is being read. Call it every second or so.
+    /// Notes whether the partition stands still. Returns the suspicion to examine; nil as in `failed`. Call it about
+    /// every second.
     /// - Parameters:
-    ///   - next: the offset to be read next; nil if unknown.
+    ///   - next: the offset that is read next; nil if unknown.
     ///   - end: the offset behind the last record; nil if unknown.
-    ///   - mayCome: true if nothing on this side keeps records from coming.
+    ///   - mayCome: true if this worker lets records of the partition come.
     mutating func look(
         at partition: TopicPartition, next: Int64?, end: Int64?, mayCome: Bool, now: Double
     ) -> Suspicion? {
@@ -84,7 +85,7 @@ struct UnreadableBatches {
         return suspicion
     }
 
-    /// Ends the examination. If it found nothing, or failed, the suspicion must arise anew.
+    /// Ends the examination. Failures and standstill of the partition count from zero again.
     mutating func examined(_ suspicion: Suspicion) {
         guard examined == suspicion else { return }
         examined = nil
@@ -97,7 +98,7 @@ struct UnreadableBatches {
         standstills[partition] = nil
     }
 
-    /// Forgets all suspicions, except one under examination.
+    /// Forgets all failures and standstills, but not the suspicion under examination.
     mutating func forgetAll() {
         failing = [:]
         standstills = [:]
