@@ -2,13 +2,13 @@ import Foundation
 import Fulfillment
 import NamesAndTimes
 
-/// A batch under way, seen from a thread that may block.
+/// An attempt at one batch: a task works on it, and a thread that may block waits for the task.
 ///
 /// `@unchecked Sendable`: `outcome` and `request` are touched only with the condition's lock held.
 final class BatchAttempt: @unchecked Sendable {
-    /// The result of a batch.
+    /// The result of a batch that is done.
     struct Effects {
-        /// The history of the database that holds them; nil if there are none.
+        /// The history of the database that holds the batch's effects; nil if it has none there.
         let history: DatabaseHistory?
     }
 
@@ -16,14 +16,16 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Blocks until the body has ended. If it has not ended at the deadline, its task is cancelled. Otherwise it would
-    /// keep its batch and go on beside those that are given the batch again. The work under way harms nothing, because
-    /// all of it may be done twice.
+    /// Runs the body in a task, and blocks until the task ends. At the deadline the task is cancelled, so that it does
+    /// not go on beside the next attempt at its batch. Work that is still under way harms nothing, because all of it
+    /// may be done twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
-    ///   - mayWait: called a few times a second. If it returns false, the body goes on by itself.
-    ///   - accuse: for a suspect: makes durable, on this thread, whether it is at work; nil if the body works on none.
-    ///   - body: returns the history of the database that holds its effects; nil if it has none there.
+    ///   - mayWait: called a few times a second. If it returns false, the call returns and the body goes on by itself.
+    ///   - accuse: makes durable, on this thread, whether the isolated record is at work, and returns false if it
+    ///     cannot; nil if no record is isolated.
+    ///   - body: returns the history of the database that holds the batch's effects; nil if it has none there.
+    /// - Returns: the body's result; an `Abandoned` error if the wait ended first.
     static func run(
         until deadline: Double, mayWait: () -> Bool, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -72,7 +74,7 @@ final class BatchAttempt: @unchecked Sendable {
         return request.take()
     }
 
-    /// Returns nil if the body has not ended by then, or if an accusation is to be changed first.
+    /// Waits for the body's end or an accusation's request. Returns the body's result; nil if it has not ended.
     func result(waitingSeconds seconds: Double) -> Result<Effects, any Error>? {
         condition.lock()
         defer { condition.unlock() }

@@ -4,17 +4,18 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// A topic beside the submissions whose records are taken in batches.
+/// A topic other than the submissions topic, whose records are taken in batches.
 struct BatchedTopic: Sendable {
     let name: String
-    /// The properties of its consumer, which has a group of its own. Members of one group that read different topics
-    /// would rebalance one another.
+    /// The properties of the topic's consumer. Each batched topic has a group of its own, because members of one group
+    /// that read different topics would rebalance one another.
     let consumerProperties: KafkaProperties
-    /// The part that health watches, that reports failures, and that must not end.
+    /// The loop's part in health; `failingPart` is its part in reports of failures, and `endlessPart` among the parts
+    /// that must not end.
     let part: Health.Part
     let failingPart: FailingPart
     let endlessPart: EndlessPart
-    /// The log message about a record that is a dead letter.
+    /// The log message about a record that becomes a dead letter.
     let invalid: StaticString
 }
 
@@ -25,14 +26,14 @@ protocol BatchedTopicWorker: Sendable {
     var metrics: PipelineMetrics { get }
     var logger: Logger { get }
 
-    /// Returns when everything of the batch is durable, in the database or as an acknowledged dead letter. Throws the
-    /// database's error while that is out of reach, and `Abandoned` if the publisher closes or the task is cancelled.
-    /// The batch may be given again then.
-    /// - Returns: the history of the database that holds its effects; nil if it has none there.
+    /// Works on a batch. Returns when all effects of its records are durable, in the database or as acknowledged dead
+    /// letters. Throws the database's error while the database is out of reach, and `Abandoned` if the publisher closes
+    /// or the task is cancelled. After an error the loop may give the batch again.
+    /// - Returns: the history of the database that holds the batch's effects; nil if it has none there.
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory?
 
-    /// Returns when the dead letter is acknowledged. For a batch that Kafka's client cannot read, `record` has its
-    /// first offset and nothing else.
+    /// Publishes the record as a dead letter, and returns when the broker has acknowledged it. For an unreadable batch,
+    /// `record` has the batch's first offset and nothing else.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws
 }
 
@@ -54,12 +55,12 @@ extension BatchedTopicWorker {
 }
 
 extension DeadLetter {
-    /// PostgreSQL refuses such data, as text that holds a NUL.
+    /// The dead letter for a record whose data PostgreSQL refuses, as text that holds a NUL.
     static let refusedByDatabase = DeadLetter(reason: .malformedMessage, detail: "the database refuses its data")
 }
 
 extension ConsumerRecord {
-    /// The place and content of the record, which is no submission.
+    /// The record's position, with the time of the record and the digest of its value.
     var position: RecordPosition {
         RecordPosition(
             topic: topicPartition.topic, partition: topicPartition.partition, offset: offset,
@@ -75,11 +76,12 @@ extension ConsumerRecord {
 enum BatchedTopicLimits {
     /// The most records in one SQL transaction.
     static let batch = 200
-    /// The seconds that a batch may take before the loop leaves the group. Kafka would exclude it after five minutes.
+    /// The seconds that a batch may take before the loop leaves the group. Kafka would exclude the member after five
+    /// minutes.
     static let batchSeconds = 60.0
     /// The seconds before the loop joins the group again.
     static let pauseSeconds = 5.0
-    /// The seconds that the others' work may take to end before a record is isolated.
+    /// The seconds that the loop waits for its turn to isolate a record, or to work beside other members.
     static let turnSeconds = 60.0
     /// The seconds between two tries of a batch.
     static let retrySeconds = 0.5

@@ -6,12 +6,12 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Takes one of the topics beside the submissions from Kafka in batches, and moves the offsets behind what is durable.
-/// One thread owns the consumer and everything in here; only `stop` may be called from elsewhere.
+/// Takes the records of one batched topic from Kafka, and commits offsets once the records' effects are durable. One
+/// thread owns the consumer and this object's state; other threads may call only `stop`.
 ///
-/// It is far simpler than `ConsumerLoop`, because these records are few and hold up nobody: it finishes a batch before
-/// it polls the next. If a batch cannot be done for a while (the database or the broker is away), the loop leaves the
-/// group, so that nobody waits for this member, and joins again.
+/// The loop is far simpler than `ConsumerLoop`, because these records are few and delay nobody: it finishes a batch
+/// before it polls the next. If it cannot finish a batch in time (the database or the broker is away), it leaves the
+/// group, so that no other member waits for it, and joins again.
 ///
 /// `@unchecked Sendable`: everything but the atomic `isStopping` belongs to the loop's thread.
 final class BatchedTopicLoop: @unchecked Sendable {
@@ -65,7 +65,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         health.retire(topic.part)
     }
 
-    /// Runs one consumer until the loop is stopped, a batch cannot be done, or the consumer is beyond repair.
+    /// Runs one consumer until the loop stops, must join the group again, or finds the consumer beyond repair.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: topic.consumerProperties,
@@ -88,13 +88,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         forget(offsets.all, lost: fatal != nil)
-        // A group that did not answer the commit does not hear us leave either.
+        // A broker that did not answer the commit does not hear this worker leave either.
         consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 
     private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
 
-    /// Commits within `poll`: this is the last place to commit.
+    /// Commits partitions that are being revoked, within `poll`. This worker owns them until the call returns, so this
+    /// is its last chance to commit.
     private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         offsets.leave(partitions)
         if !lost { offsets.commit(partitions, consumer) }
@@ -128,12 +129,12 @@ final class BatchedTopicLoop: @unchecked Sendable {
             case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
             }
         }
-        // A rebalance within `poll` may have taken some away.
+        // A rebalance within `poll` may have revoked partitions of these records.
         return batch.filter { offsets.isAssigned($0.topicPartition) }
     }
 
-    /// Handles an error of `poll`. A topic that does not exist is not read, because these are optional; librdkafka
-    /// looks for it now and then.
+    /// Handles an error of `poll`. The topic may be missing, because batched topics are optional; librdkafka looks for
+    /// it now and then.
     private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
@@ -155,16 +156,18 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var member: IsolationTurn.Member { .topic(topic.name) }
 
-    /// Works until the whole batch is durable, or until the group is to be left.
+    /// Works on the batch until all of it is durable, or until the loop must leave the group.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        // The commit has this owner's start: a record that kills the process at once must not do so unseen.
+        // This commit has the owner's start. Without the start, the next owner could not see that a record killed this
+        // one at once.
         offsets.commit(offsets.all, consumer)
         var pending = batch
         while !pending.isEmpty, !isStopped, !mustEnd {
             let isIsolating = offsets.updateIsolation()
             guard waitForTurn(isIsolating: isIsolating) else { break }
             let done = work(on: offsets.portion(of: pending, consumer), consumer)
-            // Before others begin: a death from then on is not of what is done.
+            // The commit comes before other members begin, so that a later death does not count against the records
+            // done.
             if !done.isEmpty { offsets.commit(offsets.all, consumer) }
             if isIsolating { turn.pass(member) } else { turn.ended(member) }
             if done.isEmpty { break }
@@ -176,7 +179,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         _ = offsets.updateIsolation()
     }
 
-    /// Blocks for a bounded time.
+    /// Waits until this member may isolate a record, or work beside the others. Returns false after `turnSeconds`, or
+    /// if the loop stops.
     private func waitForTurn(isIsolating: Bool) -> Bool {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !(isIsolating ? turn.take(member) : turn.begin(member)) {
@@ -190,7 +194,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return true
     }
 
-    /// Returns the records that are done: none if the portion could not be done.
+    /// Works on the portion. Returns its records once they are done; no records if the portion could not be done.
     private func work(on portion: BatchedTopicOffsets.Portion, _ consumer: KafkaConsumer) -> [ConsumerRecord] {
         switch portion {
         case .notNow: return []
@@ -215,7 +219,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         }
     }
 
-    /// Blocks until the dead letter is acknowledged.
+    /// Publishes the record as a dead letter, and blocks until the broker acknowledges it. Returns false if that took
+    /// too long.
     private func set(aside record: ConsumerRecord, deaths: Int) -> Bool {
         logger.error(
             "a record crashes the process: it becomes a dead letter",
@@ -236,8 +241,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return false
     }
 
-    /// Blocks until the whole batch is durable. Returns nil if that took too long.
-    /// - Parameter accuse: for a suspect; nil otherwise.
+    /// Works on the batch, and blocks until all of it is durable. Returns nil if that takes too long or the loop stops.
+    /// - Parameter accuse: as in `BatchAttempt.run`.
     private func done(_ batch: [ConsumerRecord], accuse: ((Bool) -> Bool)? = nil) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
         while !isStopped {
@@ -257,6 +262,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return nil
     }
 
+    /// Runs the body as `BatchAttempt.run` does, and beats for health meanwhile.
     /// - Parameter body: returns the history of the database that holds its effects; nil if it has none there.
     private func attempt(
         until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
@@ -269,8 +275,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return BatchAttempt.run(until: deadline, mayWait: mayWait, accuse: accuse, body)
     }
 
-    /// Blocks until the dead letter is acknowledged. Returns false if that took too long. The loop then leaves the
-    /// group, and joins it again.
+    /// Publishes the batch's dead letter, and blocks until the broker acknowledges it. Returns false if that took too
+    /// long; the loop then leaves the group and joins it again.
     private func stepOver(
         _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
     ) -> Bool {

@@ -6,17 +6,18 @@ import Operations
 
 /// Isolates records that kill the process. `CrashIsolation` decides, as for submissions.
 extension BatchedTopicOffsets {
-    /// The treatment of the next records of a batch.
+    /// The next records of a batch, by the way to work on them.
     enum Portion {
         case together([ConsumerRecord])
-        /// Kafka has its offset. Nothing else may be in flight.
+        /// The commit's metadata names the record. Nothing else may be in flight.
         case isolated(ConsumerRecord)
         case deadLetter(ConsumerRecord, deaths: Int)
-        /// Kafka does not accept the metadata that its next owner must know.
+        /// No record may begin, as when Kafka did not take the metadata that names the record to isolate.
         case notNow
     }
 
-    /// - Parameter stored: the database's answer; it counts the owners that left in order.
+    /// Takes over the crash history of a partition's earlier owners.
+    /// - Parameter stored: the database's answer, with the count of owners that left in order.
     func inherit(_ partition: TopicPartition, _ mark: CommitMark?, _ stored: StoredCheckpoints) {
         var metadata = mark?.metadata ?? ""
         if let offset = isolatedHere[partition] {
@@ -37,7 +38,7 @@ extension BatchedTopicOffsets {
             ])
     }
 
-    /// Returns whether records are isolated now.
+    /// Begins or ends isolation, as the assigned partitions require. Returns whether records are isolated now.
     func updateIsolation() -> Bool {
         switch isolation.update() {
         case .began(let records):
@@ -52,8 +53,8 @@ extension BatchedTopicOffsets {
         return isolation.isActive
     }
 
-    /// Returns the next portion of `pending`, which is in the order of offsets and not empty. While records are
-    /// isolated, nothing else is in flight.
+    /// Returns the next portion of `pending`, which is in the order of offsets and not empty. Call it when nothing of
+    /// this topic is in flight.
     func portion(of pending: [ConsumerRecord], _ consumer: KafkaConsumer) -> Portion {
         guard isolation.isActive else { return .together(unlimited(pending)) }
         switch isolation.next(among: candidates(pending, consumer), now: WallClock.monotonicSeconds) {
@@ -73,14 +74,15 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Ends the suspicion of partitions without records after a while.
+    /// Clears the history of partitions that have no record to isolate: at the log's end, or after a while.
     func noRecords(_ consumer: KafkaConsumer) {
         guard isolation.isActive else { return }
         _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
         _ = updateIsolation()
     }
 
-    /// Returns no more records of each partition than its next owner would isolate.
+    /// Returns the first records of `pending` that may be taken together. A partition that awaits progress gives no
+    /// more of them than its next owner would isolate.
     private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
         var counts: [TopicPartition: Int] = [:]
         return Array(
@@ -108,7 +110,8 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Commits the partition's position with new metadata. Kafka has the position, or gets it with them.
+    /// Commits the partition's position with new metadata. Returns false if that failed, or if the database has no
+    /// checkpoint up to the position.
     private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
         guard !mustRejoin else { return false }
         do throws(KafkaError) {
@@ -120,7 +123,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Returns whether Kafka holds the metadata that the isolated record is at work, or only waits.
+    /// Commits that the isolated record is at work, or only waits. Returns whether Kafka took the commit.
     func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
         guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
             commit(metadata, of: partition, consumer)
@@ -134,7 +137,8 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// Notes that the record could not be done, although nobody died.
+    /// Commits that the isolated record could not be done although the process lives, so that no death counts against
+    /// it.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

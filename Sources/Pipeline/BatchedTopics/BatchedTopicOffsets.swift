@@ -13,31 +13,32 @@ final class BatchedTopicPartition: ProgressOwner {
 
     init(progress: PartitionProgress, start: Int64? = nil) { (self.progress, self.start) = (progress, start) }
 
-    /// The offset that is to come next; nil if unknown.
+    /// The offset that is read next; nil if unknown.
     var expected: Int64? { read.next ?? start }
 
     /// The offset at which reading begins, while no record has come; nil afterwards, or if unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// The place up to which the log is done with, behind gaps that are no records too; nil if unknown. It is not to be
-    /// committed.
+    /// The offset up to which the log needs no more work, also behind a transaction's marker, which is no record; nil
+    /// if unknown. This offset is never committed.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
-/// The offsets of a batched topic. `PartitionProgress` decides, as for submissions. If anything says that decisions may
-/// be lost, the loop joins the group again. One thread's.
+/// The offsets of a batched topic. `PartitionProgress` decides about them, as for submissions. If it finds that
+/// decisions may be lost, the loop joins the group again. Only the loop's thread uses this object.
 final class BatchedTopicOffsets {
     let checkpointer: OffsetCheckpointer
     let metrics: ReceiptdMetrics
     let logger: Logger
     private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
     private var gauges: PartitionGauges
-    /// The records that may have killed the process, as far as Kafka keeps them with the offsets.
+    /// Decides which records are isolated, by the metadata of the partitions' commits.
     var isolation = CrashIsolation()
-    /// The record of each partition that this process isolated last, and survived.
+    /// The offset of the record that this process has isolated and not finished, by partition. The process lives, so
+    /// the record has not killed it.
     var isolatedHere: [TopicPartition: Int64] = [:]
     private var nextLook = 0.0
-    /// True if the group is to be left and joined again.
+    /// True if the loop is to leave the group and join it again.
     private(set) var mustRejoin = false
     /// True if the broker did not answer the last commit in time.
     private(set) var isCommitUnanswered = false
@@ -76,10 +77,10 @@ final class BatchedTopicOffsets {
 // MARK: - Rebalance
 
 extension BatchedTopicOffsets {
-    /// Sets the start of assigned partitions within `poll`, before fetching begins. A partition that is not returned
-    /// starts at Kafka's commit.
-    /// - Parameter isStopping: returns true if nothing will be fetched: then a broker or a database that is away is not
-    ///   waited for.
+    /// Takes partitions over, within `poll` and before fetching begins. Returns the start of each partition that starts
+    /// below Kafka's committed offset.
+    /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. Then the call does not ask the
+    ///   database.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
     ) -> [TopicPartition: Int64] {
@@ -88,7 +89,7 @@ extension BatchedTopicOffsets {
             "partitions of a topic assigned",
             [.topic: "\(checkpointer.topic)", .count: .stringConvertible(assigned.count)])
         guard !assigned.isEmpty else { return [:] }
-        // Without the database nothing could be done either.
+        // Without the database the loop could do nothing, so it joins the group again later.
         guard
             let committed = try? consumer.committedMarks(
                 assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds), !isStopping(),
@@ -99,8 +100,8 @@ extension BatchedTopicOffsets {
             return [:]
         }
         nextLook = WallClock.monotonicSeconds
-        // A new group begins at the earliest record. That is checkpointed too: a database that never heard of the
-        // partition could not be told from one that has forgotten it.
+        // A new group begins at the earliest record, and that start is checkpointed too. Otherwise a database that has
+        // lost the row would look like one that never had it.
         let new = assigned.filter { committed[$0] == nil }
         let ends =
             new.isEmpty || isStopping()
@@ -131,8 +132,9 @@ extension BatchedTopicOffsets {
         return starts
     }
 
-    /// Records that decisions on this topic, some about subscriptions, are lost. It comes before Kafka's offset goes
-    /// down, because nobody sees the loss afterwards.
+    /// Stores up to which offsets decisions on this topic are lost, some of them about subscriptions. Call it before
+    /// Kafka's offset goes down, because afterwards no owner can see the loss. Returns false if the database does not
+    /// answer.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -154,20 +156,20 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
-    /// Notes a record that is not done yet.
+    /// Notes a record that was polled and is not done yet.
     func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
         lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
     }
 
-    /// Notes that the log ends there for now, as librdkafka says.
+    /// Notes that the log ends at `offset` for now, as librdkafka reports.
     func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
         lookForDeleted(before: offset, in: partition, consumer)
         partitions[partition]?.read.ended(at: offset)
     }
 
-    /// Notes that the batch is durable. Records come in the order of their offsets, and one batch is done before the
-    /// next.
+    /// Notes that the batch is durable. Records come in the order of their offsets, and the loop finishes a batch
+    /// before the next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
             guard let partition = partitions[record.topicPartition] else { continue }
@@ -190,8 +192,8 @@ extension BatchedTopicOffsets {
         if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
     }
 
-    /// Looks at the checkpoints now and then, also while nothing comes. A start without a checkpoint gets one, and a
-    /// database that fell back is noticed.
+    /// Commits, and compares the checkpoints with the database's, every `historyCheckSeconds`. So a start gets its
+    /// checkpoint, and the worker notices a fall back of the database while no record comes.
     func lookAtCheckpoints(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         guard now >= nextLook, !partitions.isEmpty else { return }
@@ -202,8 +204,8 @@ extension BatchedTopicOffsets {
         if let found, let restart = checkpointer.end(look, found, partitions) { rejoin(restart) }
     }
 
-    /// Checkpoints and commits what is done. A record that cannot be done now comes again to the next owner, and
-    /// changes nothing then.
+    /// Checkpoints and commits the finished records of these partitions. If that fails, the next owner reads the
+    /// records again, which changes nothing.
     func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }
         let owners = partitions.filter { candidates.contains($0.key) }
