@@ -1,22 +1,22 @@
 import NamesAndTimes
 
-/// A grant in the ledger, with what an event about it has to repeat.
+/// A grant in the ledger, with the facts that an event about the grant repeats.
 public struct GrantedPurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
-    /// The original transaction; nil if another system granted it and did not say.
+    /// The original transaction; nil if another system made the grant and did not name it.
     public let originalTransactionID: StoreTransactionID?
     public let player: PlayerID
     public let bundleID: BundleID
     public let productID: ProductID
     public var quantity: Int32
     public let environment: StoreEnvironment
-    /// The time of the purchase; nil if another system granted it and did not say.
+    /// The time of the purchase; nil if another system made the grant and did not name it.
     public let purchasedAt: Timestamp?
     public var expiresAt: Timestamp?
     public let submissionID: Identifier
     public var revision: Int32
     public var revocations: GrantRevocations
-    /// The bytes of the granted event; nil if another system granted it.
+    /// The bytes of the granted event; nil if another system made the grant.
     public let event: [UInt8]?
 
     public init(

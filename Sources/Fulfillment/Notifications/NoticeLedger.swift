@@ -3,15 +3,14 @@ import NamesAndTimes
 /// Stores the effects of Apple's notifications in the database.
 public protocol NoticeLedger: Sendable {
     /// Makes the notices durable in their order, with their events, in one SQL transaction. Throws if the database is
-    /// out of reach; then any notice may be given again.
+    /// out of reach; the caller may then apply the same notices again.
     func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices>
 }
 
 public struct ReceivedNotice: Sendable {
     public let notice: StoreNotice
     public let source: PurchaseSource
-    /// The topic of the record that brought the notice. For a notice that came in another way, it serves the outbox
-    /// only.
+    /// The topic of the record that brought the notice. If no record brought it, only the outbox uses the topic.
     public let topic: String
     public let partition: Int32
     public let traceparent: String?
@@ -61,10 +60,10 @@ public struct NoticeEffect: Sendable, Equatable {
         self.events = events
     }
 
-    /// The notification was taken before, whichever way it came.
+    /// The effect of a notification that the ledger already has, whichever way it came.
     public static let duplicate = NoticeEffect(name: RefundEffect.duplicate.name)
 
-    /// - Parameter refund: the effect on a grant; nil unless the notice is about a refund.
+    /// - Parameter refund: the effect of the notice's refund; nil unless the notice is about a refund.
     public init(of notice: StoreNotice, refund: RefundEffect?) {
         var events: [OutcomeEvent] = []
         if case .published(let event) = refund { events = [event] }

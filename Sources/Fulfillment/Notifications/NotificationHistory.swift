@@ -11,9 +11,9 @@ public struct HistoryScope: Sendable, Hashable {
     }
 }
 
-/// The place up to which one history was taken, under a lease.
+/// The place up to which workers have taken one history, under a lease.
 public struct HistoryPlace: Sendable, Equatable {
-    /// A notification during which the process died.
+    /// A notification that a process was taking alone when it died.
     public struct Culprit: Sendable, Equatable {
         public let name: Digest256
         public let deaths: Int
@@ -33,12 +33,12 @@ public struct HistoryPlace: Sendable, Equatable {
     public var lease: Int64
     /// The next page of a window that was taken in part; nil if there is none.
     public var page: HistoryPage?
-    /// The number of leases since a page was last taken, including this one and without ended ones. Each may have been
-    /// a death.
+    /// The number of leases since a worker last took a page or released a lease, including this lease. Each earlier one
+    /// may have ended with the death of its worker.
     public var starts = 1
-    /// The last notification during which the process died, and how often it did; nil if there is none.
+    /// The last notification that a process died of, with the number of deaths; nil if there is none.
     public var culprit: Culprit?
-    /// The notifications that killed the process and are dead letters.
+    /// The notifications that killed processes and became dead letters.
     public var setAside: Set<Digest256> = []
 
     public init(scope: HistoryScope, takenUntil: Timestamp?, now: Timestamp, lease: Int64) {
@@ -49,7 +49,7 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 }
 
-/// A page of a window. Everything before it is durable.
+/// A page of a window. The effects of all earlier notifications are durable.
 public struct HistoryPage: Sendable, Equatable {
     public let window: NotificationHistoryWindow
     /// Apple's `paginationToken`. It is valid with this window only, and not for ever.
@@ -80,39 +80,39 @@ public enum HistoryMove: Sendable, Equatable {
 
 /// Stores the places of notification histories. One replica at a time reads a history.
 public protocol HistoryPlaces: Sendable {
-    /// Leases a history. Returns nil if another replica has it, or if it is not due.
-    /// - Parameter survived: the notification that this process took alone last, and survived.
+    /// Leases a history. Returns nil if another replica has the lease, or if the history is not due.
+    /// - Parameter survived: the last notification that this process took alone; nil if none. The process survived it.
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
     /// Moves the place, and extends the lease.
-    /// - Parameter effects: the histories of the databases that stored the effects of everything before `step`. The
-    ///   place moves in no other history.
+    /// - Parameter effects: the histories of the databases that stored the effects of everything before `step`. If the
+    ///   database has another history now, the place stays.
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
-    /// Call this before a notification is taken with nothing else in flight, and again before it goes on. It extends
-    /// the lease, and returns nil if that is over.
-    /// - Parameter name: the notification; nil while it only waits, so that a death of the process does not count
-    ///   against it.
+    /// Records the notification that the process takes with nothing else in flight, and extends the lease. Returns nil
+    /// if the lease is over. The caller records it before the work, and again when the work goes on after a wait.
+    /// - Parameter name: the notification; nil while the process only waits, so that a death does not count against
+    ///   the notification.
     func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
-    /// Records that the notification is a dead letter and is not taken again.
+    /// Records that the notification became a dead letter, so that no worker takes it again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
-    /// Ends the lease if it is not over.
+    /// Ends the lease. Nothing happens if the lease is over.
     func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws
 }
 
 extension HistoryPlace {
-    /// The last hour, in milliseconds, which each round asks for again: Apple lists some notifications a while after it
-    /// tried to send them.
+    /// The milliseconds before the place that each round asks for again. Apple lists some notifications a while after
+    /// it tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
-    /// The length of one window in milliseconds. It grows while little comes, so that a quiet month does not take a
-    /// hundred questions.
+    /// The shortest window in milliseconds. Windows grow while each holds at most a page, so that a quiet month does
+    /// not take a hundred questions.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
     /// The milliseconds by which the clocks of a primary and of its successor may differ.
     static let toleranceMilliseconds: Int64 = 600_000
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// Returns how many days back receiptd asks at most: one day less than Apple keeps.
+    /// Returns the most days back that receiptd asks for: one day less than Apple keeps notifications.
     static func longestDays(in environment: StoreEnvironment) -> Int64 { environment == .production ? 179 : 29 }
 
     /// Returns the time at which a round begins.
@@ -120,28 +120,28 @@ extension HistoryPlace {
     public func start(days: Int) -> Timestamp {
         let longest = Self.longestDays(in: scope.environment)
         let earliest = now.milliseconds - longest * Self.dayMilliseconds
-        // A place ahead of the clock was written while that was ahead: it says nothing.
+        // A place in the future was written while the database's clock was ahead, so it does not count.
         guard let takenUntil, takenUntil.milliseconds <= now.milliseconds + Self.toleranceMilliseconds else {
             return Timestamp(milliseconds: now.milliseconds - min(Int64(days), longest) * Self.dayMilliseconds)
         }
         return Timestamp(milliseconds: max(takenUntil.milliseconds - Self.overlapMilliseconds, earliest))
     }
 
-    /// The page to go on with if a window was left in part; nil if a round begins with a window.
+    /// The page to continue with if a window was taken in part; nil if the round begins with a new window.
     public var unfinished: HistoryPage? {
-        // Half of the day that is left to what Apple keeps: the window began a while ago.
+        // A window taken in part began a while ago. It may be half a day older than a new one: Apple still keeps it.
         let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
         guard let page, page.window.from.milliseconds >= now.milliseconds - longest,
-            // One that ends ahead of the clock was written while that was ahead.
+            // A window that ends in the future was written while the database's clock was ahead.
             page.window.to.milliseconds <= now.milliseconds + Self.toleranceMilliseconds
         else { return nil }
-        // Another version moved the place since.
+        // Another version of receiptd may have moved the place past this page.
         guard let takenUntil else { return page }
         return page.window.from.milliseconds >= takenUntil.milliseconds - Self.overlapMilliseconds ? page : nil
     }
 
     /// Returns the window that begins at `from`; nil at the end of the round.
-    /// - Parameter sparse: the number of windows in a row that held no more than a page.
+    /// - Parameter sparse: the number of windows in a row, right before this one, that held at most a page.
     public func window(from: Timestamp, sparse: Int = 0) -> NotificationHistoryWindow? {
         guard from < now else { return nil }
         let length = min(Self.windowMilliseconds << Int64(min(sparse, 8)), Self.longestWindowMilliseconds)

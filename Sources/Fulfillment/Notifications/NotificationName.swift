@@ -1,7 +1,8 @@
 import Encodings
 
-/// The name by which receiptd remembers a notification of Apple's history before it is verified. It is the UUID,
-/// because Apple signs it again for each question; without a UUID, it is the digest of its bytes.
+/// The name by which receiptd remembers a notification of Apple's history before its signature is checked. The name
+/// is the UUID's digest, because Apple signs the notification anew for each question. Without a UUID, it is the body's
+/// digest.
 public enum NotificationName {
     public static func digest(of body: [UInt8]) -> Digest256 {
         guard let payload = payload(of: body), let document = try? JSONParser.parse(payload),
@@ -10,7 +11,7 @@ public enum NotificationName {
         return Digest256(hashing: Array(id.utf8))
     }
 
-    /// Returns the decoded payload of its JWS, whose signature nobody has checked; nil if there is none.
+    /// Returns the decoded payload of the body's JWS, without a check of the signature; nil if the body has no JWS.
     public static func payload(of body: [UInt8]) -> [UInt8]? {
         guard let document = try? JSONParser.parse(body), let jws = document.value["signedPayload"]?.string else {
             return nil

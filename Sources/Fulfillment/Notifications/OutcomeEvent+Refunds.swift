@@ -4,8 +4,8 @@ import NamesAndTimes
 extension GrantedPurchase {
     /// Makes the event of a change, and increments the grant's revision. Returns nil if the player was erased.
     /// - Parameters:
-    ///   - told: Apple's facts, for what an imported grant lacks; nil without any.
-    ///   - catalog: has the payload of a reinstated product.
+    ///   - told: Apple's facts, for those that an imported grant lacks; nil without any.
+    ///   - catalog: the source of a reinstated product's payload.
     public mutating func tell(
         _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog
     ) -> OutcomeEvent? {
@@ -21,7 +21,7 @@ extension GrantedPurchase {
 }
 
 extension OutcomeEvent {
-    /// Makes the event of a revocation, of the whole or of a part. Its `quantity` is the whole.
+    /// Makes the event of a revocation, in whole or in part. The event's `quantity` is the grant's whole quantity.
     /// - Parameter grant: the grant, with the revision of this event.
     static func revoked(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, _ revocation: GrantRevocations.Revocation,
@@ -38,8 +38,8 @@ extension OutcomeEvent {
     }
 
     /// Makes the event of a reinstatement.
-    /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product, so that the granted
-    ///   one is repeated.
+    /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product. The event then repeats
+    ///   the granted payload.
     static func reinstated(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, payload: String?, at now: Timestamp
     ) -> OutcomeEvent {
@@ -64,7 +64,7 @@ extension OutcomeEvent {
         _ addMembers: (inout JSONWriter, JSONValue?) -> Void
     ) -> OutcomeEvent {
         let id = eventID(kind, transaction: grant.transactionID, revision: grant.revision)
-        // The game's order is stored nowhere else.
+        // Only the granted event holds the game's order id.
         let granted = grant.event.flatMap { try? JSONParser.parse($0).value }
         var json = JSONWriter()
         json.beginObject()
@@ -97,7 +97,7 @@ extension OutcomeEvent {
 extension GrantRevocations.Revocation {
     fileprivate var detail: String {
         guard reason == .refund, milliPercent < GrantRevocations.whole else { return reason.detail }
-        // The text has at least two digits behind the point: 33333 is 33.33.
+        // The text has two digits behind the point: 33333 is 33.33.
         let hundredths = milliPercent % 1000 / 10
         return
             "Apple has refunded \(milliPercent / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) percent of the purchase."

@@ -1,14 +1,14 @@
 import NamesAndTimes
 
-/// Apple's word about a refund: made or reversed.
+/// Apple's report that it made or reversed a refund.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
-        /// `at` is Apple's time of it; the reason is `.refund` or `.revoke`.
+        /// Apple made a refund at `at`. The reason is `.refund` or `.revoke`.
         case revoked(Reason, at: Timestamp)
         case reversed
     }
 
-    /// The notification's; nil where another answer of Apple's shows it.
+    /// The notification's id; nil if another of Apple's answers shows the refund.
     public let id: Identifier?
     public let change: Change
     public let signedAt: Timestamp
@@ -21,9 +21,10 @@ public struct RefundNotice: Sendable, Equatable {
         self.transaction = transaction
     }
 
-    /// Any answer of Apple's that shows a revocation counts as its notification would, once. Nil where it shows none.
+    /// Makes the notice of a refund that another of Apple's answers shows. It counts once, as a notification would.
+    /// Returns nil if the transaction shows no refund.
     ///
-    /// It is dated as the revocation is: an answer may be older than it looks, and must not undo a reversal since.
+    /// The notice has the refund's own date. An answer may be old, and must not undo a later reversal.
     public init?(shownBy transaction: NotifiedTransaction) {
         guard let refunded = transaction.purchase.refunded else { return nil }
         self.init(
@@ -32,12 +33,12 @@ public struct RefundNotice: Sendable, Equatable {
     }
 
     public var key: RefundKey { RefundKey(transaction) }
-    /// The id of the period that it is about, nil where it is about none.
+    /// The id of the paid subscription period; nil if the transaction pays for none.
     public var period: StoreTransactionID? { transaction.period }
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
     public var originalTransactionID: StoreTransactionID { transaction.purchase.originalTransactionID }
 
-    /// Nil where it is a reversal.
+    /// The refund; nil if the notice reports a reversal.
     var refunded: GrantRevocations.Revocation? {
         guard case .revoked(let reason, let time) = change else { return nil }
         return GrantRevocations.Revocation(
@@ -54,7 +55,7 @@ extension RefundNotice {
     }
 }
 
-/// The transaction that a refund is of. An id of the sandbox says nothing of a purchase in Production.
+/// The refunded transaction's key. A refund in the sandbox never counts against a purchase in Production.
 public struct RefundKey: Sendable, Hashable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID

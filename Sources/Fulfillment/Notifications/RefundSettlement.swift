@@ -1,15 +1,15 @@
 import NamesAndTimes
 
-/// The result of a notice.
+/// The effect of a refund notice on the ledger.
 public enum RefundEffect: Sendable, Equatable {
-    /// The grant of this transaction changed, and this tells it.
+    /// The grant changed, or its state is published once more. This is the event.
     case published(OutcomeEvent)
-    /// The ledger remembers the notice, and publishes nothing: nothing was granted, the grant was in that state before, or
-    /// its player is erased.
+    /// The ledger stores the notice, and receiptd publishes nothing. There is no grant, the grant was in that state
+    /// before, or its player was erased.
     case remembered
     /// The ledger has the notice already.
     case duplicate
-    /// Apple has said something newer of the transaction.
+    /// The ledger has a newer report of Apple's about the transaction.
     case outdated
 
     public var name: String {
@@ -23,8 +23,8 @@ public enum RefundEffect: Sendable, Equatable {
 }
 
 extension RefundNotice {
-    /// Settles against `view`, and enters the changes there, so that the next notice of the batch sees them.
-    /// - Parameter catalog: has the payload of a reinstated product.
+    /// Settles the notice against `view`, and enters the changes there, so that the batch's next notice sees them.
+    /// - Parameter catalog: the source of a reinstated product's payload.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
         let keys = view.keys(of: self)
@@ -39,15 +39,15 @@ extension RefundNotice {
         }
         let change = grant?.revocations.follow(apple: state.revocation)
         let event = change.flatMap { grant?.tell($0, told: transaction, at: now, catalog: catalog) }
-        // The grant keeps Apple's refund, also if an operator's revocation is in force.
+        // The grant keeps Apple's refund even if nothing is published, as while an operator's revocation is in force.
         if let grant { view.grants[grant.transactionID] = grant }
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// Publishes the state in force once more if the notice changes nothing or is outdated: words that cancel each
-    /// other may have been published one by one in a lost state of the database, and a newer word than the lost state
-    /// had may have changed nothing here. A refund that another answer shows is no such word, because it is shown again
-    /// and again.
+    /// Makes the event of the grant's state once more if a lost state of the database may have published this notice.
+    /// The player may then know another state: the lost state may have published a refund whose reversal came first
+    /// here and changed nothing. Returns nil for a refund without a notification, which Apple's answers show again and
+    /// again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor
@@ -57,7 +57,8 @@ extension RefundNotice {
         return event.map(RefundEffect.published)
     }
 
-    /// A copy of a non-consumable that was restored between its refund and the reversal shows the refund under an id of its own.
+    /// Returns whether Apple reversed this refund under another id. If a player restores a non-consumable between its
+    /// refund and the reversal, the restored copy still shows the refund, under the copy's own id.
     private func isReversedUnderAnotherID(in view: RefundView) -> Bool {
         guard id == nil, transaction.kind == .nonConsumable, let refunded else { return false }
         let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
@@ -70,20 +71,21 @@ extension RefundNotice {
 }
 
 extension RefundState {
-    /// Nil while anything is taken back.
+    /// The time of Apple's newest report if no refund is in force; nil while one is.
     fileprivate var reversedAt: Timestamp? { revocation == nil ? signedAt : nil }
 }
 
 extension RefundView {
-    /// The notice's own, and those of other ids that its period was told under.
+    /// Returns the notice's key, and the keys of other ids under which Apple reported a refund of the same period.
     fileprivate func keys(of notice: RefundNotice) -> [RefundKey] {
         guard let period = notice.period ?? states[notice.key]?.period else { return [notice.key] }
         return [notice.key] + states.filter { $0.key != notice.key && $0.value.period == period }.map(\.key)
     }
 
+    /// Returns the known refund reports of these keys together.
     /// - Parameters:
-    ///   - grant: has a refund of which no word is known where another system entered it.
-    ///   - word: is taken for newer than that.
+    ///   - grant: the grant. It may have a refund without a report, which another system entered.
+    ///   - word: the new report. It counts as newer than that entered refund.
     fileprivate func state(of keys: [RefundKey], _ grant: GrantedPurchase?, before word: RefundWord) -> RefundState {
         var state = RefundState()
         for known in keys.compactMap({ states[$0] }) {
@@ -100,8 +102,8 @@ extension RefundView {
         for key in keys { states[key] = state }
     }
 
-    /// The grant that a notice is about. A non-consumable may have been granted under the id of a restored transaction, and a
-    /// period under another id of it.
+    /// Returns the grant that the notice is about; nil if there is none. A non-consumable may be granted under the id
+    /// of a restored transaction, and a period under another of its ids.
     func target(of notice: RefundNotice) -> GrantedPurchase? {
         let isOfKey = { (grant: GrantedPurchase) in
             grant.bundleID == notice.transaction.bundleID && grant.environment == notice.transaction.environment
@@ -111,14 +113,15 @@ extension RefundView {
         guard notice.transaction.kind == .nonConsumable,
             let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
         else { return nil }
-        // A later purchase is not the refunded one.
+        // A grant that was purchased after the refund is another purchase.
         if let time = notice.refunded?.at, let bought = grant.purchasedAt, bought > time { return nil }
         return grant
     }
 }
 
 extension LedgerView {
-    /// Apple's refund from before the grant, by a notification or with the purchase itself.
+    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
+    /// none is in force.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
         if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
@@ -131,14 +134,14 @@ extension LedgerView {
         let ofPeriod = decision.period(of: judged).flatMap { refund(of: $0) }
         let known = [refund(of: purchase.transactionID), ofPeriod, purchase.refunded].compactMap(\.self)
         if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
-        // A restored copy of what was refunded; not what was bought again since.
+        // The refund of the original covers its restored copies. A purchase after the refund is a new one.
         guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
             let original = refund(of: purchase.originalTransactionID)
         else { return nil }
         return purchase.purchasedAt <= original.at ? original : nil
     }
 
-    /// Whether Apple took it back and reversed that before it was granted.
+    /// Returns whether Apple refunded the whole purchase and reversed that, both before the grant.
     fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
         guard !refunds.reversed.isEmpty else { return false }
         let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
@@ -150,15 +153,16 @@ extension LedgerView {
         }
     }
 
-    /// Whether Apple took all of it back before it was granted.
+    /// Returns whether Apple refunded the whole purchase before the grant.
     func isRefunded(_ judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
         refund(of: judged, in: decision).map { !$0.leavesUnits(of: judged.purchase.quantity) } ?? false
     }
 }
 
 extension PendingDecision {
-    /// A part that Apple took back before is revoked at once. Where the database has lost a decision on it, its
-    /// revocation may have been published too: it is told again that Apple reversed that.
+    /// Makes the grant of a purchase. If Apple refunded a part before, the grant is revoked in part at once. If the
+    /// database may have lost a decision on the submission, a revocation may have been published: if Apple reversed
+    /// that refund, an event of the reinstatement follows.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
@@ -175,7 +179,7 @@ extension PendingDecision {
         return new
     }
 
-    /// The refunds that Apple's answers show.
+    /// The transactions whose refunds Apple's answers show.
     public var revocationsShown: [NotifiedTransaction] {
         guard case .each(let judged) = verdict else { return shown }
         return shown
@@ -186,7 +190,7 @@ extension PendingDecision {
             }
     }
 
-    /// The shown revocations of grants in force: they count as their notifications would.
+    /// Returns the shown refunds of grants in force. Each counts as its notification would.
     public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
         guard !view.grants.isEmpty else { return [] }
         return revocationsShown.compactMap { told in
@@ -198,7 +202,8 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// The grant of a non-consumable under another id of the same original, or of a period under another id of it.
+    /// Returns the grant under another id: of a non-consumable with the same original transaction, or of the same
+    /// period. Returns nil if there is none.
     fileprivate func otherGrant(_ told: NotifiedTransaction) -> Grant? {
         let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.period
         return claim.flatMap { claims[$0]?.grantedTransaction }.flatMap { grants[$0] }

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// One of Apple's words about a refund.
+/// One report of Apple's: a refund, or the reversal of one.
 public struct RefundWord: Sendable, Equatable {
-    /// When Apple said it: the signing time of its notification. A refund that another answer shows has its own date.
+    /// The time of the report: the signing time of its notification, or the date of a refund without a notification.
     public let time: Timestamp
-    /// The refunded total; of a reversal what Apple shows beside it. Nil: it shows nothing.
+    /// The refunded total, or the refund that Apple still shows beside a reversal; nil if Apple shows none.
     public let total: GrantRevocations.Revocation?
     public let isReversal: Bool
-    /// Whether a notification that was signed at `time` told it.
+    /// True if a notification reported it and `time` is the signing time.
     public let isTold: Bool
 
     public init(
@@ -19,45 +19,45 @@ public struct RefundWord: Sendable, Equatable {
         self.isTold = isTold
     }
 
-    /// A refund that is known by its own date alone.
+    /// Makes the report of a refund of which only the refund's own date is known.
     public init(shown total: GrantRevocations.Revocation) {
         self.init(time: total.at, total: total, isTold: false)
     }
 }
 
-/// Apple's words about a refunded transaction, in the order in which Apple said them. What is refunded follows from
-/// them, whatever the order in which they came.
+/// Apple's reports about a transaction's refunds, sorted by time. The refund in force follows from the reports, in
+/// whatever order they arrived.
 public struct RefundState: Sendable, Equatable {
-    /// The oldest words beyond are forgotten.
+    /// The most reports that are kept. If there are more, the oldest are forgotten.
     static let mostWords = 100
 
     public private(set) var words: [RefundWord] = []
-    /// The refund in force. Nil: nothing is refunded now.
+    /// The refund in force; nil if nothing is refunded now.
     public private(set) var revocation: GrantRevocations.Revocation?
-    /// The period of a subscription, which may have several ids.
+    /// The id of the subscription period; nil without one. Several transactions may have the same period.
     public var period: StoreTransactionID?
 
-    /// - Parameter words: the older ones first.
+    /// - Parameter words: the reports, oldest first.
     public init(words: [RefundWord] = [], period: StoreTransactionID? = nil) {
         self.words = words
         self.period = period
         revocation = Self.revocation(after: words)
     }
 
-    /// When Apple said the newest word. Nil: there is none.
+    /// The time of the newest report; nil if there is none.
     public var signedAt: Timestamp? { words.last?.time }
     public var revokedAt: Timestamp? { revocation?.at }
     public var reason: Reason? { revocation?.reason }
 
-    /// Enters a word in its place.
-    /// - Returns: whether it is Apple's newest.
+    /// Enters a report in its place by time.
+    /// - Returns: whether the report is the newest.
     mutating func add(_ word: RefundWord) -> Bool {
         let word = dated(word)
         if word.isTold || !words.contains(word) { insert(word) }
         return words.last == word
     }
 
-    /// Enters the words about another id of the same period.
+    /// Enters the reports about another id of the same period.
     mutating func add(contentsOf other: RefundState) {
         for word in other.words where !words.contains(word) { insert(word) }
     }
@@ -68,9 +68,10 @@ public struct RefundState: Sendable, Equatable {
         revocation = Self.revocation(after: words)
     }
 
-    /// Apple may sign a retry anew: a refund that was made before a reversal and is told of after it may be the one that was
-    /// reversed, whenever that is signed. Where a refund from before it was told of for every reversal, another
-    /// notification is another refund.
+    /// Returns the report, with the refund's own date if it may be about a refund that Apple has reversed since.
+    ///
+    /// Apple may sign a retried notification anew. A refund from before the last reversal that Apple reports after it
+    /// may therefore be the reversed one. If every reversal already has a report of such a refund, this is another.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time
@@ -80,7 +81,8 @@ public struct RefundState: Sendable, Equatable {
         return told >= reversals ? word : RefundWord(shown: total)
     }
 
-    /// A refund that is not larger than another since the last reversal changes nothing.
+    /// Returns the refund in force after the reports. It is the largest total that no reversal has removed, because
+    /// each refund's total includes the smaller ones before.
     private static func revocation(after words: [RefundWord]) -> GrantRevocations.Revocation? {
         var parts: [GrantRevocations.Revocation] = []
         for word in words {
@@ -94,10 +96,10 @@ public struct RefundState: Sendable, Equatable {
         return parts.max { $0.milliPercent < $1.milliPercent }
     }
 
-    /// Apple reverses the newest part, and what is not smaller with it: a total that is smaller than one before shows that
-    /// the larger was reversed, and the whole takes the place of all parts.
-    /// - Parameter left: a part that Apple shows beside the reversal is what stays, unless it is as large as the one that is
-    ///   reversed. Where it shows none, the smaller parts before stay.
+    /// Removes the newest total, which Apple reversed, and every total that is not smaller. A small total that came
+    /// after a larger one shows that Apple had reversed the larger one. The reversal of a whole refund leaves nothing.
+    /// - Parameter left: the refund that Apple shows beside the reversal. It stays if it is a part and differs from the
+    ///   newest total. If Apple shows none, the totals that are smaller than the newest stay.
     private static func reverse(
         _ parts: inout [GrantRevocations.Revocation], leaving left: GrantRevocations.Revocation?
     ) {

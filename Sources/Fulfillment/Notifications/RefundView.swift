@@ -1,15 +1,16 @@
 import NamesAndTimes
 
-/// The rows that refunds are settled by: read under the claims' locks, and changed as the batch goes on.
+/// The rows from which a batch settles refunds, read under the claims' locks. Each settled notice changes them.
 public struct RefundView: Sendable {
-    /// Apple's refunds, by transaction. Those of one period say the same.
+    /// Apple's reports by transaction. All transactions of one period have the same reports.
     public var states: [RefundKey: RefundState]
-    /// Notifications that were taken before.
+    /// The notifications that the ledger has already.
     public var taken: Set<Identifier>
     public var grants: [StoreTransactionID: GrantedPurchase]
-    /// The granted non-consumable by original transaction, under whatever id; by period the transaction that has it.
+    /// The granted transaction, by original transaction for a non-consumable and by period for a subscription.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
-    /// A state of the database that is lost may have taken notifications that were signed by then. Nil: none is lost.
+    /// The signing time up to which a lost state of the database may have taken notifications; nil if no state was
+    /// lost.
     public var lostBefore: Timestamp?
     /// The revision up to which a lost state of the database may have published; 0 if no state was lost.
     public var revisionFloor: Int32 = 0

@@ -2,8 +2,8 @@ import NamesAndTimes
 
 /// The effects of a notification, which one SQL transaction makes durable.
 public struct StoreNotice: Sendable, Equatable {
-    /// The days for which receiptd remembers a notification. Apple keeps it for 180 days, and may send it again until
-    /// then.
+    /// The days for which receiptd remembers a notification. Apple keeps a notification for 180 days, and may send it
+    /// again until then.
     public static let rememberedDays: Int32 = 200
 
     public let id: Identifier
@@ -13,7 +13,7 @@ public struct StoreNotice: Sendable, Equatable {
     public let signedAt: Timestamp
     public let bundleID: BundleID?
     public let environment: StoreEnvironment?
-    /// The transaction of the notice; nil if it changes nothing.
+    /// The notification's transaction; nil if it names none or receiptd had no use for it.
     public private(set) var transactionID: StoreTransactionID?
     public var refund: RefundNotice?
     public var purchase: AnnouncedPurchase?
@@ -44,7 +44,7 @@ public struct StoreNotice: Sendable, Equatable {
     /// True if the notice changes nothing here and is only counted.
     public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
 
-    /// The original transactions whose claims are locked before anything of the notice is entered.
+    /// The original transactions and periods whose claims are locked before the notice is entered.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
         if let refund {
@@ -68,8 +68,8 @@ public struct StoreNotice: Sendable, Equatable {
 /// The verdict on a notification.
 public enum NotificationVerdict: Sendable, Equatable {
     case taken(StoreNotice)
-    /// The notification is of a refund whose share cannot be read. The worker asks Apple for the transaction. Boxed,
-    /// because it is rare.
+    /// The notification reports a refund whose share cannot be read. The worker asks Apple for the transaction. The
+    /// case is boxed, because it is rare.
     indirect case needsPart(UnreadRefund)
     case deadLetter(DeadLetter)
 }

@@ -1,10 +1,10 @@
-/// The effect of a notification's type besides its news of a subscription. Source: `notificationType`, App Store Server
-/// Notifications 2.
+/// The kind of a notification, by its type: the effect besides that on a subscription's state. Source:
+/// `notificationType`, App Store Server Notifications 2.
 private enum NotificationKind {
-    /// The notification announces a purchase that is to be delivered.
+    /// The notification announces a purchase that the player is to get.
     case purchase
     case refund(Reason)
-    /// The notification is of a refund of a subscription's seats, which are no goods.
+    /// The notification reports a refund of a subscription's seats, which are no goods.
     case seats
     case reversal
     case refundRequest
@@ -33,7 +33,7 @@ private enum NotificationKind {
         }
     }
 
-    /// True if no effect depends on renewal info. A refund counts without.
+    /// True if no effect depends on renewal info. A refund counts even if its renewal info cannot be read.
     var isOfTransactionOnly: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true
@@ -41,7 +41,7 @@ private enum NotificationKind {
         }
     }
 
-    /// Whether its transaction may be an older period than the subscription's newest.
+    /// True if the notification's transaction may be an older period than the subscription's newest.
     var isOfAnyPeriod: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true
@@ -53,8 +53,8 @@ private enum NotificationKind {
 extension StoreNotification {
     /// Returns the effects of the notification, or the reason why it has none.
     /// - Parameters:
-    ///   - catalog: decides only whether Apple's app id is the right one. A notification of an app that the catalog
-    ///     lacks is taken too: its transaction may be submitted once the catalog has the app.
+    ///   - catalog: the source of Apple's number of the app, and of nothing else. A notification of an app that the
+    ///     catalog lacks is taken too: players may submit its transaction once the catalog has the app.
     ///   - source: the way by which the notification came.
     public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
         let kind = NotificationKind(self)
@@ -110,8 +110,8 @@ extension StoreNotification {
         }
     }
 
-    /// Returns the difference between payload, transaction and renewal info, which must name one app and environment;
-    /// nil if there is none.
+    /// Returns the difference between payload, transaction, renewal info and catalog, which must name the same app and
+    /// environment; nil if there is none.
     private func fault(
         in told: NotifiedTransaction?, _ renewal: RenewalInfo?, under catalog: Catalog
     ) -> String? {
@@ -126,7 +126,7 @@ extension StoreNotification {
                 return "the renewal info is of another subscription than the transaction"
             }
         }
-        // Apple names it in every notification of Production, and in none of the sandbox.
+        // Apple names its number of the app in every notification of Production, and in none of the sandbox.
         if environment == .production, let ours = bundleID.flatMap({ catalog.apps[$0]?.appAppleID }), appAppleID != ours
         {
             return appAppleID == nil ? "it has no appAppleId" : "the Apple id is another app's"
@@ -135,7 +135,7 @@ extension StoreNotification {
     }
 }
 
-// MARK: - What it says
+// MARK: - The notice's parts
 
 extension StoreNotification {
     private func refund(_ kind: NotificationKind, _ told: NotifiedTransaction) -> RefundNotice? {
@@ -146,7 +146,7 @@ extension StoreNotification {
                 transaction: told)
         case .reversal: RefundNotice(id: id, change: .reversed, signedAt: signedAt, transaction: told)
         case .seats: nil
-        // A revocation that something else shows.
+        // The transaction of another kind of notification may show a refund too.
         case .purchase, .refundRequest, .other: RefundNotice(shownBy: told)
         }
     }
@@ -154,7 +154,7 @@ extension StoreNotification {
     private func purchase(
         _ told: NotifiedTransaction, _ renewal: RenewalInfo?, from source: PurchaseSource
     ) -> AnnouncedPurchase? {
-        // Where Apple signs no type, renewal info says the same.
+        // Without a signed type, renewal info shows that the product renews.
         let isRenewable = told.kind == .autoRenewableSubscription || (told.kind == nil && renewal != nil)
         var announced = AnnouncedPurchase(
             evidence: GenuineReceipt(
@@ -178,9 +178,9 @@ extension StoreNotification {
     private func fact(
         _ kind: NotificationKind, _ told: NotifiedTransaction, _ renewal: RenewalInfo?
     ) -> SubscriptionFact? {
-        // A state is told by what is read of its period, or not at all: Apple is asked when it is due.
+        // A period that cannot be read gives no fact: the worker asks Apple at the subscription's next check.
         guard told.purchase.unreadable.allSatisfy({ $0 == StorePurchase.refundedPart }) else { return nil }
-        // Seats that are taken back leave the subscription what it is.
+        // A refund of seats does not change the subscription.
         if case .seats = kind, state == nil { return nil }
         func fact(_ status: SubscriptionState?) -> SubscriptionFact? {
             SubscriptionFact(
@@ -189,8 +189,8 @@ extension StoreNotification {
         }
         let isRunning = told.purchase.expiresAt.map { $0 > signedAt } ?? false
         guard kind.isOfAnyPeriod, !isRunning else { return fact(state) }
-        // Apple's status is the subscription's, which may have gone on from this period: where it is active, it has. What was
-        // revoked for its last one is by its own times what it would be without.
+        // This period is over. Apple's status is the subscription's: if that is active, a later period runs, and a
+        // reversal of this one changes nothing. Otherwise the period's own times give the state after the reversal.
         if case .reversal = kind { return state == .active ? nil : fact(nil) }
         return fact(state).flatMap { $0.state == .revoked ? $0 : nil }
     }

@@ -44,11 +44,11 @@ public struct StoreNotification: Sendable, Equatable {
 /// A part of a notification that Apple signs by itself.
 public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case none
-    /// Apple did not sign it, or it is something else. The text says why, and holds none of its content.
+    /// Apple did not sign the part, or the part is of another kind. The text says why, and holds none of the content.
     case unusable(String)
     /// Nobody can tell whether Apple signed it. The text says why.
     case notProvable(String)
-    /// Apple signed it, but nobody can read what it is about. The text names the field.
+    /// Apple signed the part, but receiptd cannot read a field that identifies its subject. The text names the field.
     case unreadable(String)
     case told(Value)
 
@@ -57,7 +57,7 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     }
 }
 
-/// The transaction of a notification, from a JWS of its own that Apple signed.
+/// A transaction that Apple signed in a JWS of its own, as in a notification.
 public struct NotifiedTransaction: Sendable, Equatable {
     /// The purchase. Its `cancelledAt` is Apple's `revocationDate`.
     public var purchase: StorePurchase
@@ -94,12 +94,13 @@ public struct NotifiedTransaction: Sendable, Equatable {
 
 /// Reads notifications and proves their signatures. It sends no request.
 public protocol NotificationParser: Sendable {
+    /// Reads a notification and its signed parts.
     /// - Parameter body: the body that Apple posted, a JSON object with a `signedPayload`.
     func parse(notification body: [UInt8]) -> NotificationReading
 }
 
 public enum NotificationReading: Sendable, Equatable {
-    /// The data is no notification, or not Apple's. The text says why, and holds none of its content.
+    /// The data is no notification, or Apple did not sign it. The text says why, and holds none of the content.
     case unusable(String)
     /// Nobody can tell whether Apple signed it. The text says why.
     case notProvable(String)

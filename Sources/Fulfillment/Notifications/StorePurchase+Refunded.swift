@@ -1,6 +1,6 @@
 extension StorePurchase {
-    /// The refund that Apple named with the purchase; nil without one, and if its share cannot be read, because nobody
-    /// guesses that. A period that is given up for another plan is not refunded.
+    /// The refund that Apple shows with the purchase; nil if there is none, or if its share cannot be read. A period
+    /// that the player gave up for another plan is not refunded.
     public var refunded: GrantRevocations.Revocation? {
         guard let cancelledAt, !isUpgraded, !isUnreadable("isUpgraded", "is_upgraded") else { return nil }
         let isRevoked = revocationType.map { $0 == Self.familyRevocation } ?? isFamilyShared
@@ -10,7 +10,8 @@ extension StorePurchase {
             milliPercent: isRevoked ? nil : refundedMilliPercent)
     }
 
-    /// True if Apple has taken back all units. If the quantity cannot be read, a part may leave some.
+    /// True if Apple has refunded all units, or cancelled a period that the player gave up for another plan. If the
+    /// quantity cannot be read, only a refund of the whole counts.
     var isWhollyRefunded: Bool {
         guard let refunded else { return cancelledAt != nil && unreadable.isEmpty }
         return isUnreadable("quantity")

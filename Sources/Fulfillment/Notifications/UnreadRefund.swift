@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A refund that Apple signed, but whose share cannot be read. It counts neither as a whole refund nor as none: the
-/// worker asks Apple for the transaction, and leaves it to an operator if the answer is as unclear.
+/// A refund that Apple signed, but whose share cannot be read. The worker does not guess the share: it asks Apple for
+/// the transaction, and leaves the refund to an operator if the answer is as unclear.
 public struct UnreadRefund: Sendable, Equatable {
     /// The notice without the refund.
     public let notice: StoreNotice
@@ -19,7 +19,7 @@ public struct UnreadRefund: Sendable, Equatable {
             return nil
         }
         var notice = notice
-        // Apple's newest word: one that was reversed since is none.
+        // Without a cancellation date, Apple has reversed the refund since.
         if let time = answer.purchase.cancelledAt {
             notice.refund = RefundNotice(
                 id: notice.id, change: .revoked(reason, at: time), signedAt: notice.signedAt, transaction: answer)
@@ -27,7 +27,7 @@ public struct UnreadRefund: Sendable, Equatable {
         return notice
     }
 
-    /// The dead letter if no answer helps.
+    /// The dead letter of a notification whose refunded share stays unknown.
     public var deadLetter: DeadLetter {
         DeadLetter(
             reason: .malformedMessage,
