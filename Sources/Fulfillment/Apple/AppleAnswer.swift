@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// The result of one try at Apple. Trouble and wrong credentials are values too: neither is ever a verdict.
+/// The result of one try at Apple. Trouble and wrong credentials are values too, and never lead to a verdict.
 public enum AppleAnswer: Sendable, Equatable {
-    /// Boxed, because thousands of tries wait for an answer at once and each reserves room for it.
+    /// Apple vouches for the purchases. The case is boxed, because thousands of waiting tries each reserve its room.
     indirect case genuine(GenuineReceipt)
     case refused(Refusal)
-    /// Apple is down, slow, limiting or incomprehensible. The worker asks again.
+    /// Apple is down or slow, limits requests, or answered incomprehensibly. The worker asks again.
     case trouble(Trouble)
-    /// An operator must mend the settings. This app's submissions wait, other apps go on.
+    /// An operator must mend the settings. This app's submissions wait; other apps' submissions go on.
     case blocked(Blockage)
 
     public enum Refusal: String, Sendable {
@@ -25,9 +25,9 @@ public enum AppleAnswer: Sendable, Equatable {
         case refusedForGood
         /// Apple signed an answer whose ids or product cannot be read.
         case unreadable
-        /// 4040010 from both environments: perhaps not known yet.
+        /// Error 4040010 from both environments. Apple may not know the transaction yet.
         case unknownTransaction
-        /// 4000006: an id that no transaction can have. 4000048: the id of an app transaction.
+        /// Error 4000006: no transaction can have the id. Error 4000048: it is the id of an app transaction.
         case invalidTransaction
     }
 
@@ -35,7 +35,7 @@ public enum AppleAnswer: Sendable, Equatable {
         public let kind: TroubleKind
         /// The time until which Apple asks for no requests (`Retry-After`).
         public let retryNotBefore: Timestamp?
-        /// False if no request was sent. Then the answer says nothing about the proof.
+        /// False if receiptd sent no request. The trouble then says nothing about the proof.
         public let wasAsked: Bool
 
         public init(_ kind: TroubleKind, retryNotBefore: Timestamp? = nil, wasAsked: Bool = true) {
@@ -45,8 +45,8 @@ public enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// The kind of trouble: the label values of `receiptd_apple_requests_total{result}`, and what an operator reads
-    /// about a parked submission.
+    /// The kind of trouble. Raw values are labels of `receiptd_apple_requests_total{result}`, and operators see them at
+    /// parked submissions.
     public enum TroubleKind: String, Sendable, CaseIterable {
         case timeout
         case connection
@@ -58,9 +58,9 @@ public enum AppleAnswer: Sendable, Equatable {
         case incomplete
         /// Status 21000, 21004 or 401 about an unproven proof. Apple does not take the proof with our credentials.
         case credentials
-        /// A part that Apple should have signed is not proven by our roots, or is about another transaction.
+        /// Our roots do not prove Apple's signature of a part, or the part is about another transaction.
         case unproven
-        /// Apple's answer leaves out what Apple itself signed. No request has this result.
+        /// Apple's answer lacks a purchase that Apple itself signed in the proof. No request has this result.
         case emptyAnswer = "empty_answer"
         /// An account's history has more pages than receiptd reads for one submission. No request has this result.
         case longHistory = "long_history"

@@ -1,15 +1,15 @@
 import NamesAndTimes
 
-/// A purchase whose id or product cannot be read. Its submitter gets an event; it is never granted.
+/// A purchase whose id or product cannot be read. receiptd publishes its rejection, and never grants it.
 public struct NamelessPurchase: Sendable, Equatable {
-    /// Replaces a name that cannot be shown.
+    /// The text in place of a name that cannot be shown.
     public static let unreadable = "unreadable"
-    /// A purchase in Apple's signed answer to a question about one transaction. Nothing in the answer can be read.
+    /// The purchase in Apple's signed answer about one transaction, if nothing in the answer can be read.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
     /// The most Unicode scalars of a name that an event shows.
     public static let maximumScalars = 128
 
-    /// The id as Apple wrote it, or `unreadable`. It names no transaction of the ledger.
+    /// The id as Apple wrote it, or `unreadable`. No transaction of the ledger has this id.
     public let transactionID: Identifier
     /// The product as Apple wrote it, or `unreadable`.
     public let productID: ProductID
@@ -18,7 +18,7 @@ public struct NamelessPurchase: Sendable, Equatable {
 
     /// - Parameters:
     ///   - transactionID: the id as Apple wrote it; nil if Apple's value is no text.
-    ///   - productID: the product, likewise.
+    ///   - productID: the product as Apple wrote it; nil if Apple's value is no text.
     ///   - field: Apple's name of the field that cannot be read.
     public init(transactionID: String?, productID: String?, field: String) {
         self.transactionID = Identifier(Self.shown(transactionID))

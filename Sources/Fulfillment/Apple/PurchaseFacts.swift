@@ -2,10 +2,10 @@ import Encodings
 
 /// Apple's facts about a purchase that no rule reads: for events, reports and people.
 ///
-/// A class, so that purchases without such facts take no memory for them.
+/// The type is a class, so that purchases without such facts take no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {
-    /// The price of the whole quantity, in thousandths of the currency's unit; nil if Apple names none. Apple says not
-    /// to reconcile by it.
+    /// The price of the whole quantity, in thousandths of the currency's unit; nil if Apple names none. Apple advises
+    /// against reconciling with this price.
     public let priceMilliunits: Int64?
     /// The storefront's ISO 3166-1 alpha-3 code; nil if Apple names none.
     public let storefront: String?
@@ -14,13 +14,13 @@ public final class PurchaseFacts: Sendable, Equatable {
     public let offerDiscountType: String?
     /// `PURCHASE` or `RENEWAL`; nil if Apple does not say.
     public let transactionReason: String?
-    /// True if nothing was paid for this period.
+    /// True if the period is a free trial.
     public let isTrial: Bool
 
     /// Apple's `offerDiscountType` of a period that costs nothing.
     public static let freeTrial = "FREE_TRIAL"
 
-    /// Returns nil if no fact is given.
+    /// Makes the facts; nil if no fact is given.
     public init?(
         priceMilliunits: Int64? = nil, storefront: String? = nil, offerType: Int32? = nil,
         offerDiscountType: String? = nil, transactionReason: String? = nil, isTrial: Bool = false
@@ -46,7 +46,7 @@ public final class PurchaseFacts: Sendable, Equatable {
 }
 
 extension OutcomeEvent {
-    /// The members of granted and reinstated events that hold the currency and these facts, in their order.
+    /// The members of granted and reinstated events that hold the currency and Apple's facts, in the events' order.
     static let toldMembers = [
         "price_milliunits", "currency", "storefront", "offer_type", "offer_discount_type", "transaction_reason",
         "is_trial",

@@ -4,14 +4,15 @@ import NamesAndTimes
 public struct RenewalInfo: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public var productID: ProductID?
-    /// `autoRenewProductId`: the product of the next period.
+    /// The product of the next period, Apple's `autoRenewProductId`.
     public var renewalProductID: ProductID?
-    /// `autoRenewStatus` 1.
+    /// True if Apple's `autoRenewStatus` is 1; nil if Apple names none.
     public var willRenew: Bool?
-    /// `isInBillingRetryPeriod`.
+    /// Apple's `isInBillingRetryPeriod`.
     public var isInBillingRetry: Bool
     public var graceExpiresAt: Timestamp?
-    /// The environment. It alone ties the renewal info to its transaction, because Apple signs no `bundleId` here.
+    /// The environment. Apple signs no `bundleId` here: only the environment and the original transaction tie the
+    /// renewal info to its transaction.
     public var environment: StoreEnvironment?
     public var signedAt: Timestamp
 

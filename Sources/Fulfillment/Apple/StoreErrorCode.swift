@@ -1,4 +1,4 @@
-/// Error codes of the App Store Server API that decide what comes next
+/// Error codes of the App Store Server API on which receiptd's next step depends
 /// (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum StoreErrorCode {
     /// Apple does not accept the page's token, or no longer does. The reader begins again at the first page.
@@ -7,10 +7,10 @@ public enum StoreErrorCode {
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
     static let paginationTokenExpired: Int64 = 4_000_017
-    /// The app has no address for version 2 notifications. Apple sends none and has no history.
+    /// The app has no address for version 2 notifications. Apple sends no notifications and has no history of them.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// A code of receiptd's own. Apple's signed data cannot be read, and will be the same at the next request.
+    /// receiptd's own code: Apple's signed data cannot be read, and Apple would answer the next request with the same.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {
@@ -19,7 +19,7 @@ public enum StoreErrorCode {
 }
 
 extension StoreQueryAnswer {
-    /// Whether the reader must ask for the pages again from the first one.
+    /// True if Apple refused the page's token, so that the reader must begin again at the first page.
     public var restartsPaging: Bool {
         if case .refused(let code) = self { StoreErrorCode.restartsPaging(code) } else { false }
     }

@@ -18,14 +18,14 @@ public struct StorePurchase: Sendable, Equatable {
     public var ownership: Ownership
     /// True for a period that the player gave up for another plan. A cancellation date beside it is no refund.
     public var isUpgraded = false
-    /// The product's type that Apple signed; nil without one, as in receipts.
+    /// The product's type that Apple signed; nil if Apple signed none, as in receipts.
     public var type: PurchaseType?
-    /// The token in lower case; nil without one.
+    /// Apple's `appAccountToken` in lower case; nil without one.
     public var appAccountToken: String?
     /// The currency in upper case; nil if Apple names none.
     public var currency: String?
     private var details = Details()
-    /// Apple's further facts; nil if there are none.
+    /// Apple's facts that no rule reads; nil if there are none.
     public var told: PurchaseFacts?
     /// Apple's number of one Apple account in one app, the same for all its purchases there; nil if Apple gives none.
     public var appTransactionID: AppTransactionID?
@@ -49,7 +49,7 @@ public struct StorePurchase: Sendable, Equatable {
         self.appTransactionID = appTransactionID
     }
 
-    /// The refunded share in thousandths of a percent; nil if Apple names none, which means all of it.
+    /// The refunded share in thousandths of a percent; nil if Apple names none. A refund is then of the whole.
     public var refundedMilliPercent: Int32? {
         get { details.refundedMilliPercent }
         set { details.refundedMilliPercent = newValue }
@@ -94,7 +94,7 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.unreadable = newValue }
     }
 
-    /// Whether the purchase time cannot be read, so that `purchasedAt` means nothing.
+    /// True if the purchase time cannot be read, so that `purchasedAt` means nothing.
     public var hasUnreadablePurchaseTime: Bool { isUnreadable("purchaseDate", "purchase_date_ms") }
 
     public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
@@ -111,7 +111,7 @@ public struct StorePurchase: Sendable, Equatable {
 
     public var isFamilyShared: Bool { ownership == .familyShared }
 
-    /// The order in which purchases are decided and published: `purchased_at`, then the id's bytes.
+    /// Returns whether `left` is decided and published first: by `purchased_at`, then by the id's bytes.
     public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
         left.purchasedAt != right.purchasedAt
             ? left.purchasedAt < right.purchasedAt : left.transactionID < right.transactionID
@@ -141,7 +141,7 @@ public enum PurchaseType: Sendable, Equatable {
     }
 }
 
-/// A receipt that Apple calls genuine. Status 0 alone proves no purchase.
+/// Evidence from Apple: a receipt or a transaction that Apple vouches for. It may list no purchase.
 public struct GenuineReceipt: Sendable, Equatable {
     public var bundleID: BundleID
     /// Apple's number of the app; nil or 0 if Apple names none, as in the sandbox.
@@ -153,17 +153,17 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var listedLater: Set<StoreTransactionID> = []
     /// The purchases without a readable id or product. None of them can be granted.
     public var nameless: [NamelessPurchase] = []
-    /// 21006: the one subscription period of an iOS 6 receipt is over.
+    /// True for status 21006: the one subscription period of an iOS 6 receipt is over.
     public var isExpiredSubscription: Bool
-    /// True if new periods may appear behind the same bytes. Such an answer must not be remembered.
+    /// True if later answers about the same bytes may list new periods. receiptd must not remember such an answer.
     public var holdsAutoRenewable: Bool
     /// The time of verifyReceipt's answer; nil for a transaction that Apple signed.
     public var answeredAt: Timestamp?
-    /// verifyReceipt's renewals of the subscriptions (`pending_renewal_info`).
+    /// The subscriptions' renewal infos in verifyReceipt's answer (`pending_renewal_info`).
     public var renewals: [RenewalInfo] = []
     /// `latest_receipt` in base64: the same receipt with all later periods; nil without subscriptions.
     public var latestReceipt: String?
-    /// The time at which Apple made it; nil if unknown, as for a single transaction.
+    /// The time at which Apple made the receipt; nil if unknown, as for a single transaction.
     public var createdAt: Timestamp?
 
     public init(
@@ -179,12 +179,12 @@ public struct GenuineReceipt: Sendable, Equatable {
         self.createdAt = createdAt
     }
 
-    /// Whether receiptd could read everything. An answer with unreadable parts is not remembered, because a later
-    /// release may read them.
+    /// True if receiptd could read every purchase. receiptd does not remember an answer with unreadable parts, because
+    /// its next version may be able to read them.
     public var isReadable: Bool { nameless.isEmpty && purchases.allSatisfy(\.unreadable.isEmpty) }
 
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {
-        // Most receipts hold one.
+        // Most receipts hold one purchase.
         guard purchases.count > 1 else { return purchases }
         var seen: Set<StoreTransactionID> = []
         return purchases.filter { seen.insert($0.transactionID).inserted }.sorted(by: StorePurchase.isBefore)

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The App Store Server API, for everything but the proof of a submission. Each call is one try and never throws: an
-/// outage is a value. Signed parts of an answer are proven before they are returned.
+/// Asks the App Store Server API about everything except the proof of a submission. Each call is one try and never
+/// throws: an outage is a value. Every signed part of an answer is proven before the call returns.
 public protocol StoreQueries: Sendable {
     /// Get Transaction Info.
     func transaction(
@@ -41,8 +41,8 @@ public struct StoreQueryContext: Sendable {
     /// The environment to ask; nil for Production, and then the sandbox if Production does not know the transaction.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
-    /// The end of the question: no request is sent that could still be under way then, however long it waits in front
-    /// of Apple. Nil for no end.
+    /// The time by which the question must be over; nil for none. No request is sent that could still be under way
+    /// then.
     public var notAfter: Timestamp?
     /// Called at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?
@@ -62,13 +62,13 @@ public struct StoreQueryContext: Sendable {
 
 /// The share of an app's budget that a kind of question may take.
 public enum StoreQueryShare: Sendable, CaseIterable {
-    /// A submission waits for the answer. The request counts as a retried one.
+    /// A submission waits for the answer. The request takes its turn as a retry.
     case submission
     /// The queue of subscriptions: a fifth of the budget while fresh work waits.
     case subscriptions
     /// Apple's notification history: a tenth of the budget.
     case history
-    /// Requests that nobody waits for. They go behind everything else.
+    /// Requests that nobody waits for. They go after all other requests.
     case background
 }
 
@@ -103,7 +103,7 @@ extension StoreQueryAnswer {
         }
     }
 
-    /// The judgement of a submission that needs the answer; nil if asking again brings nothing more.
+    /// The judgement of a submission that needs the answer; nil if the question need not be asked again.
     public var judgement: Judgement? {
         switch self {
         case .answered, .notFound, .refused: nil
@@ -136,7 +136,7 @@ public struct TransactionHistoryPage: Sendable, Equatable {
     }
 }
 
-/// The time from `from` to `to` in which Apple first tried to send a notification.
+/// A span of time. It holds the notifications that Apple first tried to send between `from` and `to`.
 public struct NotificationHistoryWindow: Sendable, Equatable {
     public let from: Timestamp
     public let to: Timestamp
@@ -148,7 +148,7 @@ public struct NotificationHistoryWindow: Sendable, Equatable {
 }
 
 public struct NotificationHistoryPage: Sendable, Equatable {
-    /// Request bodies as Apple would have posted them, `{"signedPayload": …}`: for the parser of notifications.
+    /// Notifications in the form in which Apple posts them, `{"signedPayload": …}`, for `NotificationParser`.
     public let bodies: [[UInt8]]
     /// The `paginationToken` of the next page; nil at the last page.
     public let next: String?

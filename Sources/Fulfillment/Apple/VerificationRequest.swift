@@ -1,15 +1,15 @@
-/// Asks Apple about proofs, one try for one proof.
+/// Asks Apple about proofs. Each call is one try with one proof.
 public protocol ReceiptVerifier: Sendable {
-    /// Asks Apple once: at most one request and one more in the other environment. Never throws: an outage is a value.
+    /// Asks Apple once: one request, and at most one more to the other environment. Never throws: an outage is a value.
     func verify(_ request: VerificationRequest) async -> AppleAnswer
 }
 
 public struct VerificationRequest: Sendable {
     public enum Subject: Sendable, Hashable {
-        /// The request is for verifyReceipt: standard base64 as Apple takes it, and the name of the setting that holds
-        /// the app's shared secret.
+        /// A receipt for verifyReceipt, in standard base64, and the name of the setting with the app's shared secret;
+        /// nil if the catalog names none.
         case receipt(String, sharedSecretSetting: String?)
-        /// The request is for the App Store Server API.
+        /// A transaction for the App Store Server API.
         case transaction(StoreTransactionID, ServerAPICredentials)
     }
 
@@ -17,11 +17,11 @@ public struct VerificationRequest: Sendable {
     public let subject: Subject
     /// The digest of the submitted proof, if it is known.
     public var proof: Digest256?
-    /// The sender. One player's proofs alone show nothing about Apple or our settings.
+    /// The sender; nil if unknown. Failures of one player's proofs alone never count as an outage of Apple's.
     public var playerID: PlayerID?
     /// True if Apple signed the proof for this app.
     public var isProven = false
-    /// True if the receipt has a subscription, or does not say. Then Apple checks the secret.
+    /// True if the receipt has a subscription, or may have one. Apple then checks the shared secret.
     public var holdsAutoRenewable = true
     /// True if the submission was tried before in vain, or waited in PostgreSQL. Fresh submissions go first.
     public var isRetry = false
@@ -42,8 +42,8 @@ public struct VerificationRequest: Sendable {
         self.init(bundleID: bundleID, subject: .receipt(receipt, sharedSecretSetting: sharedSecretSetting))
     }
 
-    /// Distinguishes one proof from another within this process. It uses the digest if there is one, because hashing a
-    /// receipt of several kilobytes at each try is dear.
+    /// The hash of the proof within this process. The digest's hash is preferred, because hashing a receipt of several
+    /// kilobytes at each try is slow.
     public var proofHash: Int { proof?.hashValue ?? subject.hashValue }
 
     /// The receipt in base64; nil if the request is about a transaction.
