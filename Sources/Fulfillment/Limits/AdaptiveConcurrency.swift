@@ -1,33 +1,33 @@
-/// The number of requests that may be under way at once, adapted to how the last ones ended.
+/// The number of requests that may be under way at once, adapted to the results of the last requests.
 ///
-/// A round is as many answers as the limit allows requests under way. Under load it lasts about as long as one answer
-/// takes. A round with trouble lowers the limit. A round without trouble in which the limit was reached raises it:
-/// twofold at first, a tenth after trouble, and then faster again with each good round.
+/// A round ends after as many results as the limit allows requests. Under load a round lasts about as long as one
+/// request. A round with trouble lowers the limit. A round without trouble raises the limit if it was reached. At first
+/// the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
 ///
-/// While Apple answers some requests, the limit does not fall below its start. So few are no load for Apple: failures
-/// then come from what was sent, or from a part of Apple that fewer requests would not help.
+/// While Apple answers some requests, the limit does not fall below `start`. So few requests are no load for Apple.
+/// Their failures come from their proofs, or from a part of Apple that fewer requests would not help.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine
         /// A time-out, a lost connection, a 429 or a 5xx.
         case overload
-        /// The end says nothing about Apple, as that of a cancelled request.
+        /// The result says nothing about Apple, as that of a cancelled request.
         case unknown
     }
 
-    /// The first limit, below the setting's maximum. From here four good rounds lead to the default of 256.
+    /// The first limit, unless the maximum is lower. Four good rounds raise it from here to the default maximum, 256.
     public static let start = 16
-    /// The share of failures in a round that is noise, as in every large service.
+    /// The largest share of failures in a round that does not count as trouble. Every large service has a few failures.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
-    /// The number of failures in a row that shows that Apple answers nobody.
+    /// The number of failures in a row after which the limit may fall below `start`: Apple answers nobody.
     static let failuresOfAll = 64
 
     public let maximum: Int
     private var exact: Double
     private var growth = 1.0
     private var nextRequest: UInt64 = 0
-    /// The number of the last request that began before the last step down. Requests up to it do not count any more.
+    /// The last request that began before the limit was last lowered or restarted. The results up to it do not count.
     private var lastForgotten: UInt64 = 0
     private var wasReached = false
     private var fine = 0
@@ -43,8 +43,9 @@ public struct AdaptiveConcurrency: Sendable {
     /// The limit, from 1 to `maximum`.
     public var limit: Int { Int(exact) }
 
-    /// - Parameter underWay: the requests under way, including this one.
-    /// - Returns: the number that `ended` takes.
+    /// Notes that a request began.
+    /// - Parameter underWay: the number of requests under way, including this one.
+    /// - Returns: the request's number, for `ended`.
     public mutating func began(underWay: Int) -> UInt64 {
         if underWay >= limit { wasReached = true }
         nextRequest += 1
@@ -78,7 +79,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Starts again with the first limit, because Apple is back. Requests under way do not count.
+    /// Starts again with the first limit, because Apple is back. Results of requests under way do not count.
     public mutating func restart() {
         exact = Double(min(Self.start, maximum))
         growth = 1
@@ -86,14 +87,14 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Lowers the limit to the first one at most, because Apple asks for a pause. The end of the pause is then no rush.
+    /// Lowers the limit to `start`, because Apple asks for a pause. So the pause's end brings no rush of requests.
     public mutating func calm() {
         exact = min(exact, Double(Self.start))
         lastForgotten = nextRequest
         beginRound()
     }
 
-    /// The limit's floor while Apple answers some.
+    /// The lowest limit while Apple answers some requests.
     private var lowest: Double { Double(min(Self.start, maximum)) }
 
     private mutating func beginRound() {

@@ -1,13 +1,13 @@
-/// The limits that all replicas share: the requests that may go to Apple, and the time until which Apple asks for none.
+/// The limits that all replicas share: the rate of requests to Apple, and the pauses that Apple asks for.
 ///
-/// Times are seconds from the call's return, so that two machines' clocks are never compared.
+/// Every time is given in seconds from now, so that nobody compares two machines' clocks.
 public protocol AppleBudget: Sendable {
-    /// Reserves `requests` at a rate of `perSecond`. Returns nil if others have reserved as far ahead as is allowed:
-    /// the caller asks again. Throws if the budget is out of reach.
+    /// Reserves `requests` at a rate of `perSecond`. Returns nil if other replicas have reserved as far ahead as is
+    /// allowed; the caller then asks again. Throws if the budget is out of reach.
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease?
 
-    /// Holds back every replica for `seconds`, unless it is held back for longer already. Throws if the budget is out
-    /// of reach.
+    /// Holds back every replica's requests of a scope for `seconds`. A longer hold stays in force. Throws if the budget
+    /// is out of reach.
     func hold(_ scope: AppleScope, seconds: Double) async throws
 
     /// Returns the scopes that are held back, with the seconds that remain. Throws if the budget is out of reach.
@@ -19,7 +19,7 @@ public protocol AppleBudget: Sendable {
 /// Slices of one scope never overlap, so that all replicas together keep to the rate.
 public struct BudgetLease: Sendable, Equatable {
     public let requests: Int
-    /// The seconds from now to its beginning.
+    /// The seconds from now to the slice's beginning.
     public let startsIn: Double
     /// The length of the slice in seconds.
     public let lasts: Double

@@ -13,15 +13,15 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     /// Only `receiptd inspect --apple-order` asks it.
     case orderLookup = "order_lookup"
 
-    /// The most requests a second of receiptd's own at one endpoint. Apple takes 50 of an app; half is left to
-    /// submissions and to the studio's other programs
+    /// The most requests a second of receiptd's own, at one endpoint for one app. Apple takes 50; the other half is for
+    /// submissions and for the studio's other programs
     /// (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
     static let ownPerSecond = 25.0
-    /// A tenth of what Apple takes.
+    /// The same limit at the notification history: a tenth of Apple's limit.
     static let historyPerSecond = 5.0
 
-    /// The most requests a second that receiptd asks by itself, for all replicas, if no setting bounds them; nil for no
-    /// bound.
+    /// The most requests a second of receiptd's own, for all replicas together, if no setting limits them; nil for no
+    /// limit.
     var ownPerSecond: Double? {
         switch self {
         case .verifyReceipt: nil

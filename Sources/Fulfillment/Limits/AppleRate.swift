@@ -1,12 +1,12 @@
 /// The rate of requests about one app at one endpoint.
 public struct AppleRate: Sendable, Equatable {
     static let sandboxShare = 0.1
-    /// The notification history's share of the setting.
+    /// The share of the setting that the notification history may use.
     static let historyShare = 0.1
 
     /// Requests a second; 0 means no limit.
     public let perSecond: Double
-    /// True if the rate bounds submissions; false if it bounds only receiptd's own questions.
+    /// True if the rate limits all requests; false if it limits only receiptd's own questions.
     public let isForSubmissions: Bool
 
     public init(perSecond: Double, isForSubmissions: Bool = true) {

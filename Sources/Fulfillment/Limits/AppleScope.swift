@@ -1,4 +1,5 @@
-/// The unit that Apple limits separately. It has its own circuit, `Retry-After` and budget.
+/// One app, endpoint and environment, which Apple limits separately. Each scope has its own circuits, `Retry-After`
+/// and budget.
 public struct AppleScope: Sendable, Hashable {
     public let bundleID: BundleID
     /// The endpoint's name in `receiptd_apple_requests_total{endpoint}`.
@@ -11,8 +12,8 @@ public struct AppleScope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Returns the rate for all replicas together: the setting or a share of it, and a tenth of that for the sandbox,
-    /// as Apple does.
+    /// Returns the rate for all replicas together: the setting, or the endpoint's share of it. Without a setting, the
+    /// endpoint's own rate counts. The sandbox has a tenth of that, as at Apple.
     /// - Parameter perSecond: the setting in requests a second; 0 means no limit.
     public func rate(ofSetting perSecond: Double) -> AppleRate {
         let endpoint = AppleEndpoint(rawValue: endpoint)
@@ -23,6 +24,6 @@ public struct AppleScope: Sendable, Hashable {
         return AppleRate(perSecond: ownPerSecond * sandboxShare, isForSubmissions: false)
     }
 
-    /// True if submissions wait for its answers. If it answers nobody, Apple as a whole is down.
+    /// True if the endpoint answers about submissions' proofs. Only such endpoints show whether Apple is down.
     public var isOfProofs: Bool { AppleEndpoint(rawValue: endpoint)?.isOfProofs ?? true }
 }

@@ -1,10 +1,11 @@
-/// Whether Apple as a whole is down. Then no waiting submission is the cause, and its waiting does not count.
+/// The state of Apple as a whole. While Apple is down, no submission is the cause, and its wait does not count.
 public protocol AppleState: Sendable {
-    /// True if every app and endpoint in use is held back, after failures or by `Retry-After`.
+    /// True if requests about proofs to Production are held back for every app in use, after failures or by
+    /// `Retry-After`.
     var isDown: Bool { get }
-    /// The seconds for which `isDown` was true since the start. The difference of two readings is the part of a wait
-    /// that does not count.
+    /// The seconds for which `isDown` was true since the process began. The difference between two readings is the part
+    /// of a wait that does not count.
     var downSeconds: Double { get }
-    /// True if Apple is not down and has answered a request lately. A request that fails meanwhile fails by itself.
+    /// True if Apple is not down and has answered a request lately. The request itself causes a failure meanwhile.
     var answersOthers: Bool { get }
 }

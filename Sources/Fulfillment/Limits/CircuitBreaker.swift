@@ -1,36 +1,36 @@
-/// Holds requests back while Apple answers nobody, and finds out when that is over.
+/// Holds requests back while Apple answers nobody, and probes whether Apple answers again.
 ///
-/// If Apple answers some requests it is not down: one answer closes it. Times are seconds of a monotonic clock. The
-/// result of a request that began before the last change of state is ignored: it says nothing about the new state.
+/// One answered probe closes the circuit, because an Apple that answers some requests is not down. Times are seconds of
+/// a monotonic clock. The circuit ignores the result of a request that began before the last change of state.
 public struct CircuitBreaker: Sendable {
     public enum State: Sendable, Equatable {
-        /// Everything passes. The next state is open.
+        /// Every request passes. The next state is open.
         case closed
-        /// Nothing passes before `until`. The first request after that makes it halfOpen.
+        /// No request passes before `until`. The first request after that time makes the state halfOpen.
         case open(until: Double)
-        /// Probes pass. One success makes it closed; it is open again once all probes have failed.
+        /// Probes pass. One success closes the circuit; the failure of all probes opens it again.
         case halfOpen
     }
 
-    /// The right to send one request. It ends with `succeeded`, `failed` or `withdrew`.
+    /// The right to send one request. A call of `succeeded`, `failed` or `withdrew` ends it.
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
-        /// Whether the result counts, because neither the submission nor the proof has failed before.
+        /// True if neither the submission nor the proof has failed before. Only then does a failure count.
         public let isFirst: Bool
-        /// Whether the request came since the circuit last closed.
+        /// True if the request came after the circuit last closed.
         let isNew: Bool
-        /// Whether the newest request takes the pass instead of the oldest. Requests that have piled up may all fail
-        /// for one reason that new ones do not share.
+        /// True if the newest waiting request takes the pass, and not the oldest. The old requests may all fail for a
+        /// reason of their own.
         let isForNewest: Bool
     }
 
-    /// The fewest first tries that may probe at once. If Apple answered few requests before, more may probe, so that
-    /// one of them is probably answered.
+    /// The fewest first tries that may probe at once. If Apple answered only a small share of requests before, more may
+    /// probe, so that Apple probably answers one of them.
     public static let probes = 5
     static let mostProbes = 20
     private static let probeCertainty = 1.5
-    /// The seconds before the first probes, doubled after each round that fails.
+    /// The seconds before the first probes, doubled after each failed round of probes.
     static let shortestOpenSeconds = 1.0
     /// The most seconds between two rounds of probes, and so before the worker notices a recovery.
     public static let longestOpenSeconds = 5.0
@@ -43,9 +43,9 @@ public struct CircuitBreaker: Sendable {
     /// The first tries among this round's probes.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// The time from which one more probe may go while others are under way.
+    /// The time from which a first try may probe although the most first tries at once are under way.
     private var nextProbe = 0.0
-    /// The time from which a retry may probe. It finds the recovery if nothing else comes.
+    /// The time from which a retry may probe. Without first tries, retries find Apple's recovery.
     private var nextRepeatedProbe = 0.0
     private var closedAt = -Double.infinity
 
@@ -53,7 +53,7 @@ public struct CircuitBreaker: Sendable {
 
     public var isOpen: Bool { state != .closed }
 
-    /// Returns the time from which the next request may pass, which may be in the past; nil while everything passes.
+    /// Returns the time from which the next request may pass, even if past; nil while every request passes.
     public func nextPass(isFirst: Bool) -> Double? {
         let time: Double
         switch state {
@@ -64,7 +64,7 @@ public struct CircuitBreaker: Sendable {
         return isFirst ? time : max(time, nextRepeatedProbe)
     }
 
-    /// Returns the right to send a request; nil if it must wait.
+    /// Returns the right to send a request; nil if the request must wait.
     /// - Parameter since: the time at which the request came; nil for now.
     public mutating func pass(isFirst: Bool, since: Double? = nil, now: Double) -> Pass? {
         if let next = nextPass(isFirst: isFirst), now < next { return nil }
@@ -90,7 +90,7 @@ public struct CircuitBreaker: Sendable {
         return Pass(epoch: epoch, isProbe: true, isFirst: isFirst, isNew: true, isForNewest: isForNewest)
     }
 
-    /// Returns whether an earlier pass still holds. The circuit may have opened meanwhile.
+    /// Returns whether the pass still holds. It ends when the circuit changes its state.
     public func isValid(_ pass: Pass) -> Bool { pass.epoch == epoch }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
@@ -99,7 +99,8 @@ public struct CircuitBreaker: Sendable {
         if pass.isProbe { close(now: now) }
     }
 
-    /// Notes that Apple answered a request that speaks for these too. Their failures are their own.
+    /// Closes the circuit, because Apple answered a request of the other circuit. Failures here then come from the
+    /// requests themselves.
     mutating func othersAnswered(now: Double) {
         tries.endRow()
         if isOpen { close(now: now) }
@@ -107,7 +108,7 @@ public struct CircuitBreaker: Sendable {
 
     /// Ends the pass of a request that failed.
     /// - Parameters:
-    ///   - suspect: the request's sender and proof; each suspect counts once.
+    ///   - suspect: the request's sender and proof. Each suspect counts once.
     ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
@@ -124,7 +125,7 @@ public struct CircuitBreaker: Sendable {
         endRound(now: now, jitter: jitter)
     }
 
-    /// Ends the pass of a request that was not sent, or whose end says nothing.
+    /// Ends the pass of a request that was not sent, or whose result says nothing about Apple.
     public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
         guard isValid(pass), pass.isProbe else { return }
         probesUnderWay -= 1
@@ -132,7 +133,7 @@ public struct CircuitBreaker: Sendable {
         endRound(now: now, jitter: jitter)
     }
 
-    /// Returns whether many different requests have failed lately, so that a few receipts cannot be the cause.
+    /// Returns whether requests of many suspects have failed lately, so that a few receipts cannot be the cause.
     public func isWidespread(now: Double) -> Bool { tries.areWidespread(now: now) }
 
     private var probesAtOnce: Int {
@@ -141,12 +142,12 @@ public struct CircuitBreaker: Sendable {
 
     private mutating func endRound(now: Double, jitter: Double) {
         guard probesUnderWay == 0 else { return }
-        // Another failure of an earlier one says nothing new: a first try may probe at once.
+        // Failed retries say nothing new about Apple: without a failed first try, the next first try may probe at once.
         if firstProbesFailed > 0 { open(now: now, jitter: jitter) } else { enter(.open(until: now)) }
     }
 
     private mutating func open(now: Double, jitter: Double) {
-        // Equal jitter: replicas do not probe at the same time, and no random delay is zero.
+        // The delay is random by half: replicas do not probe at the same time, and no delay is zero.
         enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
         openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
     }

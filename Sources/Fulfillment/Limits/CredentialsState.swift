@@ -1,57 +1,58 @@
-/// Whether one app's credentials are right, as far as Apple's answers tell.
+/// The state of one app's credentials, as far as Apple's answers show it.
 ///
-/// 21004 may be the receipt's fault: a foreign app's subscription receipt, sent with our secret, gets it. So only
-/// receipts that are proven to be the app's accuse the secret. The app is believed to be misconfigured when the secret
-/// is set nowhere, or when several players' proven receipts were refused and none was taken. Refused receipts that are
-/// not proven make the credentials *doubted*: that is reported, and holds nobody back.
+/// Apple also answers 21004 to another app's subscription receipt that is sent with our secret. So only receipts that
+/// are proven to be the app's count against the secret. The credentials count as wrong if no secret is set, or if Apple
+/// refused several players' proven receipts and took none. Refusals of unproven receipts make the credentials
+/// *doubted*: receiptd reports the doubt, and holds no request back.
 public struct CredentialsState: Sendable {
-    /// The number of players, each with a receipt of their own, that shows wrong credentials if this replica never saw
-    /// an answer for the app.
+    /// The number of players whose refused receipts, each a different one, show wrong credentials. It holds if Apple
+    /// never took the credentials from this replica.
     public static let playersWithoutSuccess = 3
-    /// The same number if it saw one. The credentials were right a while ago.
+    /// The same number after Apple took the credentials: they were right a while ago.
     static let playersAfterSuccess = 5
-    /// The number of refusals in a row of the credentials themselves that shows the same. One may be a passing fault.
+    /// The number of refusals of the credentials themselves (401) in a row that shows wrong credentials. A single one
+    /// may be a passing fault.
     public static let certainRefusalsNeeded = 2
-    /// The seconds after which a refusal is forgotten.
+    /// The seconds after which refusals do not count.
     static let windowSeconds = 600.0
-    /// The seconds between two probes of an app whose credentials are wrong. Proven and unproven proofs probe
-    /// separately.
+    /// The seconds between two probes of wrong credentials. Proven and unproven proofs probe separately.
     public static let probeSeconds = 5.0
 
-    /// True if the app's requests are answered as blocked, except probes, until Apple takes one.
+    /// True if the credentials count as wrong until Apple takes a request. Only probes are sent meanwhile.
     private var areWrong = false
     private var refusals = Refusals()
     private var unprovenRefusals = Refusals()
-    /// The next probe with a proven proof. An unproven proof never takes its turn: Apple may refuse that one whatever
-    /// the credentials are.
+    /// The time of the next probe with a proven proof. Unproven proofs have their own, because Apple may refuse them
+    /// whatever the credentials are.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
-    /// The last refusal that certainly is about the credentials.
+    /// The last refusal of a proven receipt or of the credentials themselves; nil once Apple's answers refute it.
     private var proven: ProvenRefusal?
-    /// The refusals of the credentials themselves since the last answer.
+    /// The number of refusals of the credentials themselves (401) since Apple last took them.
     private var certainRefusals = 0
     public private(set) var isMissing = false
     private var hasSucceeded = false
 
-    /// True if several players' unproven proofs were refused and Apple has taken nothing since.
+    /// True if Apple refused several players' unproven proofs and has taken no request since.
     public private(set) var areDoubted = false
 
     private struct ProvenRefusal {
         let at: Double
         /// The receipt's hash; nil if the credentials themselves were refused.
         let receipt: Int?
-        /// True if it holds no subscription and Apple checked the secret all the same. Then Apple checks it for any
+        /// True if the receipt holds no subscription. Apple checked the secret all the same, and so checks it for any
         /// receipt.
         let wasForAnyReceipt: Bool
     }
 
-    /// The refusals since the last answer, in bounded memory.
+    /// The players and receipts that Apple has refused since it last took a request, in bounded memory.
     private struct Refusals {
         private var players: Set<Int> = []
         private var receipts: Set<Int> = []
         private var since = 0.0
 
-        /// Returns whether enough different players' receipts, each another one, were refused within the window.
+        /// Notes a refusal. Returns whether `needed` players with as many different receipts were refused within the
+        /// window.
         mutating func note(player: Int, receipt: Int, needed: Int, now: Double) -> Bool {
             if players.isEmpty || now - since > CredentialsState.windowSeconds { self = Refusals(since: now) }
             if players.count < needed { players.insert(player) }
@@ -64,13 +65,13 @@ public struct CredentialsState: Sendable {
 
     public init() {}
 
-    /// Returns whether `receiptd_misconfigured` is 1.
+    /// Returns whether the metric `receiptd_misconfigured` is 1.
     public func isMisconfigured(now: Double) -> Bool {
         if isMissing || areWrong { return true }
         return proven.map { now - $0.at < Self.windowSeconds } ?? false
     }
 
-    /// Returns false if asking is useless now.
+    /// Returns whether a request may be sent. While the credentials are wrong, only probes may.
     public mutating func mayAsk(isProven: Bool = true, now: Double) -> Bool {
         guard areWrong else { return true }
         guard now >= (isProven ? nextProbe : nextUnprovenProbe) else { return false }
@@ -83,12 +84,12 @@ public struct CredentialsState: Sendable {
         self.isMissing = isMissing
     }
 
-    /// Notes that Apple refused a receipt or its secret.
+    /// Notes that Apple refused a receipt, perhaps because of the secret.
     /// - Parameters:
     ///   - player: a hash of the sender.
     ///   - receipt: a hash of the receipt.
-    ///   - isProven: true if Apple signed it for this app.
-    ///   - holdsAutoRenewable: true if it holds a subscription, for which Apple is known to check the secret.
+    ///   - isProven: true if Apple signed the receipt for this app.
+    ///   - holdsAutoRenewable: true if the receipt holds a subscription. Apple then always checks the secret.
     public mutating func refused(
         player: Int, receipt: Int, isProven: Bool, holdsAutoRenewable: Bool = true, now: Double
     ) {
@@ -101,18 +102,18 @@ public struct CredentialsState: Sendable {
         if !areWrong, refusals.note(player: player, receipt: receipt, needed: needed, now: now) { holdBack(now: now) }
     }
 
-    /// Notes that Apple refused the credentials themselves (401), before it looked at the question. No player can cause
-    /// that.
+    /// Notes that Apple refused the credentials themselves (401) before it looked at the question. No player can cause
+    /// such a refusal.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1
         if certainRefusals >= Self.certainRefusalsNeeded, !areWrong { holdBack(now: now) }
     }
 
-    /// Notes that Apple took a receipt of the app, or answered a request that its credentials were needed for.
+    /// Notes that Apple took a receipt of the app, or answered a request that needs the app's credentials.
     /// - Parameters:
-    ///   - receipt: a hash of the receipt; nil without one.
-    ///   - didCheckSecret: true if the receipt holds a subscription. For others Apple need not check the secret.
+    ///   - receipt: a hash of the receipt; nil if the request had none.
+    ///   - didCheckSecret: true if Apple certainly checked the secret, as for a receipt with a subscription.
     public mutating func succeeded(receipt: Int? = nil, didCheckSecret: Bool) {
         hasSucceeded = true
         certainRefusals = 0
@@ -121,7 +122,7 @@ public struct CredentialsState: Sendable {
         areWrong = false
         refusals = Refusals()
         guard let refused = proven else { return }
-        // The credentials are right if Apple takes the very receipt that was refused, or one that needed them as much.
+        // The credentials are right if Apple takes the refused receipt, or any receipt for which it checks the secret.
         if didCheckSecret || refused.wasForAnyReceipt || (receipt != nil && receipt == refused.receipt) { proven = nil }
     }
 

@@ -1,9 +1,9 @@
-/// The proofs that failed lately. One that is sent again in a new submission is no first try.
+/// The proofs that failed lately. A new submission of such a proof is no first try.
 public struct FailedProofs: Sendable {
     static let maximum = 4096
     static let seconds = 600.0
 
-    /// The times of failures, by hashes of proofs.
+    /// The time of the last failure, by the proof's hash.
     private var failedAt: [Int: Double] = [:]
 
     public init() {}

@@ -1,18 +1,18 @@
-/// Whether Apple answers anybody, as far as first tries tell, in bounded memory.
+/// The results of first tries, in bounded memory. They show whether Apple answers anybody.
 ///
-/// A proof that failed may fail for ever, and each further failure says nothing new about Apple. So only first tries
-/// count, each player and each proof once. Apple is down only if it answers none of them. How many must fail in a row
-/// depends on how many it answered before: if that is one in five, thirty in a row fail by chance.
+/// A proof that failed may fail for ever, and its further failures say nothing new about Apple. So only first tries
+/// count, each player and each proof once. Apple is down only if it answers no first try. The number of failures in a
+/// row that shows this depends on the share that Apple answered before: at one in five, thirty may fail by chance.
 struct FirstTries: Sendable {
-    /// The fewest different suspects that must have failed in a row. Fewer may all have sent what Apple never answers.
+    /// The fewest suspects that must fail in a row. Fewer suspects may all have sent proofs that Apple never answers.
     static let fewestFailures = 20
-    /// The number of failures that is enough, however few were answered before.
+    /// The number of failures in a row that is always enough, however few requests Apple answered before.
     static let mostFailures = 200
-    /// The seconds after which a failure does not count.
+    /// The seconds after which a failure leaves the row.
     static let rowSeconds = 60.0
-    /// The unlikelihood by chance that a run must have, as a natural logarithm: one in a thousand.
+    /// The negative natural logarithm of the probability, one in a thousand, below which a row is no chance.
     private static let certainty = 6.9
-    /// The number of last results over which the answered share is averaged, about.
+    /// The approximate number of the last results over which `answeredShare` is averaged.
     private static let memory = 80.0
 
     private struct Failure {
@@ -21,21 +21,22 @@ struct FirstTries: Sendable {
         let isNew: Bool
     }
 
-    /// The failures of different suspects since the last answer.
+    /// The failures in a row since Apple's last answer, one for each suspect.
     private var row: [Failure] = []
-    /// The share of answers before the run of failures. Older results weigh less.
+    /// The share of first tries that Apple answered before the present row. Older results weigh less.
     private(set) var answeredShare = 1.0
     private var recent = RecentFailures()
 
-    /// - Parameter isFirst: true for a first try. Any answer ends the run, but only answers to first tries are compared
-    ///   with failures.
+    /// Notes an answer, which ends the row of failures.
+    /// - Parameter isFirst: true for a first try. Only answers to first tries raise `answeredShare`.
     mutating func succeeded(isFirst: Bool) {
         endRow()
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }
 
-    /// - Parameter isNew: true if the request came since Apple last answered a probe. Those that waited by then may all
-    ///   be of one kind.
+    /// Notes the failure of a first try.
+    /// - Parameter isNew: true if the request came after Apple last answered a probe. Requests that waited before may
+    ///   all fail for one reason of their own.
     mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
         recent.note(suspect, now: now)
         row.removeAll { $0.at < now - Self.rowSeconds }
@@ -43,14 +44,15 @@ struct FirstTries: Sendable {
         row.append(Failure(suspect: suspect, at: now, isNew: isNew))
     }
 
-    /// Ends the run, even if it opened the circuit. If it was chance, the next run has to be longer.
+    /// Ends the row of failures and lowers `answeredShare`, even if the row opened the circuit. If chance caused this
+    /// row, the next one must be longer.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }
         row = []
     }
 
-    /// True if Apple answers no first try.
+    /// True if so many first tries have failed in a row that Apple answers none.
     var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
 
     /// Returns whether many different suspects have failed lately, so that a few receipts cannot be the cause.
@@ -62,7 +64,7 @@ struct FirstTries: Sendable {
     }
 }
 
-/// The last seconds' failures of different suspects, at most a handful.
+/// The failures of the last seconds, one for each suspect and at most a handful.
 private struct RecentFailures: Sendable {
     static let handful = 10
     static let seconds = 10.0

@@ -1,7 +1,7 @@
 /// The two circuits of one scope: one for proven proofs, one for unproven proofs.
 ///
-/// Anybody can send unproven proofs that make Apple fail, so their failures hold back only unproven proofs. Once Apple
-/// answers a proven proof, failures of unproven proofs count as their own.
+/// Anybody can send unproven proofs that Apple never answers, so their failures hold back only unproven proofs. An
+/// answer to a proven proof closes the circuit of unproven proofs too.
 public struct ProofCircuits: Sendable {
     /// The seconds without a request after which a kind of proof is not in use.
     public static let inUseSeconds = 60.0
@@ -9,7 +9,7 @@ public struct ProofCircuits: Sendable {
     /// The circuit of proven proofs, and of receiptd's own questions.
     public private(set) var ofProven = CircuitBreaker()
     private(set) var ofUnproven = CircuitBreaker()
-    /// Monotonic seconds at which a submission of the kind last came or waited.
+    /// The monotonic seconds at which a submission with a proven proof last came or waited.
     private var provenCameAt = -Double.infinity
     private var unprovenCameAt = -Double.infinity
 
@@ -25,16 +25,17 @@ public struct ProofCircuits: Sendable {
         _modify { yield &self[isProven: kind.isProven] }
     }
 
-    /// Notes that a submission of the kind came, or waits.
+    /// Notes that a submission of the kind came or waits.
     mutating func came(_ kind: RequestKind, now: Double) {
         guard kind.work == .submission else { return }
         if kind.isProven { provenCameAt = now } else { unprovenCameAt = now }
     }
 
-    /// Returns whether the circuit that speaks for Apple is open: that of proven proofs, while any come.
+    /// Returns whether Apple counts as down: by the circuit of proven proofs, or by that of unproven proofs if only
+    /// those come.
     public func isOpen(now: Double) -> Bool { self[isProven: !areOnlyUnproven(now: now)].isOpen }
 
-    /// Returns whether the results of this kind say anything about Apple.
+    /// Returns whether results of this kind show Apple's state. Those of unproven proofs do if no proven proofs come.
     func speaksOfApple(_ kind: RequestKind, now: Double) -> Bool { kind.isProven || areOnlyUnproven(now: now) }
 
     mutating func succeeded(_ pass: CircuitBreaker.Pass, of kind: RequestKind, now: Double) {

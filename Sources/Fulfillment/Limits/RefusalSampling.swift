@@ -1,10 +1,10 @@
-/// Chooses a few refused receipts, evenly over time, to ask Apple about afterwards. A flood of forgeries costs no more
-/// of Apple's budget than one. Pure; times are monotonic seconds.
+/// Chooses a few receipts that receiptd refused, evenly over time, for a later check with Apple. So a flood of
+/// forgeries takes little of Apple's budget. Times are monotonic seconds.
 public struct RefusalSampling: Sendable {
-    /// The seconds between two checks of one player's receipts. One forger must not take all of them.
+    /// The seconds between two checks of one player's receipts, so that one forger does not take every check.
     static let secondsOfPlayer = 60.0
 
-    /// The seconds between two checks; nil if nothing is checked.
+    /// The seconds between two checks; nil if no receipt is checked.
     private let spacing: Double?
     private var dueAt = -Double.infinity
     private var players: [PlayerID: Double] = [:]
@@ -13,10 +13,10 @@ public struct RefusalSampling: Sendable {
         spacing = perMinute > 0 ? 60 / Double(perMinute) : nil
     }
 
-    /// Returns whether a check may begin, whoever the player is.
+    /// Returns whether a check of some player's receipt may begin.
     public func isDue(now: Double) -> Bool { spacing != nil && now >= dueAt }
 
-    /// Returns whether a check of this player's receipt begins now.
+    /// Takes a check for this player's receipt. Returns false if none may begin now.
     public mutating func take(_ player: PlayerID, now: Double) -> Bool {
         guard let spacing, isDue(now: now) else { return false }
         players = players.filter { now - $0.value < Self.secondsOfPlayer }

@@ -1,16 +1,16 @@
 /// One replica's part of the fleet's budget: the leased requests, and when to lease more.
 ///
-/// A lease is a slice of time. Its requests are sent within it, or not at all. Nothing can be saved up, so that no
-/// burst follows a pause. A replica leases no more than it is about to send, so that little is lost.
+/// A lease is a slice of time. A request that is not sent within the slice is lost: no replica saves requests up, and
+/// no burst follows a pause. A replica leases no more requests than it is about to send, so that few are lost.
 public struct RequestBudget: Sendable {
-    /// The longest lease, in seconds of the rate. A lease has at least one request.
+    /// The seconds of the rate that one lease covers at most. A lease has at least one request.
     static let chunkSeconds = 0.2
-    /// The seconds after a lease's end in which the rest of it may be sent. With `chunkSeconds` it bounds by how much
-    /// any window of time can exceed the rate.
+    /// The seconds after a slice's end in which its last requests may still be sent. This and `chunkSeconds` limit the
+    /// excess over the rate in any window of time.
     public static let graceSeconds = 0.1
-    /// The seconds before a lease's end at which the next one is requested, so that no request waits for the database.
+    /// The seconds before a slice's end at which the replica asks for the next one, so that no request waits for it.
     static let leadSeconds = 0.5
-    /// The seconds before asking again after a refusal or a failure. Jitter adds up to as much again.
+    /// The seconds until the replica asks again after a refusal or a failure. Jitter at most doubles them.
     static let retrySeconds = 0.1
 
     private struct Slice {
@@ -48,12 +48,12 @@ public struct RequestBudget: Sendable {
         return Token(validUntil: slices[index].until + Self.graceSeconds)
     }
 
-    /// Returns the number of requests to lease now; nil for none. Then call `leased` or `failed` once.
+    /// Returns the number of requests to lease now; nil for none. After a number, call `leased` or `failed` once.
     public mutating func toLease(waiting: Int, now: Double) -> Int? {
         guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
         if let last = slices.last, last.until - now > Self.leadSeconds { return nil }
-        // Requests that come within a chunk's time join it, so that single requests do not take a round trip each.
+        // The lease also covers requests that will come soon, so that not every request takes a round trip.
         let wanted = min(chunk, max(waiting, arrivals.recent(now: now)) - inHand)
         guard wanted > 0 else { return nil }
         isLeasing = true
@@ -62,7 +62,7 @@ public struct RequestBudget: Sendable {
 
     /// Enters the answer to a request for a lease.
     /// - Parameters:
-    ///   - lease: the lease; nil if none is to be had now.
+    ///   - lease: the lease; nil if other replicas have leased too far ahead.
     ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func leased(_ lease: BudgetLease?, now: Double, jitter: Double) {
         guard let lease else { return failed(now: now, jitter: jitter) }
@@ -85,7 +85,7 @@ public struct RequestBudget: Sendable {
     }
 }
 
-/// Counts the requests of the last moments: of this slot of time, and of the whole one before it.
+/// The numbers of requests that came in the current slot of `chunkSeconds` and in the slot before.
 private struct Arrivals: Sendable {
     private var slot = 0
     private var current = 0

@@ -1,17 +1,17 @@
-/// The kind of a request to Apple. It decides which request goes first.
+/// The kind of a request to Apple, by which waiting requests take turns.
 public struct RequestKind: Sendable, Hashable {
     public enum Work: Sendable, Hashable, CaseIterable {
         /// A submission waits for the answer.
         case submission
-        /// receiptd's own questions for which a player waits: the queue of subscriptions, and Apple's notification
+        /// A player waits for the answer to receiptd's own question: about a due subscription, or Apple's notification
         /// history.
         case queue
-        /// Requests that nobody waits for. They go when no other request does.
+        /// Nobody waits for the answer. The request goes when no other request may.
         case background
     }
 
     public let work: Work
-    /// True if neither the request's submission nor its proof has failed before.
+    /// True if neither the submission nor the proof or question has failed before.
     public let isFirst: Bool
     /// True if Apple signed the proof for this app. receiptd's own questions count as proven.
     public let isProven: Bool
@@ -30,7 +30,7 @@ public struct RequestKind: Sendable, Hashable {
         isProven = true
     }
 
-    /// True for a submission's request if neither the submission nor its proof has failed before.
+    /// True for the first try of a submission whose proof has not failed lately.
     public var isFresh: Bool { work == .submission && isFirst }
 
     /// The kinds that submissions have.
@@ -59,8 +59,9 @@ public struct RequestKind: Sendable, Hashable {
         }
     }
 
-    /// The kind's share of turns. If all kinds of submissions wait, a fifth of 25 turns is for retries, and a fifth for
-    /// unproven proofs. The queue's turns are three more. Background requests take turns only among themselves.
+    /// The kind's share of turns. If all kinds of submissions wait, retries have a fifth of 25 turns, and unproven
+    /// proofs have a fifth too. The queue has three further turns. Background requests take turns only among
+    /// themselves.
     var turns: Double {
         switch (work, isFirst, isProven) {
         case (.submission, true, true): 16

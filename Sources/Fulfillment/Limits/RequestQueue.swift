@@ -1,16 +1,16 @@
-/// Requests that wait for Apple. Within a kind the first one goes first; the kinds take turns.
+/// The requests that wait to be sent to Apple. Requests of one kind go in order of arrival; the kinds take turns.
 ///
 /// A kind without waiting requests saves up no turns.
 public struct RequestQueue<Element> {
     private var lines = RequestKind.all.map { _ in Line() }
-    /// The time of each kind's next turn, on a clock that turns move.
+    /// The time of each kind's next turn, in turns and not in seconds. The earliest goes first.
     private var nextTurns = RequestKind.all.map { _ in 0.0 }
     private var clock = 0.0
 
     public init() {}
 
-    /// The kinds that have waiting requests. It is read for each request: a look at every line would cost more than the
-    /// request's turn.
+    /// The kinds that have waiting requests. The set is kept up to date, because a look at every line for each request
+    /// would be slow.
     private(set) var kinds: RequestKindSet = []
 
     public private(set) var count = 0
@@ -43,7 +43,8 @@ public struct RequestQueue<Element> {
         if lines[index].count > 0 { kinds.formUnion(kind) } else { kinds.subtract(kind) }
     }
 
-    /// Returns the kind whose turn it is among those that may go: background only if no other kind may.
+    /// Returns the kind whose turn it is, among the kinds that may go; nil if none may. Background requests have a turn
+    /// only if no other kind may go.
     public func next(where mayGo: (RequestKind) -> Bool = { _ in true }) -> RequestKind? {
         guard !kinds.isEmpty else { return nil }
         return next(of: kinds.subtracting(.background), where: mayGo)
@@ -62,7 +63,7 @@ public struct RequestQueue<Element> {
 
     public func first(_ kind: RequestKind) -> Element? { lines[kind.index].first }
 
-    /// Takes the first request of a kind, or the newest one. That was the kind's turn.
+    /// Takes the oldest or the newest request of a kind; nil if none waits. The request uses the kind's turn.
     public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
         let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
         guard let element = taken else { return nil }
@@ -73,7 +74,8 @@ public struct RequestQueue<Element> {
         return element
     }
 
-    /// Takes the requests at the heads of the lines while they fulfil the condition.
+    /// Takes requests of these kinds, or of all if nil: from each kind the oldest ones, up to the first that does not
+    /// fulfil the condition.
     public mutating func takeFirst(_ kinds: [RequestKind]? = nil, while condition: (Element) -> Bool) -> [Element] {
         var taken: [Element] = []
         for kind in kinds ?? RequestKind.all {

@@ -1,10 +1,11 @@
-/// The number of requests under way that each kind may have.
+/// Counts the requests under way, and limits the places of each kind.
 ///
-/// While anything fresh waits, retries and receiptd's own questions have a fifth together, and never more than half: a
-/// request may hang until its time-out, and the next one must find places free. Background requests go only while
-/// nothing else waits.
+/// While fresh submissions wait, retries and receiptd's own questions together have a fifth of the places. They never
+/// have more than half: they may hang until their time-outs, and fresh requests must find free places. Background
+/// requests go only while no other request waits.
 ///
-/// Unproven proofs have a fifth while anything proven waits, and leave a fifth free while proven ones come.
+/// Unproven proofs have a fifth of the places while proven proofs wait. While proven proofs come, a fifth of the places
+/// stays free of unproven ones.
 public struct RequestShares: Sendable {
     /// The number of unproven requests in a row after which no place is kept free for proven ones.
     static let provenIsRareAfter = 500
@@ -22,7 +23,7 @@ public struct RequestShares: Sendable {
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
         if kind.isFresh { return true }
         if kind.work == .background, !waiting.kinds.isSubset(of: .background) { return false }
-        // Fresh ones that may not go themselves do not hold back others.
+        // Fresh submissions that may not go themselves do not hold back other requests.
         let isFreshWaiting =
             waiting.kinds.overlaps(.freshAndProven)
             || waiting.hasFresh && notProven < mostNotProven(beside: waiting, limit: limit)

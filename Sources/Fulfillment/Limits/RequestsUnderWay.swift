@@ -1,9 +1,9 @@
-/// Remembers since when each request is under way, and finds those that take longer than Apple's answers do.
+/// Remembers when each request under way began, and counts the requests that take far longer than Apple's answers.
 ///
-/// Without this, a part of Apple that never answers would hold every place until the time-outs. The players whom Apple
-/// answers at once would wait.
+/// Slow requests do not count against the limit. Otherwise requests that Apple never answers would hold every place
+/// until their time-outs, and players whom Apple answers at once would wait.
 public struct RequestsUnderWay: Sendable {
-    /// The seconds after which a request under way does not count against the limit.
+    /// The seconds after which a request is slow.
     static let slowSeconds = 1.0
 
     private struct Entry {
@@ -11,7 +11,7 @@ public struct RequestsUnderWay: Sendable {
         let since: Double
     }
 
-    /// The entries, in the order in which their requests began.
+    /// The entries, in order of their requests' begin.
     private var entries: [Entry] = []
 
     public init() {}

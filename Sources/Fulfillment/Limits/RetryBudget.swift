@@ -1,8 +1,8 @@
-/// Keeps retries from adding load to an Apple in trouble: each costs a token, and each success pays for two.
+/// Limits retries while Apple is in trouble: each retry costs a token, and each success pays for two.
 ///
-/// While more than half of the requests succeed, retries are not limited. When fewer do, retries fall to
-/// `reservePerSecond`; once Apple recovers, their successes pay for more, and the rate doubles with each answer's
-/// latency.
+/// While more than half of the requests succeed, retries are not limited. If fewer succeed, retries fall to
+/// `reservePerSecond`. Once Apple recovers, the successes of retries pay for more: their rate doubles with each
+/// answer's latency.
 public struct RetryBudget: Sendable {
     static let capacity = 200.0
     static let paidBySuccess = 2.0
@@ -25,12 +25,12 @@ public struct RetryBudget: Sendable {
         tokens = min(Self.capacity, tokens + Self.paidBySuccess)
     }
 
-    /// Returns the token of a retry that was not sent.
+    /// Gives back the token of a retry that was not sent.
     public mutating func withdrew() {
         tokens = min(Self.capacity, tokens + 1)
     }
 
-    /// Returns the latest time of the next retry.
+    /// Returns the time by which a token for the next retry exists.
     func nextToken(now: Double) -> Double { now + max(0, 1 - tokens) / Self.reservePerSecond }
 
     private mutating func fill(_ now: Double) {

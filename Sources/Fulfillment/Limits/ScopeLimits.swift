@@ -11,18 +11,18 @@ public struct ScopeLimits: Sendable {
 
     public enum Admission: Sendable {
         case pass(Pass)
-        /// Requests are held back by `Retry-After`, or after failures.
+        /// `Retry-After` or the circuit holds the request back.
         case shut
-        /// Retries must wait, others may pass.
+        /// The retry must wait; other requests may pass.
         case noRetry
-        /// The budget is spent for now.
+        /// The fleet-wide budget has no request left now.
         case noBudget
     }
 
     public private(set) var circuits = ProofCircuits()
     public private(set) var heldUntil = -Double.infinity
     public var budget: RequestBudget?
-    /// False if the budget bounds only what receiptd asks by itself.
+    /// False if the budget limits only receiptd's own questions.
     private let hasBudgetForSubmissions: Bool
     private var retries = RetryBudget()
 
@@ -47,7 +47,7 @@ public struct ScopeLimits: Sendable {
     /// Returns whether requests of this kind are held back.
     public func isShut(_ kind: RequestKind, now: Double) -> Bool { isHeld(now: now) || circuits[kind].isOpen }
 
-    /// Returns whether many different requests of the kind have failed lately and show Apple's load.
+    /// Returns whether requests of many suspects have failed lately, so that the failures show Apple's load.
     public func isWidespread(_ kind: RequestKind, now: Double) -> Bool {
         circuits.speaksOfApple(kind, now: now) && circuits[kind].isWidespread(now: now)
     }
@@ -72,9 +72,9 @@ public struct ScopeLimits: Sendable {
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
-    /// Returns the waiting request of this scope whose turn it is, with the right to go; nil if none may go. If first
-    /// tries wait, they probe their circuit.
-    /// - Parameter since: returns the time at which a request came.
+    /// Takes the waiting request of this scope whose turn it is, with the right to go; nil if none may go. While first
+    /// tries wait, only they probe their circuit.
+    /// - Parameter since: a function that returns the time at which a request came.
     public mutating func next<Element>(
         of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
     ) -> (element: Element, pass: Pass)? {
@@ -89,15 +89,15 @@ public struct ScopeLimits: Sendable {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
             case .shut where isHeld(now: now): return nil
-            // This kind's circuit is not that of all others.
+            // Other kinds may have the other circuit, so only this kind waits.
             case .shut, .noRetry: mustWait.formUnion(RequestKindSet([kind]))
             case .noBudget: mustWait.formUnion(RequestKindSet(RequestKind.all.filter(needsBudget)))
             }
         }
     }
 
-    /// Checks a pass again right before sending, because the request may have waited since. If it returns false,
-    /// withdraw the pass and wait for another.
+    /// Checks a pass again right before the request is sent, because the request may have waited since. If the result
+    /// is false, the caller withdraws the pass and waits for another.
     public mutating func confirm(_ pass: inout Pass, now: Double) -> Bool {
         if isHeld(now: now) || !circuits[pass.kind].isValid(pass.circuit) { return false }
         guard let token = pass.token, token.validUntil <= now else { return true }
@@ -121,7 +121,7 @@ public struct ScopeLimits: Sendable {
     }
 
     /// Shuts the scope until Apple's `Retry-After` is over. The circuit counts no failure.
-    /// - Returns: whether that is news to the other replicas.
+    /// - Returns: whether the hold ends later than the one before, so that other replicas must hear of it.
     @discardableResult
     public mutating func hold(until time: Double) -> Bool {
         guard time > heldUntil + Self.sameHoldSeconds else { return false }
@@ -129,10 +129,10 @@ public struct ScopeLimits: Sendable {
         return true
     }
 
-    /// The most seconds between the ends of two holds that count as one.
+    /// The most seconds between two holds' ends at which the second hold is no news.
     private static let sameHoldSeconds = 0.25
 
-    /// Returns the time of the next look for waiting requests; nil if another event will cause it.
+    /// Returns the time at which to look for waiting requests again; nil if another event causes the next look.
     public func nextLook<Element>(for waiting: RequestQueue<Element>, now: Double) -> Double? {
         if isHeld(now: now) { return heldUntil }
         var times: [Double] = []

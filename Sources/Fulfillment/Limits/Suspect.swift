@@ -8,6 +8,6 @@ public struct Suspect: Sendable, Equatable {
         self.proof = proof
     }
 
-    /// Returns whether both are one suspect: one player with many proofs, or one proof that many players send.
+    /// Returns whether the player or the proof is the same, so that both failures may have one cause.
     func isSame(as other: Suspect) -> Bool { player == other.player || proof == other.proof }
 }
