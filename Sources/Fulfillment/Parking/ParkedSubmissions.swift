@@ -1,21 +1,21 @@
 import NamesAndTimes
 
-/// A submission on its way into PostgreSQL, to wait there.
+/// A submission that a worker is about to park in PostgreSQL.
 public struct ParkingSubmission: Sendable {
     public let submission: Submission
     public let position: RecordPosition
     /// SHA-256 of the decoded proof.
     public let proof: Digest256
-    /// True if Apple signed the proof for this app. Then the number of the player's parked proofs does not matter.
+    /// True if Apple signed the proof for this app. The limit of parked submissions then does not apply.
     public let isProven: Bool
     public let traceparent: String?
     public let reason: ParkingReason
-    /// The kind of trouble in one word for the operator; nil if the reason says all. It holds no secret.
+    /// The kind of trouble in one word, for operators and without secrets; nil if the reason says all.
     public let detail: String?
     public let history: WaitingHistory
     /// The seconds from COMMIT until the next try.
     public let dueAfterSeconds: Double
-    /// The purchases of a proven proof that the player waits for.
+    /// The purchases that the player waits for; empty unless the proof is proven.
     public let undelivered: [UndeliveredPurchase]
 
     /// - Parameters:
@@ -40,9 +40,9 @@ public struct ParkingSubmission: Sendable {
     }
 }
 
-/// A parked submission under a lease. Nobody else takes it before its lease is over.
+/// A parked submission under a lease. No other worker takes the submission before the lease is over.
 public struct LeasedSubmission: Sendable {
-    /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
+    /// The lease's end in PostgreSQL's microseconds, which distinguishes this lease from a later one.
     public typealias Lease = Int64
 
     public let id: NameBasedUUID
@@ -52,11 +52,11 @@ public struct LeasedSubmission: Sendable {
     public let traceparent: String?
     public let reason: ParkingReason
     public let history: WaitingHistory
-    /// False if it was leased only because a due submission has the same proof. An answer that decides nothing leaves
-    /// it as it was.
+    /// False if the worker leased the submission only because a due one has the same proof. Apple's answer then leaves
+    /// this submission as it was, unless the answer decides.
     public let isDue: Bool
     public let lease: Lease
-    /// True if the database was restored to an earlier state and may have lost a published decision on its record.
+    /// True if the database was restored to an earlier state and may have lost a published decision on the submission.
     public let isDecidedAgain: Bool
 
     public init(
@@ -76,13 +76,14 @@ public struct LeasedSubmission: Sendable {
     }
 }
 
-/// A set-aside submission as operators may see it.
+/// A set-aside submission, without data that operators must not see.
 public struct SetAsideSubmission: Sendable, Equatable {
     public let submissionID: String
     public let bundleID: String
-    /// The number of workers that died while only it was leased.
+    /// The number of workers that died while they had leased only this submission.
     public let deaths: Int
-    /// True if it is due once more, `ParkingPolicy.lastTrySeconds` from now; false if an operator decides.
+    /// True if the submission is tried once more, `ParkingPolicy.lastTrySeconds` from now; false if only an operator
+    /// can have it tried.
     public let isTriedAgain: Bool
 
     public init(submissionID: String, bundleID: String, deaths: Int, isTriedAgain: Bool) {
@@ -97,42 +98,43 @@ public struct SetAsideSubmission: Sendable, Equatable {
 public enum ParkingOutcome: Sendable, Equatable {
     /// The submission waits durably.
     case parked
-    /// The submission does not wait: its proof is not proven, and its player or the whole fleet has the most such proofs
-    /// parked.
+    /// The submission is not parked. Its proof is not proven, and its player or the whole fleet has reached the limit
+    /// of parked submissions with such proofs.
     case tooManyWaiting
 }
 
 /// The store of submissions that Apple cannot answer yet. All replicas share it; times are the database's.
 public protocol ParkedSubmissions: Sendable {
-    /// Returns once the submission waits durably. One that waits already keeps its first row. Waits while the database
-    /// is out of reach; throws only `LedgerClosed`.
+    /// Parks the submission, and returns once its row is durable. A submission that is parked already keeps its first
+    /// row. The call waits while the database is out of reach, and throws only `LedgerClosed`.
     ///
-    /// The answer has the history of the database that stored it; nil if that database cannot fall back.
+    /// The result names the history of the database that stored the row; nil if that database cannot fall back.
     @discardableResult
     func park(_ submission: ParkingSubmission) async throws(LedgerClosed) -> Durable<ParkingOutcome>
 
-    /// Leases up to `limit` due submissions, oldest first, each followed by others of the same app and proof. It leases
-    /// no suspect: a submission that was leased three times without a release. Throws if the database is out of reach.
+    /// Leases up to `limit` due submissions, oldest first, each followed by others of the same app and proof. Suspects
+    /// are left out: they were leased three times without a release. Throws if the database is out of reach.
     func leaseDue(limit: Int) async throws -> [LeasedSubmission]
 
-    /// Whether a suspect is due.
+    /// Returns whether a suspect is due.
     func hasSuspect() async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets it aside. Call it while no other submission is leased.
+    /// Leases the suspect that is due first, or sets the suspect aside. The caller has leased no other submission.
     ///
-    /// Three deaths of workers in isolation set it aside until its last try is due. One more death leaves it to an
-    /// operator. A submission parked as `crashed` has had the three.
+    /// After three deaths of workers in isolation, the suspect is set aside until its last try is due. After one more
+    /// death, only an operator can have it tried. A submission that was parked as `crashed` has had three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// Notes that the isolated submission only waits from now on, or is about to. A death of the process does not count
-    /// against it.
+    /// Notes that the isolated submission only waits from now on. A death of the process then does not count against
+    /// the submission.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
-    /// Notes that the try goes on. A death of the process counts against it again. Nothing happens if the lease is
-    /// over.
+    /// Notes that the try of the isolated submission goes on. A death of the process counts against the submission
+    /// again. Nothing happens if the lease is over.
     func accuse(_ leased: LeasedSubmission) async throws
 
-    /// Releases a submission without a verdict, to be tried again later. Nothing happens if the lease is over.
+    /// Releases a submission without a verdict, due again after `dueAfterSeconds`. Nothing happens if the lease is
+    /// over.
     func reschedule(
         _ leased: LeasedSubmission, reason: ParkingReason, detail: String?, history: WaitingHistory,
         dueAfterSeconds: Double
@@ -144,20 +146,20 @@ public protocol ParkedSubmissions: Sendable {
     /// Deletes a submission whose answer is durable. Nothing happens if the lease is over or the row is gone.
     func delete(_ leased: LeasedSubmission) async throws
 
-    /// Makes submissions due that wait for the end of Apple's trouble: at most `count`, of these apps, or of all if
-    /// nil. Each call continues behind the place that the last one returned (nil at first), so that all have their
-    /// turn. It reads a bounded number of rows. Throws if the database is out of reach.
+    /// Makes up to `count` submissions due that wait for the end of Apple's trouble: of these apps, or of all if nil.
+    /// The call begins behind `place`, reads a bounded number of rows, and returns the place for the next call; nil
+    /// means the beginning. So every submission has its turn. Throws if the database is out of reach.
     func wakeTroubled(
         _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
     ) async throws -> NameBasedUUID?
 
-    /// Makes the app's submissions due that wait for these reasons, spread over a short while, because its credentials
-    /// work again.
+    /// Makes the app's submissions due that wait for these reasons, because the app's credentials work again. Their due
+    /// times are spread over a short while.
     func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }
 
 extension RecordPosition {
-    /// The id of this record's parked row. It is always the same, so that the record waits once.
+    /// The id of this record's parked row. A record always has the same id, and so one row at most.
     public var parkedID: NameBasedUUID {
         NameBasedUUID([
             Array("parked".utf8), Array(topic.utf8), Array(String(partition).utf8), Array(String(offset).utf8),

@@ -1,32 +1,32 @@
 import NamesAndTimes
 
-/// Decides where a submission without a verdict waits, and how long: in memory, or parked in PostgreSQL.
+/// Decides how long a submission without a verdict waits, and whether it waits in memory or in PostgreSQL.
 public struct ParkingPolicy: Sendable, Equatable {
-    /// The longest time between two tries of a parked submission that Apple itself keeps failing. Seconds.
+    /// The most seconds between two tries of a parked submission, unless Apple's `Retry-After` is longer.
     public static let longestSeconds = 6.0 * 3600
-    /// The same time as a multiple of the longest delay in memory. With the default settings both are equal; the
-    /// shorter one counts.
+    /// The same limit as a multiple of the longest delay in memory. The shorter of the two counts. With the default
+    /// settings they are equal.
     static let longestInMemory = 72.0
-    /// The shortest delay, in seconds, whatever the settings say. Apple and the processor need a rest.
+    /// The fewest seconds between two tries, whatever the settings say, so that Apple and the processor have a rest.
     public static let minimumDelay = 0.01
-    /// Tries before a blocked submission is parked: a passing fault must not look like wrong credentials.
+    /// The number of tries before a blocked submission is parked. A passing fault must not look like wrong credentials.
     public static let triesWhileBlocked = 2
     /// The most submissions of one player in memory.
     public static let placesOfPlayer = 32
-    /// The most parked submissions of one player with unproven proofs. Further ones are rejected. Further proven ones
-    /// are tried one after the other. Batches that are written at the same moment do not count each other.
+    /// The most parked submissions of one player with unproven proofs. Further unproven ones are rejected; further
+    /// proven ones are tried one after the other. Two batches that are written at once do not count each other's rows.
     public static let parkedOfPlayer = 20
-    /// The number of tries that failed while Apple answered other submissions, after which a submission leaves memory
-    /// during the outage. It may fail for ever.
+    /// The number of tries, failed while Apple was not down, after which a submission leaves memory even during an
+    /// outage. Such a submission may fail for ever.
     public static let failuresOfItsOwn = 3
-    /// The same while Apple answered nobody. The submission was a probe so often, and nobody knows whether others would
-    /// be answered.
+    /// The number of failed tries in all after which a submission leaves memory during an outage. As a probe, the
+    /// submission may have failed because of itself or because of Apple.
     public static let failuresInOutage = 8
-    /// The seconds until a submission that killed its workers in isolation is tried once more in isolation. If a lack
-    /// of memory or an operator killed the workers, that has passed by then.
+    /// The seconds until a submission that killed workers in isolation is tried once more in isolation. If a lack of
+    /// memory or an operator killed the workers, the cause is gone by then.
     public static let lastTrySeconds = 3600.0
-    /// The longest wait of a parked submission, as a share of the time for which it has failed; at least the time that
-    /// memory keeps one. So each finds the end of Apple's trouble in time.
+    /// The longest wait of a parked submission, as a share of the time since its first failure, and at least
+    /// `parkAfterSeconds`. So no submission waits much longer than Apple's trouble lasted.
     static let shareOfAge = 0.5
 
     public var retry: RetryDelay
@@ -43,17 +43,17 @@ public struct ParkingPolicy: Sendable, Equatable {
         case park(ParkingReason, dueAfterSeconds: Double)
     }
 
-    /// The circumstances that count besides the submission.
+    /// The state of the worker and of Apple on which the next step depends.
     public struct Circumstances: Sendable {
-        /// True if it came from PostgreSQL, to which it returns.
+        /// True if the submission was leased from PostgreSQL. It then returns there.
         public var isParked: Bool
-        /// True if Apple answers nobody. Waiting submissions fill the window, Kafka keeps the rest, and that time parks
-        /// nothing.
+        /// True if Apple is down. Submissions then wait in memory until the window is full, and Kafka keeps the rest:
+        /// the length of the wait alone parks none.
         public var isAppleOut: Bool
         /// True if one more retrying submission may stay in memory.
         public var hasRoom: Bool
-        /// True if Apple has answered others lately. A submission then fails by itself, and is tried more and more
-        /// rarely.
+        /// True if Apple has answered other requests lately. A failing submission is then the cause itself, and is
+        /// tried more and more rarely.
         public var answersOthers: Bool
 
         public init(
@@ -78,7 +78,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         let mayStay = !circumstances.isParked && circumstances.hasRoom
         switch judgement {
         case .decided, .needs: return .tryAgain(afterSeconds: seconds)
-        // Anyone can invent an id: it takes no place in memory, and does not hold up its player.
+        // Anyone can invent a transaction id. The submission takes no place in memory and does not hold up its player.
         case .doubtful(.transactionNotFound): return .park(.doubt, dueAfterSeconds: seconds)
         case .doubtful:
             if mayStay, seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
@@ -103,14 +103,14 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a try with this judgement makes the next delays of a parked submission longer. It does if Apple
-    /// answered others.
+    /// Returns whether a try with this judgement makes the submission's next delays longer. A parked submission's try
+    /// in Apple's trouble does so only if Apple answered other requests.
     public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
         guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
         return trouble.wasAsked && circumstances.answersOthers
     }
 
-    /// Returns the seconds until the next try of a submission that only the operator can help.
+    /// Returns the seconds until the next try of a submission that waits for an operator to mend the settings.
     public func delayWhileBlocked(_ history: WaitingHistory, jitter: Double) -> Double {
         delayWhileParked(history, first: max(parkAfterSeconds, retry.maximumSeconds), jitter: jitter)
     }
@@ -132,8 +132,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Returns the seconds until the next try. While Apple answers nobody, or was not asked, a late try misses nothing,
-    /// so that the usual longest delay holds.
+    /// Returns the seconds until the next try of a parked submission. If Apple was not asked or answers no other
+    /// request, the submission is not the cause, and the delay is at most the longest one in memory.
     private func delayWhileParked(
         _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double,
         now: Timestamp
@@ -150,7 +150,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(parkAfterSeconds, Self.minimumDelay, age * Self.shareOfAge)
     }
 
-    /// Returns an exponential delay with full jitter that goes on where memory left off.
+    /// Returns an exponential delay with full jitter. It begins at `first` and doubles with each parking.
     private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
         let doublings = min(max(history.parkings, 0), 40)
         let longest = min(Self.longestSeconds, max(Self.minimumDelay, retry.maximumSeconds * Self.longestInMemory))
@@ -159,7 +159,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
     }
 
-    /// Returns the seconds for which Apple asks for no requests.
+    /// Returns the seconds until the end of Apple's `Retry-After`; 0 without one.
     private static func rest(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
         trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
     }

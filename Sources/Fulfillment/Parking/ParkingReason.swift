@@ -2,7 +2,7 @@
 public enum ParkingReason: String, Sendable, CaseIterable {
     /// Apple gave no answer for as long as memory keeps a submission.
     case appleTrouble = "apple_trouble"
-    /// Apple may change its answer. The worker asks again later than memory waits.
+    /// Apple may change its answer. The worker asks again.
     case doubt
     /// Status 21004, or a secret that is not set.
     case blockedSharedSecret = "blocked_shared_secret"
@@ -16,8 +16,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
     case playerShare = "player_share"
     /// PostgreSQL refuses this submission's data. Only an operator ends the wait.
     case databaseRefused = "database_refused"
-    /// Workers died with it in isolation. It is tried once more, an hour later; after that only an operator ends the
-    /// wait.
+    /// Workers died while they tried the submission in isolation. An hour later a worker tries it once more; after that
+    /// only an operator ends the wait.
     case crashed
 
     public init(_ blockage: AppleAnswer.Blockage) {
@@ -29,8 +29,8 @@ public enum ParkingReason: String, Sendable, CaseIterable {
         }
     }
 
-    /// The blockages that an answer of verifyReceipt for the app ends. Until then no try can succeed.
+    /// The blockages that end once verifyReceipt answers for the app.
     public static let blockagesOfReceipts: [ParkingReason] = [.blockedSharedSecret, .blockedRequest]
-    /// The blockages that an answer of the App Store Server API for the app ends, or new credentials for it.
+    /// The blockages that end once the App Store Server API answers for the app, or the app has new credentials.
     public static let blockagesOfTransactions: [ParkingReason] = [.blockedNoServerAPI, .blockedServerAPI]
 }

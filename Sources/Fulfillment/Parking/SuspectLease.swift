@@ -1,18 +1,18 @@
-/// The result of looking for a suspect: a row whose workers died, or may have.
+/// The result of a look for a suspect: a row whose leases ended without a release, perhaps with workers' deaths.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
-    /// The row is to be tried while no other of its kind is leased.
+    /// The worker tries the row while it leases no other row of the kind.
     case isolated(Leased)
-    /// The row killed its workers. Nobody tries it until its last try is due, or until an operator asks.
+    /// The row killed workers. No worker tries the row until its last try is due, or until an operator asks for a try.
     case setAside(SetAside)
 }
 
-/// A set-aside held or announced purchase, as operators may see it.
+/// A set-aside held or announced purchase, without data that operators must not see.
 public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let source: PurchaseSource
-    /// The number of workers that died while only it was leased.
+    /// The number of workers that died while they had leased only this purchase.
     public let deaths: Int
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, source: PurchaseSource, deaths: Int) {

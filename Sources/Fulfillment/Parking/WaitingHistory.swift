@@ -1,22 +1,26 @@
 import NamesAndTimes
 
-/// The tries of one submission so far. Its parked row keeps them, except the numbers that limit its stay in memory.
+/// The tries of one submission so far. The parked row keeps all except `waitedSeconds` and `failuresOfItsOwn`, which
+/// limit the stay in memory.
 public struct WaitingHistory: Sendable, Equatable {
     /// The number of tries that ended in trouble or at a blockage.
     public private(set) var failures: Int
-    /// The number of times that Apple gave each answer that it may take back.
+    /// The number of times that Apple gave each doubtful answer.
     public private(set) var doubts: [Reason: Int]
-    /// The time at which the first try ended without a verdict, or at which it was parked untried; nil before.
+    /// The time at which the first try ended without a verdict, or at which the submission was parked untried; nil
+    /// before.
     public private(set) var firstFailureAt: Timestamp?
-    /// The number of times that it returned to PostgreSQL, from memory or from a try of a parked one.
+    /// The number of parkings that count for the delay: those from memory, and those after a parked submission's try
+    /// that `ParkingPolicy.countsAgainst` counts.
     public private(set) var parkings: Int
-    /// The seconds waited in memory since the first try ended. An outage of Apple as a whole does not count.
+    /// The seconds that the submission waited in memory since its first try. Time in which Apple is down does not
+    /// count.
     public private(set) var waitedSeconds = 0.0
-    /// The number of tries from memory that failed while Apple answered others.
+    /// The number of tries, since the submission was last read into memory, that failed while Apple was not down.
     public private(set) var failuresOfItsOwn = 0
-    /// The transactions that need no further look-up, because a further question answered them.
+    /// The transactions that a further question to Apple settled, so that the worker does not ask about them again.
     public var lookedUp: Set<StoreTransactionID> = []
-    /// The last tries, for people. They decide nothing.
+    /// The last tries, for people. No decision depends on them.
     public var tries: [AppleTry]
 
     public init(
@@ -41,7 +45,7 @@ public struct WaitingHistory: Sendable, Equatable {
         noteTaken(now: now)
     }
 
-    /// Notes that it waits from now on, tried or not.
+    /// Notes that the submission waits from now on, tried or not.
     public mutating func noteTaken(now: Timestamp) {
         if firstFailureAt == nil { firstFailureAt = now }
     }
