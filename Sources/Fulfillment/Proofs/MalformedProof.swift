@@ -1,8 +1,9 @@
 import Encodings
 
-/// Names the likely kind of a proof that cannot be read.
+/// Finds the likely fault of a proof that cannot be read.
 public enum MalformedProof {
-    /// - Parameter reading: the reason why its reader could not read it; nil if no reader tried.
+    /// Returns the likely cause.
+    /// - Parameter reading: the reason why a reader of proofs failed; nil if no reader tried.
     public static func cause(of proof: Submission.Proof, reading: Cause? = nil) -> Cause {
         switch proof {
         case .receipt(let text): shownBy(text) ?? causeOfReceipt(text) ?? reading ?? .notAReceipt()
@@ -11,7 +12,7 @@ public enum MalformedProof {
         }
     }
 
-    /// Returns the cause that the text shows; nil if it shows none.
+    /// Returns the cause that any kind of proof's text shows; nil if it shows none.
     private static func shownBy(_ text: String) -> Cause? {
         let bytes = text.utf8
         if bytes.starts(with: "data:".utf8) { return .dataURL }
@@ -42,7 +43,7 @@ public enum MalformedProof {
     private static func causeOfNoBase64(_ bytes: String.UTF8View) -> Cause {
         if bytes.contains(UInt8(ascii: "%")) { return .percentEncoded }
         if bytes.contains(UInt8(ascii: "\\")) { return .escapedLineEnds }
-        // Only its length is none of base64's.
+        // If all characters are base64's, only the length is wrong.
         let hasOnlyDigits = bytes.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2F, 0x5F, 0x3D, 0x20, 0x09...0x0D: true
@@ -60,8 +61,7 @@ public enum MalformedProof {
         return text.utf8.starts(with: "ey".utf8) && points != 2 ? .jwsParts : nil
     }
 
-    /// Returns whether the text is hexadecimal, of the receipt or of its base64, complete or cut off. Base64 of that
-    /// length would have other characters.
+    /// Returns whether the text has only hexadecimal digits. Base64 of at least 32 characters would have others too.
     private static func isHex(_ bytes: String.UTF8View) -> Bool {
         bytes.count >= 32 && bytes.allSatisfy { HexDigit.value(of: $0) != nil }
     }

@@ -1,20 +1,20 @@
 import NamesAndTimes
 
 extension PendingDecision {
-    /// Returns a reason of the answer with its cause.
+    /// Returns the refusal that names a reason of the submission's answer and the reason's cause.
     /// - Parameter outcomes: the outcomes that the answer lists. The last one with the reason gives the cause.
     func refusal(for reason: Reason, of outcomes: [TransactionOutcome]) -> Refusal {
         Refusal(reason, cause(of: reason, outcomes))
     }
 
-    /// Returns nil if the reason has only one cause.
+    /// Returns the reason's cause; nil if the reason has only one.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
         if case .whole(reason, _) = verdict, let cause { return cause }
         let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []
         switch reason {
         case .malformedReceipt where !unreadable.isEmpty: return .namelessPurchase(unreadable)
         case .unreadableTransaction where !unreadable.isEmpty: return .unreadableFact(unreadable)
-        // The receipt was read, and Apple was asked.
+        // receiptd could read the receipt, so Apple's answer gave this reason.
         case .malformedReceipt: return .malformedAtApple
         case .unauthenticReceipt: return .unauthenticAtApple
         case .foreignApp: return .otherBundle
@@ -29,7 +29,7 @@ extension PendingDecision {
             let one = judged.last(where: { $0.purchase.transactionID == refused })
         else { return nil }
         let tokens = (submitted: submission.appAccountToken, told: one.purchase.appAccountToken)
-        // Only `player-accounts` refuses a token that the judge lets pass.
+        // The judge let the token pass, so the token policy `player-accounts` refused it.
         if one.verdict != .reject(.bindingMismatch) { return .tokenOfOtherPlayer }
         let known = [tokens.submitted, tokens.told].compactMap(\.self)
         if tokenUse == .none, known.contains(where: { PlayerID($0) != submission.playerID }) {

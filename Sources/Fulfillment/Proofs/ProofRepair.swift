@@ -1,14 +1,14 @@
 import Encodings
 
-/// Undoes damage to a proof on its way from the device to the topic. Each repair is a guess: only a signature that
-/// proves its result makes that a proof.
+/// Undoes damage that a proof took on its way from the device to the topic. A repair is a guess: its result counts only
+/// if Apple's signature proves it.
 public struct ProofRepair {
     public let cause: Cause
     public let proof: Submission.Proof
-    /// The envelope around the proof; nil without one.
+    /// Unity's envelope around the proof; nil without one.
     public let envelope: UnityEnvelope?
 
-    /// The repairs to try, most likely first; empty if the text shows no damage. Each continues from the one before.
+    /// Returns the repairs to try, in order; empty if the text shows no damage. Each repair also has those before.
     public static func candidates(for proof: Submission.Proof) -> [ProofRepair] {
         let text: String
         switch proof {
@@ -25,14 +25,14 @@ public struct ProofRepair {
             guard let next = step(repaired) else { continue }
             repaired = next
             let shape = ProofShape(next, in: .receiptData)
-            // The first that was needed is the one that is told.
+            // The event names the first repair, which all later candidates have too.
             candidates.append(
                 ProofRepair(cause: candidates.first?.cause ?? cause, proof: shape.proof, envelope: shape.envelope))
         }
         return candidates
     }
 
-    /// Returns nil if nothing is percent-encoded, or if an escape is no byte.
+    /// Decodes percent-encoding. Returns nil if the text has no `%`, or one without two hexadecimal digits behind it.
     private static func percentDecoded(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         var bytes: [UInt8] = []
@@ -51,7 +51,7 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Returns nil if there is no backslash.
+    /// Removes escaped line ends and tabs. Returns nil if the text has no backslash, or an escape of another kind.
     private static func withoutEscapes(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         var bytes: [UInt8] = []
@@ -64,7 +64,7 @@ public struct ProofRepair {
             }
             switch rest.popFirst() {
             case UInt8(ascii: "r"), UInt8(ascii: "n"), UInt8(ascii: "t"): continue
-            // Some writers of JSON escape it.
+            // Some writers of JSON escape the slash.
             case UInt8(ascii: "/"): bytes.append(UInt8(ascii: "/"))
             default: return nil
             }
@@ -72,14 +72,14 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Returns nil if there is no blank.
+    /// Replaces each space by `+`. Returns nil if the text has no space.
     private static func withPlus(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
         let bytes = text.utf8.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Returns nil unless the text is base64 of a receipt's base64, or of a JWS.
+    /// Decodes the text once. Returns nil unless it is base64 of a receipt's base64, or of a JWS.
     private static func decodedOnce(_ text: String) -> String? {
         guard let bytes = Base64.decode(text.utf8), bytes.starts(with: "MI".utf8) || bytes.starts(with: "ey".utf8)
         else {

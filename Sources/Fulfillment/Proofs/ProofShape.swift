@@ -1,6 +1,6 @@
 import Encodings
 
-/// Finds the kind of a proof by the text's shape. The field's name counts only for a text without a shape of its own.
+/// The kind of a proof, by the shape of its text. The field's name counts only if the shape does not show the kind.
 public struct ProofShape {
     /// The member of the submission that held the text.
     public enum Field: Sendable { case receiptData, signedTransaction }
@@ -9,9 +9,9 @@ public struct ProofShape {
     /// Unity's envelope around the text; nil without one.
     public let envelope: UnityEnvelope?
 
-    /// - Parameter field: the field of the text, which decides if the text has no shape of its own.
+    /// - Parameter field: the field of the text. It decides if the shape does not show the kind.
     public init(_ text: String, in field: Field) {
-        // Nearly all of them: they cost one look.
+        // Nearly every proof is a receipt with this begin, and needs no further look.
         if field == .receiptData, text.utf8.starts(with: "MI".utf8) {
             self.init(.receipt(text))
             return
@@ -24,7 +24,7 @@ public struct ProofShape {
         }
     }
 
-    /// Makes the shape of an envelope's payload. It looks for no envelope in another.
+    /// Makes the shape of an envelope's payload. An envelope within an envelope is not read.
     init(_ told: (envelope: UnityEnvelope, payload: String), in field: Field) {
         proof = Self.proof(Self.withoutFrame(told.payload), in: field)
         envelope = told.envelope
@@ -45,17 +45,17 @@ public struct ProofShape {
         }
     }
 
-    /// Returns whether the text begins with a JSON object in base64, with a point behind it.
+    /// Returns whether the text begins as a JSON object in base64 and has a point.
     private static func isJWS(_ text: String) -> Bool {
         text.utf8.starts(with: "ey".utf8) && text.utf8.contains(UInt8(ascii: "."))
     }
 
-    /// Reads the envelope from JSON text, or from base64 of it.
+    /// Reads Unity's envelope from JSON text, or from base64 of JSON text; nil without one.
     private static func envelope(in text: String) -> (envelope: UnityEnvelope, payload: String)? {
         let bytes: [UInt8]?
         switch text.utf8.first {
         case UInt8(ascii: "{"): bytes = Array(text.utf8)
-        // The byte is that with which `{` begins in base64.
+        // In base64, a text that begins with `{` begins with `e`.
         case UInt8(ascii: "e") where !text.utf8.contains(UInt8(ascii: ".")): bytes = Base64.decode(text.utf8)
         default: bytes = nil
         }
@@ -65,13 +65,13 @@ public struct ProofShape {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Returns a JWS without blanks, which its alphabet lacks. Some mailers and columns wrap a JWS.
+    /// Returns the JWS without blanks, which no JWS has by itself: some mailers and columns wrap its text.
     private static func withoutBlanks(_ text: String) -> String {
         guard text.utf8.contains(where: isBlank) else { return text }
         return String(decoding: text.utf8.filter { !isBlank($0) }, as: UTF8.self)
     }
 
-    /// Returns the text without blanks, and without one pair of quotes around it.
+    /// Returns the text without blanks at its ends, and without one pair of quotes around it.
     private static func withoutFrame(_ text: String) -> String {
         func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
             var rest = bytes.drop(while: isBlank)

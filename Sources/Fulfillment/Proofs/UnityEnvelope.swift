@@ -13,8 +13,8 @@ public struct UnityEnvelope: Sendable, Equatable {
     /// Unity's names of Apple's two stores.
     private static let appleStores = ["appleappstore", "macappstore"]
 
-    /// Returns the reason why it cannot be the envelope of a proof that lists these purchases; nil if it may be.
-    /// - Parameter purchases: empty if the proof lists none, as a receipt whose purchases cannot be read.
+    /// Returns the reason why the envelope cannot belong to a proof with these purchases; nil if it may.
+    /// - Parameter purchases: the proof's purchases; empty if the proof lists none, or none that can be read.
     public func cause(against purchases: [StorePurchase]) -> Cause? {
         if let causeAgainstStore { return causeAgainstStore }
         guard let named = transactionID.map({ StoreTransactionID($0) }), !purchases.isEmpty else { return nil }
@@ -29,8 +29,8 @@ public struct UnityEnvelope: Sendable, Equatable {
         return store == "GooglePlay" ? .googlePlay : .otherStore
     }
 
-    /// Returns nil if `value` is no such envelope: an object without a text `Payload`, or with a member that is no
-    /// text.
+    /// Reads the envelope and its payload. Returns nil if `Payload` is missing or empty, or if one of the three members
+    /// is no text.
     /// - Parameter value: a JSON object.
     static func read(_ value: JSONValue) -> (envelope: UnityEnvelope, payload: String)? {
         guard case .object(let members) = value else { return nil }

@@ -1,4 +1,4 @@
-/// The causes for data of Apple's that cannot be read here.
+/// The causes for data from Apple that receiptd cannot read.
 extension Cause {
     private static let namelessCode = "nameless_purchase"
 
