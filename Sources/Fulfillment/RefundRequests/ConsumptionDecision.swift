@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// The answer that Apple gets about a refund request now (docs/contract/catalog.md).
+/// The next step for a refund request: answer Apple, wait, or end (docs/contract/catalog.md).
 public enum ConsumptionDecision: Sendable, Equatable {
     case answer(ConsumptionAnswer)
-    /// The worker waits, because the inventory service may not have the grant yet.
+    /// The worker waits, because the broker has not acknowledged the grant's event yet.
     case wait
     case end(ConsumptionResult)
 }
@@ -24,15 +24,17 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
 }
 
 extension LeasedRefundRequest {
-    /// - Parameter catalog: says whether Apple is answered, and fills in what the game left out.
+    /// Returns the next step for the request.
+    /// - Parameter catalog: the policy for answers to Apple. It also gives the values that the game's report leaves
+    ///   out.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
-        // A transaction that did not appear for as long as Apple takes an answer was never there.
+        // If the transaction did not come into the ledger before Apple's deadline, it never will.
         guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }
         guard let app = catalog.apps[request.bundleID], app.serverAPI != nil, let policy = app.announcements.consumption
         else {
             return .end(.notConfigured)
         }
-        // The catalog's policy itself says that the players agreed.
+        // A catalog with a consumption policy says that players consented, unless the report says otherwise.
         guard report?.isConsented ?? true else { return .end(.notConsented) }
         let isDelivered: Bool
         switch delivery {
@@ -44,7 +46,7 @@ extension LeasedRefundRequest {
         }
         let kind = request.kind ?? app.products[request.productID]?.kind
         let isAutoRenewable = kind == .autoRenewableSubscription
-        // Nothing of an undelivered purchase is used up. Apple takes no share of a subscription.
+        // An undelivered purchase is not consumed. Apple takes no consumed share for a subscription.
         let consumed = isAutoRenewable ? nil : isDelivered ? report?.consumedMilliPercent : 0
         var preference = report?.refundPreference ?? policy.refundPreference
         if preference == .decline, !isDelivered { preference = nil }
@@ -56,7 +58,7 @@ extension LeasedRefundRequest {
                 refundPreference: preference))
     }
 
-    /// Returns whether the share is more than nothing and less than all. Only then can a share be refunded.
+    /// Returns whether the consumed share is between nothing and all. Only then can Apple refund a part.
     private static func isPart(_ milliPercent: Int32?) -> Bool {
         milliPercent.map { 0 < $0 && $0 < ConsumptionReport.wholeInMilliPercent } ?? false
     }

@@ -1,8 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// The game's report about a transaction whose refund a player requested, or may request. The catalog fills in what the
-/// report leaves out.
+/// The game's report about a transaction whose refund a player requested, or may request. The catalog gives the values
+/// that the report leaves out.
 public struct ConsumptionReport: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -24,7 +24,7 @@ public struct ConsumptionReport: Sendable, Equatable {
         }
     }
 
-    /// The consumption percentage of a purchase that is used up, in thousandths of a per cent.
+    /// The consumed share of a wholly consumed purchase, in thousandths of a percent.
     static let wholeInMilliPercent: Int32 = 100_000
     /// The days that a report waits for Apple's question.
     public static let keptDays: Int32 = 30
@@ -36,7 +36,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 }
 
-/// Decodes records of the topic on which the game reports (docs/contract/catalog.md).
+/// Decodes records of the topic for the game's reports (docs/contract/catalog.md).
 public struct ConsumptionReportDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case report(ConsumptionReport)
@@ -45,7 +45,8 @@ public struct ConsumptionReportDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
+    /// - Parameter signingKeys: the secrets, any of which may sign a record. If there are none, signatures are not
+    ///   checked.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .consumption)
     }
@@ -72,7 +73,7 @@ public struct ConsumptionReportDecoder: Sendable {
         guard let json = try? JSONParser.parse(value).value, case .object(let members) = json else {
             return Self.malformed("the value is no JSON object")
         }
-        // A record of another kind, which may be signed, says other things.
+        // A validly signed record of another topic must not count as a report.
         guard members.allSatisfy({ Self.members.contains($0.name) }), Set(members.map(\.name)).count == members.count
         else { return Self.malformed("it has a member that does not belong in this topic, or one twice") }
         do throws(Fault) { return .report(try Self.report(json)) } catch { return Self.malformed(error.detail) }

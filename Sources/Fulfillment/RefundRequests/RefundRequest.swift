@@ -2,7 +2,7 @@ import NamesAndTimes
 
 /// A player's request to Apple for a refund, about which Apple asks receiptd (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {
-    /// The milliseconds from `signedDate` on for which Apple takes an answer: twelve hours.
+    /// The milliseconds after Apple's `signedDate` in which Apple takes an answer: twelve hours.
     public static let answerMilliseconds: Int64 = 12 * 3_600_000
 
     /// The notification's UUID.
@@ -12,9 +12,10 @@ public struct RefundRequest: Sendable, Equatable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
     public let productID: ProductID
-    /// The product's type that Apple signed; nil without one.
+    /// The product's type that Apple signed; nil if Apple signed none.
     public var kind: ProductKind?
-    /// The id of the paid period; nil if the purchase pays for none. The ledger may have the period under another id.
+    /// The id of the paid subscription period; nil if the purchase pays for none. The ledger may have the period with
+    /// another transaction.
     public var period: StoreTransactionID?
     /// Apple's `consumptionRequestReason`; nil if Apple names none.
     public let reason: String?

@@ -1,19 +1,19 @@
 import NamesAndTimes
 
-/// A purchase that Apple vouches for and that its player paid for and did not get. A rule refused it, or its submission
-/// is parked.
+/// A purchase that Apple vouches for and that the player paid for but did not get. A rule refused the purchase, or its
+/// submission is parked.
 public struct UndeliveredPurchase: Sendable, Equatable {
-    /// The most purchases that are kept of a submission. A receipt may list hundreds.
+    /// The most purchases that receiptd keeps for one submission. A receipt may list hundreds.
     static let mostOfSubmission = 20
-    /// The days that they are kept: Apple asks about a refund within weeks.
+    /// The days for which receiptd keeps undelivered purchases. Apple asks about a refund within weeks.
     public static let keptDays: Int32 = 180
-    /// Stands for a reason if the submission is parked.
+    /// The value of `reason` if the submission is parked.
     public static let parked = "parked"
 
     /// The reasons by which a rule leaves a paying player without the purchase.
     ///
-    /// Purchases that another player owns, that another transaction delivered, that Apple took back or that somebody
-    /// else paid for are not among them. Held purchases and operators' refusals have rows of their own.
+    /// The set lacks the reasons of a purchase that another player owns or paid for, that another transaction
+    /// delivered, or that Apple refunded. Held purchases and operators' refusals have rows of their own.
     static let reasons: Set<Reason> = [
         .sandboxNotAllowed, .productMismatch, .bindingMismatch, .subscriptionExpired, .retiredProduct,
     ]
@@ -24,19 +24,20 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     public let environment: StoreEnvironment
     public let kind: ProductKind?
     public let expiresAt: Timestamp?
-    /// The code of a reason, or `parked`.
+    /// The code of the rule's reason, or `parked`.
     public let reason: String
-    /// The purchase's token if it was refused for its binding; nil otherwise. If the token is known as another
-    /// player's, so is the purchase.
+    /// The purchase's account token if the purchase was refused for `binding_mismatch`; nil otherwise. If the ledger
+    /// knows the token as another player's, the purchase is that player's.
     public let doubtedToken: AccountTokenKey?
 
-    /// Returns nil unless this player paid for the purchase and may still have it.
+    /// Returns nil if Apple refunded the purchase, the player gave it up for another plan, or a family member shared
+    /// it.
     init?(
         _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
         doubtedToken: AccountTokenKey? = nil
     ) {
         guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
-            // Every database takes sound ids, and Apple's are sound: a refused row would hold up the decision.
+            // The database might refuse a row with an unsound id, and so hold up the decision. Apple's ids are sound.
             TransactionIDText.isSound(purchase.transactionID.text),
             TransactionIDText.isSound(purchase.originalTransactionID.text),
             purchase.productID.text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
@@ -51,7 +52,7 @@ public struct UndeliveredPurchase: Sendable, Equatable {
         self.doubtedToken = doubtedToken
     }
 
-    /// Returns the newest ones, at most `mostOfSubmission`.
+    /// Returns the newest of the purchases, at most `mostOfSubmission`.
     fileprivate static func some(of purchases: [(purchase: StorePurchase, told: UndeliveredPurchase)])
         -> [UndeliveredPurchase]
     {
@@ -61,11 +62,11 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     }
 }
 
-/// The terms by which a refused purchase counts as its player's.
+/// The conditions under which a refused purchase counts as the player's.
 public struct UndeliveredTerms: Sendable {
-    /// True for a receipt or a proven signature. A bare id proves no possession.
+    /// True if the proof is a receipt or has a proven signature. A bare transaction id proves no possession.
     public let provesPossession: Bool
-    /// The app's cutover; nil if it has none. Another system delivered earlier purchases, if anyone did.
+    /// The app's cutover; nil if it has none. Earlier purchases do not count: another system had to deliver them.
     public let cutover: Timestamp?
 
     public init(provesPossession: Bool, cutover: Timestamp?) {
@@ -84,7 +85,8 @@ extension PendingDecision {
         for outcome in settlement.outcomes where outcome.isOfUndelivered {
             refused[outcome.transactionID] = outcome.reason
         }
-        // Beside what is granted, a period that is over came to its end in the hands of whoever was granted it then.
+        // An ended period counts as undelivered only if the whole submission was refused. Otherwise it was granted to
+        // some player while it ran.
         let isRefusedWhole = settlement.answer?.kind == .rejected && settlement.answer?.reason != .alreadyGranted
         func told(_ purchase: StorePurchase, _ kind: ProductKind?) -> (StorePurchase, UndeliveredPurchase)? {
             let isDoubted = refused[purchase.transactionID] == .bindingMismatch
@@ -98,7 +100,7 @@ extension PendingDecision {
         }
         switch verdict {
         case .whole(_, let purchases):
-            // Refused before anything tied it to the player.
+            // The whole submission was refused, so only the possession of the proof ties the purchases to the player.
             return terms.provesPossession ? UndeliveredPurchase.some(of: purchases.compactMap { told($0, nil) }) : []
         case .each(let judged):
             return UndeliveredPurchase.some(
@@ -115,8 +117,8 @@ extension PendingDecision {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
     }
 
-    /// Returns whether a purchase that was refused for its binding may be the player's, because nothing known here
-    /// names another player. The database's facts about the token are looked up with the row.
+    /// Returns whether a purchase that was refused for `binding_mismatch` may still be the player's: its token names no
+    /// other player. The database's facts about the token are read later, together with the row.
     fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
         guard judged.verdict == .reject(.bindingMismatch) else { return false }
         guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }
@@ -125,7 +127,7 @@ extension PendingDecision {
 }
 
 extension HoldDecision {
-    /// Returns the purchase if the rules refused for `reason` what its player paid for; nil otherwise.
+    /// Returns the purchase if the player paid for it and the rules refused it for `reason`; nil otherwise.
     public func undelivered(refusedFor reason: Reason?) -> UndeliveredPurchase? {
         guard let reason, UndeliveredPurchase.reasons.contains(reason), let judged else { return nil }
         let isDoubted = reason == .bindingMismatch
@@ -137,8 +139,9 @@ extension HoldDecision {
 }
 
 extension ParkingSubmission {
-    /// Returns the purchases of a proven proof, except another account's.
-    /// - Parameter cutover: the app's cutover. Another system delivered earlier purchases, if anyone did.
+    /// Returns the purchases of a proven proof that the player waits for. Those with another account's token are left
+    /// out.
+    /// - Parameter cutover: the app's cutover; nil if it has none. Earlier purchases are left out too.
     static func undelivered(
         _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission
     ) -> [UndeliveredPurchase] {
