@@ -1,31 +1,32 @@
 import NamesAndTimes
 
-/// The store of the subscriptions that workers ask Apple about. Every function throws if the database is out of reach.
+/// The store of the subscriptions about which workers ask Apple. Each function throws if the database is out of reach.
 public protocol FollowedSubscriptions: Sendable {
-    /// Leases due subscriptions, the longest due first.
+    /// Leases due subscriptions, those that are overdue longest first.
     /// - Parameters:
-    ///   - room: the most for each app, in this order. Apps take turns, so that none waits for another.
-    ///   - limit: the most for all apps together.
+    ///   - room: the most subscriptions of each app. Apps take turns in this order, so that none waits for another.
+    ///   - limit: the most subscriptions in all.
     func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription]
 
-    /// Enters Apple's answer in one SQL transaction, which ends the lease. Returns its events, which are in the outbox.
-    /// It also throws if the database refuses the answer; the subscription is then put off for a day.
+    /// Enters Apple's answer in one SQL transaction, which also ends the lease. Returns the events, which the outbox
+    /// has. Throws also if the database refuses the answer; the subscription is then due again after a day.
     func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent]
 
-    /// Puts the subscription off without an answer. Nothing happens if the lease is over.
+    /// Ends the lease without an answer; the subscription is due after `dueAfterSeconds`. Nothing happens if the lease
+    /// is over.
     func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws
 
-    /// Ends the lease as if there had been none. Nothing happens if the lease is over.
+    /// Ends the lease, and leaves the subscription as due as before. Nothing happens if the lease is over.
     func endLease(of leased: LeasedSubscription) async throws
 
     /// Returns the ledger's subscriptions among these original transactions.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 }
 
-/// A subscription that is due, under a lease.
+/// A due subscription under a lease.
 public struct LeasedSubscription: Sendable, Equatable {
     public let subscription: Subscription
-    /// The receipt in base64; nil if none is kept.
+    /// The stored receipt in base64; nil if none is stored.
     public let receipt: String?
     /// Distinguishes this lease from any other of the row.
     public let lease: Int64
@@ -52,7 +53,8 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// Whether Apple described the very subscription that was asked about: otherwise Apple knows nothing newer.
+    /// True if Apple's answer describes the subscription that was asked about. Otherwise the answer says nothing new
+    /// about it.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription
         return findings.facts.contains {

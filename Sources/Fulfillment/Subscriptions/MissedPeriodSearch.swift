@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// The policy for searching Apple's history for unreported periods, once a newer one was reported.
+/// The policy for searching Apple's history for missed periods, once Apple has reported a newer period.
 public enum MissedPeriodSearch: Sendable {
     case never
-    /// Searches only for a missed period that may still run: the catalog does not grant an ended one.
+    /// Workers search only for missed periods that may still run, because the catalog does not grant ended ones.
     case whileItRuns
     case always
 }
@@ -16,19 +16,20 @@ extension AppPolicy {
 }
 
 extension Subscription {
-    /// Returns whether there may be periods between the known one and a newer one. The newer one then begins after the
-    /// known end, or before it, as after a change of plan. A renewal in time begins at the known end.
+    /// Returns whether there may be periods between the known one and a newer one that began at `began`. A renewal in
+    /// time begins at the known end. A period in between moves the begin: after the known end, or before it, as after a
+    /// change of plan.
     func mayMiss(before began: Timestamp) -> Bool {
         guard began > told.periodBeganAt, let end = expiresAt else { return false }
         let gap = began.milliseconds - end.milliseconds
         return abs(gap) > CheckSchedule.of(environment).punctuality
     }
 
-    /// Notes the time from which Apple's history is to be searched, as a newer period is reported.
+    /// Notes, as Apple reports a newer period, the time from which workers must search Apple's history.
     mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
         switch search {
         case .never: return
-        // Apple tells of a renewal up to a day before it begins.
+        // The newer period has begun, so a missed one is over. Apple reports a renewal up to a day before it begins.
         case .whileItRuns where began <= toldAt: return
         case .whileItRuns, .always: break
         }
@@ -36,16 +37,16 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Notes a newer period that was reported by something that does not grant it.
+    /// Notes a newer period from a source that does not grant it.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Notes that Apple was asked, and that its history was perhaps read to the end. Neither is needed again, unless
-    /// something newer was reported meanwhile.
-    /// - Parameter known: the subscription before this answer.
-    /// - Returns: whether a part of the history was read, so that the rest is to be asked for at once.
+    /// Notes that Apple answered a check, and how far the worker read Apple's history. The search is not repeated,
+    /// unless a newer period was reported during the check.
+    /// - Parameter known: the stored subscription right before this answer.
+    /// - Returns: whether only a part of the history was read, so that the worker must ask for the rest at once.
     public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription
         guard asked.originalTransactionID == originalTransactionID, answered.tellsOfIt,

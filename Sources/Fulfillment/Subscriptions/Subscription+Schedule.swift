@@ -1,26 +1,26 @@
 import NamesAndTimes
 
-/// The times of questions to Apple about subscriptions.
+/// The schedule of questions to Apple about subscriptions.
 public struct CheckSchedule: Sendable, Equatable {
-    /// The milliseconds between the end of a period, or of its grace, and the first check. Apple's own notification
-    /// usually comes first.
+    /// The milliseconds from the end of a period, or of its grace period, to the first check. Apple's notification of
+    /// the end usually comes earlier.
     var afterEnd: Int64
-    /// The milliseconds between the first two checks after that. Each further distance is twice as long.
+    /// The milliseconds between the first two checks. Each later distance is twice the one before.
     var firstDistance: Int64
     var longestDistance: Int64
-    /// The milliseconds after a period's end for which Apple is asked.
+    /// The milliseconds after a period's end in which workers ask Apple.
     var longest: Int64
-    /// The milliseconds between two periods that leave no room for another one.
+    /// The most milliseconds between one period's end and the next begin that leave no room for a period in between.
     var punctuality: Int64
 
     private static let minute: Int64 = 60_000
     private static let hour = 60 * minute
 
-    /// Apple tries to renew for 60 days.
+    /// Production's schedule. Apple tries to renew for 60 days.
     static let production = CheckSchedule(
         afterEnd: 5 * minute, firstDistance: 30 * minute, longestDistance: 24 * hour, longest: 60 * 24 * hour,
         punctuality: hour)
-    /// In the sandbox, months are minutes.
+    /// The sandbox's schedule is shorter, because a subscription's month there lasts minutes.
     static let sandbox = CheckSchedule(
         afterEnd: 5_000, firstDistance: minute, longestDistance: 4 * hour, longest: 24 * hour,
         punctuality: 30_000)
@@ -29,7 +29,8 @@ public struct CheckSchedule: Sendable, Equatable {
         environment == .production ? production : sandbox
     }
 
-    /// The share by which distances vary, so that subscriptions that ended together are not checked together.
+    /// The largest random addition to a distance, as a share of it. Subscriptions that ended together are then checked
+    /// at different times.
     static let spread = 0.5
 
     /// - Parameters:
@@ -49,12 +50,12 @@ public struct CheckSchedule: Sendable, Equatable {
 }
 
 extension Subscription {
-    /// Sets the time of the next check after facts were heard. Facts that say what a check would ask make the check
-    /// needless.
+    /// Sets the time of the next check after facts came in. A fact that gives the answer to a due check makes that
+    /// check needless.
     /// - Parameters:
     ///   - hearing: the effect of the facts.
     ///   - isCheck: true if the facts are Apple's answer to a check.
-    ///   - goesOn: true if a part of Apple's history was read, and the rest is to be read next.
+    ///   - goesOn: true if the worker read a part of Apple's history and must read the rest next.
     ///   - jitter: a number drawn evenly from 0..<1.
     public mutating func scheduleCheck(
         after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, at now: Timestamp, jitter: Double
@@ -69,8 +70,8 @@ extension Subscription {
         }
     }
 
-    /// Returns the time of the next question about missed periods: at once, and after a check that could not ask, at
-    /// growing distances.
+    /// Returns the time of the next question about missed periods: now, or at a growing distance after a check that did
+    /// not complete the search. Returns nil if workers no longer ask.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)
@@ -80,7 +81,8 @@ extension Subscription {
     }
 
     private func nextCheck(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
-        // A transaction that describes its own period only does not show a later one.
+        // A subscription that is over is not checked, unless only a single period's transaction says so: Apple may have
+        // a later period.
         if state.isOver, isCheck || told.stateAt != nil { return nil }
         guard let end = expiresAt else { return nil }
         let schedule = CheckSchedule.of(environment)

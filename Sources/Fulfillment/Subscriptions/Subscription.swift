@@ -2,9 +2,9 @@ import NamesAndTimes
 
 /// A player's subscription as Apple last described it, and the time of the next check.
 ///
-/// Apple's facts give the same subscription in whatever order they come, and however often. A fact about a later period
-/// counts before one about an earlier period. Within a period, what Apple gave later counts. A fact about the renewal
-/// counts by its own time.
+/// Apple's facts lead to the same subscription in whatever order they come, and however often. A fact about a later
+/// period counts before one about an earlier period. Within a period, the fact that Apple gave later counts. The
+/// renewal has its own times.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -12,7 +12,7 @@ public struct Subscription: Sendable, Equatable {
     public var player: PlayerID
     public private(set) var productID: ProductID
     public private(set) var subscriptionGroupID: String?
-    /// The state. Only Apple's facts change it, from any state to any other.
+    /// The state. Only Apple's facts change the state, from any one to any other.
     public private(set) var state: SubscriptionState
     public private(set) var expiresAt: Timestamp?
     public private(set) var graceExpiresAt: Timestamp?
@@ -20,13 +20,13 @@ public struct Subscription: Sendable, Equatable {
     public private(set) var renewalProductID: ProductID?
     /// The number of the last published event; the first is 1. It leaps after a restore of the database.
     public private(set) var revision: Int32
-    /// The times at which Apple gave each part.
+    /// The times of Apple's facts, for each part of the subscription.
     public private(set) var told: Told
     public var check: Check
 
     public struct Told: Sendable, Equatable {
         public var periodBeganAt: Timestamp
-        /// The time at which Apple gave the state; nil while Apple has reported only the period itself.
+        /// The time at which Apple gave the state; nil while receiptd knows only a transaction of the period.
         public var stateAt: Timestamp?
         public var willRenewAt: Timestamp?
         public var renewalProductAt: Timestamp?
@@ -42,17 +42,17 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// The time of the next question to Apple.
+    /// The next question to Apple, and its occasions.
     public struct Check: Sendable, Equatable {
         /// The time of the next question; nil if receiptd does not ask before Apple reports a change.
         public var dueAt: Timestamp?
         /// The number of checks since the subscription last changed.
         public var tries: Int32
-        /// The time from which Apple's history is to be searched for missed periods, until it was read to its end; nil
-        /// if none were missed.
+        /// The time from which workers must search Apple's history for missed periods; nil if none were missed, or if
+        /// the history was read to its end.
         public var historySince: Timestamp?
-        /// The beginning of the last period before one that was reported by something that grants nothing. Apple is
-        /// asked for the periods since; nil once it was.
+        /// The beginning of the last period before one whose source did not grant it. Workers ask Apple for the periods
+        /// since then; nil once they have asked, or if there is no such period.
         public var periodsSince: Timestamp?
 
         public init(
@@ -85,7 +85,7 @@ public struct Subscription: Sendable, Equatable {
 
     /// Makes the subscription from the first fact about it.
     /// - Parameters:
-    ///   - revision: the first revision, above those that a lost state of the database may have published.
+    ///   - revision: the first revision. It is above every one that a lost state of the database may have published.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
@@ -100,15 +100,15 @@ public struct Subscription: Sendable, Equatable {
 
     /// The effect of a fact on a subscription.
     public enum Hearing: Sendable, Equatable {
-        /// Something newer is known, or the very same fact.
+        /// The subscription has newer facts, or this same fact, already.
         case known
-        /// The fact repeats the known state.
+        /// The fact adds something new, but every published value stays the same.
         case confirmed
-        /// A published value changed. This is the next revision.
+        /// A published value changed, and the revision grew by one.
         case changed
     }
 
-    /// Takes in a fact of this subscription.
+    /// Takes in a fact about this subscription.
     /// - Parameters:
     ///   - search: the app's policy for missed periods.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
@@ -130,12 +130,12 @@ public struct Subscription: Sendable, Equatable {
         return .changed
     }
 
-    /// Numbers the state anew, so that it is published once more.
+    /// Raises the revision, so that the state is published once more.
     /// - Parameter published: the highest revision that may be published.
     public mutating func tellAnew(above published: Int32) { revision = max(revision, published) + 1 }
 
-    /// Takes in the facts from before it had an owner, as part of its first revision. Apple is asked for a later period
-    /// among them if that waits for this owner, or if only something that grants nothing reported it.
+    /// Takes in the facts from before the subscription had an owner, as part of its first revision. If they include a
+    /// later period, workers ask Apple for that period, because their source may not have granted it.
     public mutating func hear(_ unowned: UnownedSubscription) {
         let other = unowned.subscription
         guard other.bundleID == bundleID, other.environment == environment else { return }
@@ -173,8 +173,8 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a value is newer. Two values of one time are ordered by themselves, so that their order of
-    /// arrival does not matter.
+    /// Returns whether a value is newer than the known one. If both have the same time, the greater value counts as
+    /// newer, so that the order of arrival does not matter.
     private static func isNewer<Value: Comparable>(
         _ value: Value, at time: Timestamp, than known: Value?, at knownTime: Timestamp?
     ) -> Bool {
@@ -188,7 +188,7 @@ public struct Subscription: Sendable, Equatable {
             && renewalProductID == other.renewalProductID
     }
 
-    /// A state that a fact offers, with the values that decide between two of them.
+    /// A state that a fact or a subscription gives, with the values that decide which of two states counts.
     private struct Offered {
         let periodBeganAt: Timestamp
         let toldAt: Timestamp?
@@ -227,13 +227,13 @@ public struct Subscription: Sendable, Equatable {
 }
 
 extension SubscriptionFact {
-    /// The known state, as if Apple had said the same again.
+    /// Makes a fact of the known state, as if Apple had given the same state again.
     public init(again known: Subscription) {
         self.init(known, toldAt: known.told.stateAt ?? known.told.periodBeganAt)
         isOfPeriodOnly = known.told.stateAt == nil
     }
 
-    /// The state as a fact gave it.
+    /// Makes a fact of the known state, given at `toldAt`.
     public init(_ known: Subscription, toldAt: Timestamp) {
         self.init(
             originalTransactionID: known.originalTransactionID, bundleID: known.bundleID,
@@ -250,6 +250,6 @@ extension SubscriptionState {
     /// counts.
     fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// True if no renewal follows by itself.
+    /// True if Apple will not renew the subscription by itself.
     public var isOver: Bool { self == .expired || self == .revoked }
 }

@@ -1,12 +1,12 @@
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// Makes the facts of a transaction, with Apple's further facts beside it. Returns nil unless it is a period of an
-    /// auto-renewable subscription, and if the player gave it up for another plan.
+    /// Makes the fact that a transaction and its renewal info give. Returns nil if the transaction is no period of an
+    /// auto-renewable subscription, or if the player gave the period up for another plan.
     /// - Parameters:
-    ///   - renewal: the renewal info of the same subscription, signed with it.
-    ///   - state: Apple's `status`; nil takes the state by the times, as of `toldAt`.
-    ///   - toldAt: the time at which all of it was signed or answered.
+    ///   - renewal: the renewal info that Apple gave with the transaction; nil without one.
+    ///   - state: Apple's `status`; nil if the transaction's times, compared with `toldAt`, give the state.
+    ///   - toldAt: the time at which Apple signed or answered.
     public init?(
         _ transaction: NotifiedTransaction, renewal: RenewalInfo?, state: SubscriptionState?, toldAt: Timestamp
     ) {
@@ -22,14 +22,14 @@ extension SubscriptionFact {
         isOfPeriodOnly = renewal == nil && state == nil && purchase.cancelledAt == nil
     }
 
-    /// Makes the facts of one subscription of Get All Subscription Statuses.
+    /// Makes the fact of one subscription in Get All Subscription Statuses.
     public init?(_ status: SubscriptionStatus) {
         let signedAt = max(status.renewal.signedAt, status.transaction.signedAt ?? status.renewal.signedAt)
         self.init(status.transaction, renewal: status.renewal, state: status.state, toldAt: signedAt)
         subscriptionGroupID = subscriptionGroupID ?? status.subscriptionGroupID
     }
 
-    /// Makes the facts of a notification.
+    /// Makes the fact of a notification.
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
     ///   - status: Apple's `status` in the notification's `data`.
@@ -39,11 +39,11 @@ extension SubscriptionFact {
     ) {
         let state = status ?? Self.state(type: type, subtype: subtype)
         self.init(transaction, renewal: renewal, state: state, toldAt: signedAt)
-        // The fact is of the whole subscription, as of its signing time.
+        // A notification describes the whole subscription at its signing time.
         isOfPeriodOnly = false
     }
 
-    /// Returns the state that a type implies by itself; nil if the times decide.
+    /// Returns the state that the notification's type implies; nil if the transaction's times give the state.
     private static func state(type: String, subtype: String?) -> SubscriptionState? {
         switch (type, subtype) {
         case ("EXPIRED", _): .expired
@@ -69,7 +69,7 @@ extension SubscriptionFact {
         renewalProductID = renewal?.renewalProductID
     }
 
-    /// Returns the state by Apple's times, as of when Apple gave them.
+    /// Returns the state at `toldAt`, by the times that Apple gave.
     private static func state(
         of purchase: StorePurchase, _ renewal: RenewalInfo?, at toldAt: Timestamp
     ) -> SubscriptionState {

@@ -2,11 +2,11 @@ import Encodings
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// Returns the facts of each subscription in an answer: its newest period, and the renewal info if Apple sent any.
-    /// Sorted by original transaction.
-    /// - Parameter now: the time of the answer, if Apple's answer has none.
+    /// Returns one fact for each subscription in a receipt, from its newest period and from the renewal info if Apple
+    /// sent any. The facts are sorted by original transaction.
+    /// - Parameter now: the facts' time if the receipt has no `answeredAt`.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
-        // The newest period is unknown if one cannot be read.
+        // A subscription with an unreadable period gives no fact: that period may be the newest.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
         let periods = receipt.purchases.filter {
             $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
@@ -14,14 +14,14 @@ extension SubscriptionFact {
         }
         guard !periods.isEmpty else { return [] }
         let toldAt = receipt.answeredAt ?? now
-        // The periods are in purchase order: the last one is the newest.
+        // The periods are in purchase order, so the last one is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
             var fact = SubscriptionFact(
                 period, of: app.bundleID, in: receipt.environment, renewal: renewal, state: nil, toldAt: toldAt)
             fact.subscriptionGroupID = period.subscriptionGroupID
-            // verifyReceipt tells the whole subscription.
+            // An answer of verifyReceipt describes the whole subscription.
             fact.isOfPeriodOnly = receipt.answeredAt == nil && renewal == nil && period.cancelledAt == nil
             return fact
         }
@@ -29,26 +29,26 @@ extension SubscriptionFact {
 }
 
 extension AppPolicy {
-    /// Apple's signed type counts before the catalog.
+    /// Returns the product's kind: Apple's signed type, or the catalog's if Apple signed none; nil if unknown.
     public func kind(of purchase: StorePurchase) -> ProductKind? {
         if let type = purchase.type { return type.kind }
         return products[purchase.productID]?.kind
     }
 }
 
-/// The facts about subscriptions in a decision's evidence, if its app follows them.
+/// The facts about subscriptions in a decision's evidence; none if the app does not follow renewals.
 public struct ToldSubscriptions: Sendable, Equatable {
-    /// The most bytes of base64 of a receipt that is kept.
+    /// The most bytes of base64 of a receipt that receiptd stores.
     static let maximumReceiptBytes = 512 << 10
-    /// The days that a receipt is kept once its subscription is over.
+    /// The days for which receiptd keeps a receipt after its subscription is over.
     public static let receiptDays: Int32 = 60
-    /// The days that Apple's facts about a subscription without an owner are kept, from its period's begin: longer than
-    /// a year.
+    /// The days for which receiptd keeps facts about a subscription without an owner, from the begin of its period. The
+    /// longest period is a year.
     public static let unownedDays: Int32 = 400
 
     public var facts: [SubscriptionFact] = []
-    /// The newest receipt with all of them, decoded. Workers ask verifyReceipt with it later; nil if they ask the App
-    /// Store Server API.
+    /// The newest receipt with these subscriptions, decoded, for later questions to verifyReceipt; nil without one, or
+    /// if workers ask the App Store Server API.
     public var receipt: [UInt8]?
     /// The app's policy for missed periods.
     public var search = MissedPeriodSearch.never
@@ -58,8 +58,8 @@ public struct ToldSubscriptions: Sendable, Equatable {
     private init() {}
 
     /// - Parameters:
-    ///   - others: the facts in other answers.
-    ///   - submitted: the submitted receipt in base64; nil without one. Apple's newer one counts before it.
+    ///   - others: the facts in other answers of Apple's.
+    ///   - submitted: the submitted receipt in base64; nil without one. Apple's `latest_receipt` is preferred.
     public init(
         _ evidence: GenuineReceipt?, besides others: [SubscriptionFact] = [], submitted: String?,
         under app: AppPolicy, now: Timestamp
@@ -71,7 +71,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
         receipt = Self.stored(newest)
     }
 
-    /// Makes the facts of a period that nobody submitted.
+    /// Makes the facts in Apple's announcement of a period.
     init(announced: AnnouncedPurchase, under app: AppPolicy) {
         guard app.followsRenewals else { return }
         facts = SubscriptionFact.all(in: announced.evidence, under: app, now: announced.toldAt)

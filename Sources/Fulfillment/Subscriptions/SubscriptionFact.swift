@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The state of a subscription in Apple's words.
+/// The state of a subscription, as Apple defines states.
 public enum SubscriptionState: String, Sendable, CaseIterable {
     case active
     case gracePeriod = "grace_period"
@@ -8,8 +8,8 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     case expired
     case revoked
 
-    /// Makes the state from Apple's `status` in Get All Subscription Statuses or in a notification's `data`. Returns
-    /// nil for an unknown one.
+    /// Makes the state from Apple's `status` in Get All Subscription Statuses or in a notification's `data`; nil if the
+    /// status is unknown.
     public init?(status: Int64) {
         switch status {
         case 1: self = .active
@@ -32,18 +32,18 @@ public struct SubscriptionFact: Sendable, Equatable {
     public var state: SubscriptionState
     public var expiresAt: Timestamp?
     public var graceExpiresAt: Timestamp?
-    /// Whether it will renew; nil keeps the known value.
+    /// True if the subscription will renew; nil keeps the known value.
     public var willRenew: Bool?
     /// The product of the next period; nil keeps the known value.
     public var renewalProductID: ProductID?
-    /// The time at which Apple signed or answered it. An older fact never undoes a newer one.
+    /// The time at which Apple signed the fact or answered. An older fact never undoes a newer one.
     public var toldAt: Timestamp
     /// The beginning of the period that `state`, `productID` and the times describe; nil means the known period.
     public var periodBeganAt: Timestamp?
-    /// True if it describes only its own period. Facts about the subscription count before it.
+    /// True if the fact describes one period only. Facts about the whole subscription count before this one.
     public var isOfPeriodOnly = false
-    /// The original transaction of the subscription that this one continues, whose owner it has; nil if Apple named
-    /// none.
+    /// The original transaction of the earlier subscription that this one continues; nil if Apple named none. Both have
+    /// the same owner.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(

@@ -1,30 +1,30 @@
 import NamesAndTimes
 
-/// The findings in Apple's answers about subscriptions.
+/// The facts, periods and refunds that a worker found in Apple's answers about a subscription.
 public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
-    /// Paid periods that may not be granted yet.
+    /// The paid periods. The ledger may not have granted them yet.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// The further refunds in Apple's answers, of older periods and other purchases. They count for granted ones.
+    /// The refunded older periods and other purchases in Apple's answers. Their refunds count for grants in force.
     public private(set) var shown: [NotifiedTransaction] = []
-    /// The periods that Apple revoked.
+    /// The periods in Apple's answers that Apple revoked or refunded.
     public private(set) var revoked: [NotifiedTransaction] = []
     /// The newest receipt, decoded, for the next question; nil without one.
     public private(set) var receipt: [UInt8]?
-    /// The time from which Apple's history is to be searched for missed periods; nil if none were missed.
+    /// The time from which the worker must search Apple's history for missed periods; nil if none were missed.
     public private(set) var missedSince: Timestamp?
-    /// The end of the part of Apple's history that has been read.
+    /// The place up to which the worker has read Apple's history.
     public private(set) var readUntil = ReadUntil.nowhere
 
     public enum ReadUntil: Sendable, Equatable {
-        /// The history was not read, or not completely for any time.
+        /// The worker did not read the history, or read no part of it completely.
         case nowhere
-        /// Every purchase before this time was read.
+        /// The worker read every purchase before this time.
         case time(Timestamp)
         case end
     }
 
-    /// Makes findings of nothing.
+    /// Makes empty findings.
     public init() {}
 
     /// Makes the findings in Get All Subscription Statuses.
@@ -43,7 +43,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
                 missedSince = since
             }
             guard known.mayMiss(before: began) else { continue }
-            // A period that a change of plan ended is over.
+            // Without a gap, a change of plan ended the missed period. Only `.always` searches for such a period.
             let isGap = known.expiresAt.map { $0 < began } ?? false
             if isGap || app.missedPeriodSearch == .always {
                 missedSince = known.check.periodsSince ?? known.told.periodBeganAt
@@ -76,8 +76,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Adds the periods in between from Apple's history.
-    /// - Parameter readUntil: the end of the part that was read.
+    /// Adds the missed periods and the refunds from Apple's history.
+    /// - Parameter readUntil: the place up to which the worker has read the history.
     public mutating func add(
         history: [NotifiedTransaction], readUntil: ReadUntil, of known: Subscription, under app: AppPolicy,
         now: Timestamp
@@ -92,12 +92,13 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Notes the transaction if Apple refunded it. A plan that was given up for another was not refunded.
+    /// Notes the transaction if Apple refunded it. A period that the player gave up for another plan was not refunded.
     private mutating func noteShown(_ transaction: NotifiedTransaction) {
         if transaction.purchase.cancelledAt != nil, !transaction.purchase.isUpgraded { shown.append(transaction) }
     }
 
-    /// Adds a paid period that is not over, or that is goods after its end too.
+    /// Adds a paid period if it is not over, or if the catalog grants late periods of its product. Adds a revoked
+    /// period to `revoked`.
     private mutating func add(
         _ transaction: NotifiedTransaction, grace: Timestamp?, toldAt: Timestamp, under app: AppPolicy
     ) {

@@ -1,22 +1,23 @@
 import NamesAndTimes
 
-/// Apple's facts about a subscription without a grant. The owner's row will begin with them.
+/// Apple's facts about a subscription that no player owns yet. The future owner's row begins with these facts.
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 
-    /// A subscription that follows the rules of an owned one. Its player, revision and check mean nothing.
+    /// The facts, as a subscription without a real player. Its player, revision and check mean nothing.
     public private(set) var subscription: Subscription
 
-    /// Makes it from its stored form.
+    /// Makes the unowned subscription from its stored form.
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
-    /// Returns nil if the fact says no more than the grant of its period will.
+    /// Makes the unowned subscription from a fact. Returns nil if the grant of the period will give the same fact.
     public init?(_ fact: SubscriptionFact) {
         guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
         subscription = Subscription(fact, player: Self.nobody)
     }
 
-    /// - Returns: whether the fact says more than was known.
+    /// Takes in a fact.
+    /// - Returns: whether the fact says more than the facts before.
     public mutating func hear(_ fact: SubscriptionFact) -> Bool {
         guard fact.bundleID == subscription.bundleID, fact.environment == subscription.environment else { return false }
         return subscription.hear(fact) != .known
