@@ -149,7 +149,7 @@ public struct GenuineReceipt: Sendable, Equatable {
     public var environment: StoreEnvironment
     /// The purchases in purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
-    /// Transactions of `latest_receipt_info` that `in_app` lacks. Empty where `in_app` lists nothing.
+    /// The transactions in `latest_receipt_info` that `in_app` lacks; empty if `in_app` lists no purchase.
     public var listedLater: Set<StoreTransactionID> = []
     /// The purchases without a readable id or product. None of them can be granted.
     public var nameless: [NamelessPurchase] = []

@@ -3,32 +3,32 @@ import NamesAndTimes
 /// Asks the App Store Server API about everything except the proof of a submission. Each call is one try and never
 /// throws: an outage is a value. Every signed part of an answer is proven before the call returns.
 public protocol StoreQueries: Sendable {
-    /// Get Transaction Info.
+    /// Calls Get Transaction Info.
     func transaction(
         _ id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotifiedTransaction>
 
-    /// Get All Subscription Statuses, for the customer of the transaction.
+    /// Calls Get All Subscription Statuses, for the customer of the transaction.
     func subscriptionStatuses(
         of id: StoreTransactionID, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<[SubscriptionStatus]>
 
-    /// Get Transaction History, version 2.
+    /// Calls Get Transaction History, version 2.
     /// - Parameter page: the `revision` of the page before; nil for the first.
     func transactionHistory(
         of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<TransactionHistoryPage>
 
-    /// Get Notification History.
+    /// Calls Get Notification History.
     /// - Parameter page: the `paginationToken` of the page before; nil for the first.
     func notificationHistory(
         _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotificationHistoryPage>
 
-    /// Finish Transaction: tells Apple that the purchase is delivered.
+    /// Calls Finish Transaction, which tells Apple that the purchase is delivered.
     func finish(_ id: StoreTransactionID, _ context: StoreQueryContext) async -> StoreQueryAnswer<Bool>
 
-    /// Send Consumption Information, version 2.
+    /// Calls Send Consumption Information, version 2.
     func answerConsumption(
         of id: StoreTransactionID, _ answer: ConsumptionAnswer, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<Bool>

@@ -25,7 +25,7 @@ public struct VerificationRequest: Sendable {
     public var holdsAutoRenewable = true
     /// True if the submission was tried before in vain, or waited in PostgreSQL. Fresh submissions go first.
     public var isRetry = false
-    /// True if the submission was leased from PostgreSQL. The lease ends while Apple is down.
+    /// True if the submission was leased from PostgreSQL. Its lease may end while the request waits in front of Apple.
     public var isLeased = false
     /// Called with true when a wait in front of Apple begins and with false when it ends. A waiting request can be
     /// abandoned at once.
