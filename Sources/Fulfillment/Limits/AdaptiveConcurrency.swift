@@ -27,7 +27,7 @@ public struct AdaptiveConcurrency: Sendable {
     private var exact: Double
     private var growth = 1.0
     private var nextRequest: UInt64 = 0
-    /// The last request that began before the limit was last lowered or restarted. The results up to it do not count.
+    /// The number of the last request before the limit was last lowered or restarted. Results up to it do not count.
     private var lastForgotten: UInt64 = 0
     private var wasReached = false
     private var fine = 0

@@ -6,6 +6,6 @@ public protocol AppleState: Sendable {
     /// The seconds for which `isDown` was true since the process began. The difference between two readings is the part
     /// of a wait that does not count.
     var downSeconds: Double { get }
-    /// True if Apple is not down and has answered a request lately. The request itself causes a failure meanwhile.
+    /// True if Apple is not down and has answered a request lately. A request that fails then is itself the cause.
     var answersOthers: Bool { get }
 }

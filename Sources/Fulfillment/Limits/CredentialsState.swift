@@ -5,8 +5,8 @@
 /// refused several players' proven receipts and took none. Refusals of unproven receipts make the credentials
 /// *doubted*: receiptd reports the doubt, and holds no request back.
 public struct CredentialsState: Sendable {
-    /// The number of players whose refused receipts, each a different one, show wrong credentials. It holds if Apple
-    /// never took the credentials from this replica.
+    /// The number of players whose refused receipts, each a different one, show wrong credentials, if Apple has never
+    /// taken the credentials from this replica.
     public static let playersWithoutSuccess = 3
     /// The same number after Apple took the credentials: they were right a while ago.
     static let playersAfterSuccess = 5
@@ -22,8 +22,8 @@ public struct CredentialsState: Sendable {
     private var areWrong = false
     private var refusals = Refusals()
     private var unprovenRefusals = Refusals()
-    /// The time of the next probe with a proven proof. Unproven proofs have their own, because Apple may refuse them
-    /// whatever the credentials are.
+    /// The time of the next probe with a proven proof. Unproven proofs have probes of their own, because Apple may
+    /// refuse an unproven proof whatever the credentials are.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
     /// The last refusal of a proven receipt or of the credentials themselves; nil once Apple's answers refute it.

@@ -19,7 +19,7 @@ public struct RequestBudget: Sendable {
         var left: Int
     }
 
-    /// One request out of a lease.
+    /// The right to send one request of a lease.
     public struct Token: Sendable {
         let validUntil: Double
     }

@@ -3,7 +3,7 @@
 /// A kind without waiting requests saves up no turns.
 public struct RequestQueue<Element> {
     private var lines = RequestKind.all.map { _ in Line() }
-    /// The time of each kind's next turn, in turns and not in seconds. The earliest goes first.
+    /// Each kind's next turn, as a time on `clock`. That clock advances with turns; it does not count seconds.
     private var nextTurns = RequestKind.all.map { _ in 0.0 }
     private var clock = 0.0
 

@@ -11,7 +11,7 @@ public struct RequestsUnderWay: Sendable {
         let since: Double
     }
 
-    /// The entries, in order of their requests' begin.
+    /// The requests under way, oldest first.
     private var entries: [Entry] = []
 
     public init() {}

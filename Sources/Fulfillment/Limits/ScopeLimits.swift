@@ -89,7 +89,7 @@ public struct ScopeLimits: Sendable {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
             case .shut where isHeld(now: now): return nil
-            // Other kinds may have the other circuit, so only this kind waits.
+            // Another kind may pass the other circuit, so only this kind must wait.
             case .shut, .noRetry: mustWait.formUnion(RequestKindSet([kind]))
             case .noBudget: mustWait.formUnion(RequestKindSet(RequestKind.all.filter(needsBudget)))
             }
