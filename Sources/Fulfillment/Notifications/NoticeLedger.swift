@@ -33,7 +33,7 @@ public struct ReceivedNotice: Sendable {
 public struct AppliedNotices: Sendable, Equatable {
     /// The effects, one for each notice.
     public var effects: [AppliedNotice]
-    /// The events of all notices about subscriptions and refund requests. Durable: the outbox has them.
+    /// The events of all notices about subscriptions and refund requests. The outbox has these events.
     public var events: [OutcomeEvent]
 
     public init(effects: [AppliedNotice] = [], events: [OutcomeEvent] = []) {
@@ -52,7 +52,7 @@ public enum AppliedNotice: Sendable, Equatable {
 public struct NoticeEffect: Sendable, Equatable {
     /// The name of the effect for people, in the metric and in the table.
     public var name: String
-    /// The events in publishing order. Durable: the outbox has them.
+    /// The events in publishing order. The outbox has these events.
     public var events: [OutcomeEvent]
 
     public init(name: String, events: [OutcomeEvent] = []) {

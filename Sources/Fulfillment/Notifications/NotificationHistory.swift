@@ -25,7 +25,8 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 
     public let scope: HistoryScope
-    /// The time before which everything that Apple tried to send is durable here; nil before the first question.
+    /// The time up to which the effects of all notifications that Apple tried to send are durable; nil before the first
+    /// question.
     public var takenUntil: Timestamp?
     /// The time of the lease by the database's clock.
     public let now: Timestamp

@@ -7,7 +7,7 @@ public struct RefundWord: Sendable, Equatable {
     /// The refunded total, or the refund that Apple still shows beside a reversal; nil if Apple shows none.
     public let total: GrantRevocations.Revocation?
     public let isReversal: Bool
-    /// True if a notification reported it and `time` is the signing time.
+    /// True if a notification made the report and `time` is its signing time.
     public let isTold: Bool
 
     public init(
@@ -70,8 +70,9 @@ public struct RefundState: Sendable, Equatable {
 
     /// Returns the report, with the refund's own date if it may be about a refund that Apple has reversed since.
     ///
-    /// Apple may sign a retried notification anew. A refund from before the last reversal that Apple reports after it
-    /// may therefore be the reversed one. If every reversal already has a report of such a refund, this is another.
+    /// Apple may sign a retried notification anew. So if the refund is older than the last reversal and the report is
+    /// newer, the report may be about the reversed refund. If there are already as many reports of refunds from before
+    /// as there are reversals, the report is about another refund.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time

@@ -46,7 +46,7 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case none
     /// Apple did not sign the part, or the part is of another kind. The text says why, and holds none of the content.
     case unusable(String)
-    /// Nobody can tell whether Apple signed it. The text says why.
+    /// receiptd cannot tell whether Apple signed the part. The text says why.
     case notProvable(String)
     /// Apple signed the part, but receiptd cannot read a field that identifies its subject. The text names the field.
     case unreadable(String)
@@ -92,7 +92,7 @@ public struct NotifiedTransaction: Sendable, Equatable {
     }
 }
 
-/// Reads notifications and proves their signatures. It sends no request.
+/// Reads notifications and proves their signatures. The parser sends no request.
 public protocol NotificationParser: Sendable {
     /// Reads a notification and its signed parts.
     /// - Parameter body: the body that Apple posted, a JSON object with a `signedPayload`.
@@ -102,7 +102,7 @@ public protocol NotificationParser: Sendable {
 public enum NotificationReading: Sendable, Equatable {
     /// The data is no notification, or Apple did not sign it. The text says why, and holds none of the content.
     case unusable(String)
-    /// Nobody can tell whether Apple signed it. The text says why.
+    /// receiptd cannot tell whether Apple signed the notification. The text says why.
     case notProvable(String)
     case read(StoreNotification)
 }
