@@ -59,7 +59,7 @@ public struct LeasedRefundRequest: Sendable, Equatable {
 
     /// The last seconds before Apple's deadline, which are for tries. Waits for the game's report end before them.
     public static let reservedSeconds = 7200.0
-    /// The days for which requests are kept.
+    /// The days for which receiptd keeps requests.
     public static let keptDays: Int32 = 200
 
     public init(

@@ -30,8 +30,8 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     /// knows the token as another player's, the purchase is that player's.
     public let doubtedToken: AccountTokenKey?
 
-    /// Returns nil if Apple refunded the purchase, the player gave it up for another plan, or a family member shared
-    /// it.
+    /// Returns nil if Apple refunded the whole purchase, the player gave it up for another plan, a family member shared
+    /// it, or an id is unsound.
     init?(
         _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
         doubtedToken: AccountTokenKey? = nil
