@@ -28,7 +28,7 @@ public struct LeasedSubscription: Sendable, Equatable {
     public let subscription: Subscription
     /// The stored receipt in base64; nil if none is stored.
     public let receipt: String?
-    /// Distinguishes this lease from any other of the row.
+    /// The number that distinguishes this lease from any other of the row.
     public let lease: Int64
 
     public init(_ subscription: Subscription, receipt: String?, lease: Int64) {

@@ -16,9 +16,9 @@ extension AppPolicy {
 }
 
 extension Subscription {
-    /// Returns whether there may be periods between the known one and a newer one that began at `began`. A renewal in
-    /// time begins at the known end. A period in between moves the begin: after the known end, or before it, as after a
-    /// change of plan.
+    /// Returns whether periods may lie between the known one and a newer one that began at `began`. A renewal in time
+    /// begins at the known end. A later begin, or an earlier one as after a change of plan, leaves room for a period in
+    /// between.
     func mayMiss(before began: Timestamp) -> Bool {
         guard began > told.periodBeganAt, let end = expiresAt else { return false }
         let gap = began.milliseconds - end.milliseconds

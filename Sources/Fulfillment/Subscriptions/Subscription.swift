@@ -3,8 +3,8 @@ import NamesAndTimes
 /// A player's subscription as Apple last described it, and the time of the next check.
 ///
 /// Apple's facts lead to the same subscription in whatever order they come, and however often. A fact about a later
-/// period counts before one about an earlier period. Within a period, the fact that Apple gave later counts. The
-/// renewal has its own times.
+/// period counts before one about an earlier period. Within a period, the fact that Apple gave later counts. Facts
+/// about the renewal are compared by their own times.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -42,7 +42,7 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// The next question to Apple, and its occasions.
+    /// The next check: its time, and the missed periods to ask Apple about.
     public struct Check: Sendable, Equatable {
         /// The time of the next question; nil if receiptd does not ask before Apple reports a change.
         public var dueAt: Timestamp?
