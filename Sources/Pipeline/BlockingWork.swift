@@ -2,7 +2,7 @@ import Dispatch
 import Operations
 import Synchronization
 
-/// Threads for work that must not block the cooperative pool, and pauses that even a cancelled task makes.
+/// Threads for work that must not block the cooperative pool, and a pause that cancellation does not cut short.
 enum BlockingWork {
     private static let queue = DispatchQueue(label: "receiptd.blocking", attributes: .concurrent)
 
@@ -17,9 +17,9 @@ enum BlockingWork {
         }
     }
 
-    /// Blocks the calling thread, which must be one that may block, until the body ends. Returns nil if the body throws
-    /// or takes longer; it then goes on by itself.
-    /// - Parameter failed: called on this thread with the reason why there is no value.
+    /// Runs `body` in a task and blocks the calling thread until `body` ends. Call it only on a thread that may block.
+    /// Returns nil if `body` throws or runs longer than `seconds`. In the second case the task runs on.
+    /// - Parameter failed: called on the calling thread with `body`'s error or `TimedOut`, if the result is nil.
     static func wait<Value: Sendable>(
         seconds: Double, failed: (any Error) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Value
     ) -> Value? {
@@ -44,7 +44,7 @@ enum BlockingWork {
         }
     }
 
-    /// The work did not end in time.
+    /// The error of `wait` when its body ran longer than the given seconds.
     struct TimedOut: DescribedError {
         let seconds: Double
         var failureWords: String { "no answer within \(seconds) s" }

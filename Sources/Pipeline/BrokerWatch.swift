@@ -1,17 +1,19 @@
 import Kafka
 import Operations
 
-/// Asks Kafka every few seconds whether it is there. librdkafka says that brokers went, and not that they are back.
+/// Asks Kafka every few seconds whether a broker answers. librdkafka reports that brokers went away, and is silent when
+/// they come back.
 struct BrokerWatch: Sendable {
     private static let pauseSeconds = 5.0
-    /// The seconds between two questions after a failure, so that one late answer makes nobody unready.
+    /// The seconds until the next question after a failure. They are few, so that one late answer does not make the
+    /// process unready.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
-    /// Blocks until a broker has answered, at most for so many milliseconds.
+    /// Blocks until a broker has answered, for at most the given number of milliseconds.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// The failing part that an answer shows to work, or to be worth another try.
+    /// The failing part, and the part on which it depends, whose failure ends once a broker answers.
     var recovers = FailingPart.kafka
 
     /// Runs until it is cancelled.
@@ -29,7 +31,7 @@ struct BrokerWatch: Sendable {
         }
     }
 
-    /// Returns nil if a broker answered, whatever it said.
+    /// Asks once. Returns nil if a broker answered, even with an error.
     private func failure() async -> KafkaError? {
         await withCheckedContinuation { continuation in
             BlockingWork.run { [ask] in
@@ -45,6 +47,6 @@ struct BrokerWatch: Sendable {
 }
 
 extension KafkaError {
-    /// True for a positive code, which is a broker's. Negative codes are librdkafka's own.
+    /// True if the code is positive: a broker sent it. librdkafka's own codes are negative.
     fileprivate var isBrokersAnswer: Bool { code > 0 }
 }

@@ -1,8 +1,8 @@
 import Kafka
 
-/// Explains a consumer's errors in words that say what can be done about them.
+/// Explains a consumer's errors to an operator who can mend them.
 enum ConsumerTrouble {
-    /// Returns nil if the error's own name says all.
+    /// Returns an explanation; nil if the error's own name is explanation enough.
     static func words(_ error: KafkaError) -> String? {
         switch error.code {
         case KafkaError.Code.fencedInstanceID:

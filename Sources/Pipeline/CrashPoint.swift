@@ -3,9 +3,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The instants after which the tests kill the process, right behind each step of a submission's life.
+/// The points, one behind each step of a submission's life, at which the tests kill the process.
 ///
-/// They exist only in debug builds, and only if `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
+/// The points work only in debug builds, and only if `RECEIPTD_CRASH_AFTER=<step>[:<times>]` is in the environment.
 enum CrashPoint: String, CaseIterable {
     case polled
     case admitted
@@ -18,17 +18,18 @@ enum CrashPoint: String, CaseIterable {
     case published
     case acknowledged
     case committed
-    // A refund by notification is durable.
+    // A notification's refund is durable.
     case refunded
     case refundPublished
     /// Apple's answer about a subscription is durable.
     case subscriptionSettled
-    /// A page of Apple's notification history is durable, with the place behind it. There is another page.
+    /// A page of Apple's notification history is durable, and so is the place behind the page. The history has another
+    /// page.
     case historyPageTaken
     // The delivery of announced purchases is durable.
     case delivered
     case deliveryPublished
-    // Apple has answered that it knows of a delivery.
+    // Apple has confirmed the report of a delivery.
     case finishTold
     case consumptionTold
 
@@ -45,7 +46,7 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process at the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names, as a bug would.
+    /// Kills the process, as a bug would, at the submission that `RECEIPTD_CRASH_ON_SUBMISSION=<submission_id>` names.
     @inline(__always)
     static func passed(_ decoded: SubmissionDecoder.Decoded) {
         #if DEBUG
@@ -57,8 +58,8 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process at a notification whose payload contains `RECEIPTD_CRASH_ON_NOTIFICATION=<text>`, as a bug
-    /// would.
+    /// Kills the process, as a bug would, at a notification whose payload contains the text of
+    /// `RECEIPTD_CRASH_ON_NOTIFICATION=<text>`.
     @inline(__always)
     static func reading(_ notification: [UInt8]?) {
         #if DEBUG
@@ -70,8 +71,8 @@ enum CrashPoint: String, CaseIterable {
         #endif
     }
 
-    /// Kills the process at the held or announced purchase that `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names,
-    /// as a bug would.
+    /// Kills the process, as a bug would, at the held or announced purchase that
+    /// `RECEIPTD_CRASH_ON_TRANSACTION=<transaction_id>` names.
     @inline(__always)
     static func judging(_ transaction: StoreTransactionID) {
         #if DEBUG
@@ -102,7 +103,7 @@ enum CrashPoint: String, CaseIterable {
                 guard point == self.point,
                     remaining.subtract(1, ordering: .sequentiallyConsistent).newValue == 0
                 else { return }
-                // No handler runs and nothing is flushed, as at a power cut.
+                // As at a power cut, no signal handler runs and no buffer is flushed.
                 kill(getpid(), SIGKILL)
                 while true { pause() }
             }

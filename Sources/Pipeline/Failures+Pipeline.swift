@@ -3,7 +3,8 @@ import Kafka
 import Operations
 
 extension Failures {
-    /// Reports that `part` failed, unless the error only says that the process ends or that a record is to come again.
+    /// Reports that `part` failed. Ignores `Abandoned` and `LedgerClosed`: the process stops, or the work will come
+    /// again.
     func report(_ error: any Error, of part: FailingPart) {
         if error is Abandoned || error is LedgerClosed { return }
         failed(part, error)

@@ -6,8 +6,9 @@ import Operations
 import Synchronization
 
 enum KafkaLog {
-    /// Forwards librdkafka's lines at debug, except what its own level calls an error and records that are gone unread.
-    /// Lines about brokers that cannot be used are folded with those of the process' other clients.
+    /// Returns a function that logs librdkafka's lines at debug level. Two kinds of lines are logged at a higher level:
+    /// those that librdkafka calls an error, and those that say that records were deleted before they were read.
+    /// Trouble with brokers is logged once for all clients that share `voice`.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
         let client = voice.join()
@@ -17,13 +18,15 @@ enum KafkaLog {
     }
 }
 
-/// The log of all Kafka clients of a process about their brokers. It has one line when brokers go, one a minute while
-/// they are away, and one when all are back, unless the process' failures say so.
+/// The log of broker trouble for all Kafka clients of a process. It writes one line when the trouble begins, one a
+/// minute while it lasts, and one when every client has an answer again. It leaves out the last line if the process'
+/// own failure report says that Kafka is back.
 final class KafkaVoice: Sendable {
     private let fold = Mutex(KafkaFold())
     private let failures: Failures?
 
-    /// - Parameter failures: the failures that say when Kafka is out of reach for the whole process; nil without any.
+    /// - Parameter failures: the process' failures, which report that Kafka as a whole is out of reach; nil if nobody
+    ///   reports this.
     init(besides failures: Failures? = nil) { self.failures = failures }
 
     fileprivate func join() -> Int {
@@ -39,17 +42,17 @@ final class KafkaVoice: Sendable {
         return fold.withLock { $0.hear(line, from: client, told: told ?? (0, 0), now: now) }
     }
 
-    /// The brokers' trouble; nil once any client was answered since.
+    /// The present trouble with brokers; nil once every client that had trouble was answered.
     var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
-/// A line to be logged.
+/// A line for the log.
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)
-    /// Brokers are back, and the process' failures have told it or are about to.
+    /// Brokers are back. The process' failures have logged this, or are about to.
     case recoveredUnsaid(seconds: Double)
-    /// A line, with the number of equal ones that were left out since the last.
+    /// A line about anything else, with the number of equal lines that were left out since the last one.
     case other(KafkaLogLine, leftOut: Int)
     case debug(KafkaLogLine)
 
@@ -82,17 +85,18 @@ struct KafkaFold {
     static let repeatSeconds = 60.0
 
     var clients = 0
-    /// The clients that have said something since they were last answered.
+    /// The clients that reported trouble and were not answered since.
     private var troubled: Set<Int> = []
     private var since = 0.0
     private var said = 0.0
     private(set) var trouble: KafkaTrouble?
-    /// The number of the whole process' failures that were over when the trouble began.
+    /// The number of Kafka failures of the process that were over when the trouble began.
     private var toldBefore = 0
-    /// The lines that are no trouble with a broker.
+    /// The memory of recently logged lines that report no trouble with a broker.
     private var others = RepeatedWords()
 
-    /// - Parameter told: the numbers of failures of Kafka as a whole that the process reported as begun and as over.
+    /// - Parameter told: the numbers of failures of Kafka as a whole that the process has reported as begun and as
+    ///   over.
     mutating func hear(
         _ line: KafkaLogLine, from client: Int, told: (begun: Int, over: Int) = (0, 0), now: Double
     ) -> [KafkaSaying] {
@@ -100,9 +104,9 @@ struct KafkaFold {
             return [.debug(line)] + answered(client, isToldElsewhere: told.begun > toldBefore, now: now)
         }
         guard let heard = KafkaTrouble(line) else {
-            // "1/1 brokers are down" follows what is wrong with each of them.
+            // librdkafka says "1/1 brokers are down" after it has reported each broker's own trouble.
             let isEcho = line.code == KafkaError.Code.allBrokersDown || line.message.contains("brokers are down")
-            // Records that are gone unread are more than librdkafka's level makes of them.
+            // librdkafka gives the loss of unread records a lower level than it deserves.
             let isWorthSaying = line.level <= 3 || line.offsetReset != nil
             guard isWorthSaying, !isEcho,
                 let leftOut = others.leftOut(of: RepeatedWords.key("\(line.facility) \(line.message)"), now: now)
@@ -114,7 +118,7 @@ struct KafkaFold {
             (trouble, since, said, toldBefore) = (heard, now, now, told.over)
             return [.trouble(heard, secondsSince: 0)]
         }
-        // A certificate or a password that is refused says more than the connection that breaks because of it.
+        // A refused certificate or password explains more than the broken connection that follows from it.
         let isMoreTelling = heard.kind > known.kind
         if heard.kind >= known.kind, !(heard.kind == .tls && known.kind == .tls) { trouble = heard }
         guard isMoreTelling || now - said >= Self.repeatSeconds else { return [.debug(line)] }

@@ -4,13 +4,13 @@ import Kafka
 import Logging
 import Operations
 
-/// The flow from the submissions topic to the outcomes topic, in one value to be run once.
+/// The flow from the submissions topic to the outcomes topic. A value is run once.
 public struct Pipeline: Sendable {
     private let settings: PipelineSettings
     private let worker: SubmissionWorker
     private let stores: PipelineStores
     private let publisher: OutcomePublisher
-    /// The loops of topics beside the submissions.
+    /// The loops of the topics other than the submissions topic.
     private let topics: [BatchedTopicLoop]
     private let leasing: [LeasingPart]
     private let health: Health
@@ -21,9 +21,9 @@ public struct Pipeline: Sendable {
 
     /// - Parameters:
     ///   - catalog: returns the newest catalog.
-    ///   - notifications: the topic of Apple's notifications; nil reads none.
-    ///   - accounts: the topic on which the game names the players of account tokens; nil reads none.
-    ///   - consumption: the topic on which the game reports consumption; nil reads none.
+    ///   - notifications: the topic of Apple's notifications.
+    ///   - accounts: the topic on which the game names the players of account tokens.
+    ///   - consumption: the topic on which the game reports consumption.
     public init(
         settings: PipelineSettings, catalog: @escaping @Sendable () -> Catalog, verification: PipelineVerification,
         stores: PipelineStores, notifications: NotificationSource, accounts: PlayerAccountSource,
@@ -71,8 +71,9 @@ public struct Pipeline: Sendable {
             stores: stores, metrics: metrics, health: health, logger: logger)
     }
 
-    /// Consumes until `stop` is called. Returns when everything in flight is finished or given up, the offsets are
-    /// committed and the group is left. Throws if librdkafka refuses the settings.
+    /// Consumes until `stop` is called. Returns once all work in flight is finished or given up, the offsets are
+    /// committed, and the consumer has left the group. Throws if librdkafka refuses the settings, or if a part ends
+    /// early.
     public func run() async throws {
         let orphans = Task { await supervise(.outboxSweep) { await publishOrphans() } }
         let broker = Task { [publisher, health] in
@@ -97,7 +98,7 @@ public struct Pipeline: Sendable {
         orphans.cancel()
         broker.cancel()
         topicWatch.cancel()
-        // All at once: each waits a while for what is in the database.
+        // All loops are cancelled before the first wait, because each may wait a while for work in the database.
         for (_, loop) in leasing { loop.cancel() }
         for (_, loop) in leasing { await loop.stop() }
         await worker.refusals.stop()
@@ -111,7 +112,7 @@ public struct Pipeline: Sendable {
         if let ended = shutdown.ended { throw ended }
     }
 
-    /// Runs a part that is to run until `stop`. If it ends before, all parts stop, and `run` throws.
+    /// Runs a part until `stop` is called. If the part ends earlier, all parts stop, and `run` throws.
     private func supervise(_ part: EndlessPart, _ body: @Sendable () async throws -> Void) async {
         do {
             try await part.run(isStopping: { [shutdown] in shutdown.isStopping || Task.isCancelled }, body)
@@ -122,7 +123,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Returns when the consumer's thread is done.
+    /// Runs the consumer on a thread of its own, and returns when that thread is done.
     private func consume() async -> Result<Void, KafkaError> {
         await withCheckedContinuation { continuation in
             let thread = Thread { [settings, worker, stores, topics, turn, inbox, health, logger] in
@@ -153,7 +154,7 @@ public struct Pipeline: Sendable {
         }
     }
 
-    /// Returns when the loop's thread is done.
+    /// Runs the loop on a thread of its own, and returns when that thread is done.
     private func read(_ loop: BatchedTopicLoop) async {
         await withCheckedContinuation { continuation in
             let thread = Thread {

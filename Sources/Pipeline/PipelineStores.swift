@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The stores of the pipeline. All of them are one database.
+/// The pipeline's stores, all in one database.
 public struct PipelineStores: Sendable {
     let ledger: any PurchaseLedger
     let outbox: any UnpublishedEvents
@@ -41,9 +41,9 @@ public struct PipelineVerification: Sendable {
     let apple: any AppleState
 
     /// - Parameters:
-    ///   - parser: reads and proves receipts without asking anyone.
-    ///   - queries: asks for what the rules need beside a proof's answer.
-    ///   - apple: distinguishes an outage from one submission's trouble.
+    ///   - parser: reads proofs and checks their signatures, without asking Apple.
+    ///   - queries: asks Apple for facts that the rules need beside the answer to a proof.
+    ///   - apple: tells whether Apple as a whole is down, as opposed to trouble with one submission.
     public init(
         parser: any ProofParser, verifier: any ReceiptVerifier, queries: any StoreQueries, apple: any AppleState
     ) {

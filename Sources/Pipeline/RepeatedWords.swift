@@ -1,4 +1,4 @@
-/// Lets repeated text through once a minute, and counts what it leaves out meanwhile. A value: the caller passes times
+/// Lets each repeated text through once a minute, and counts the times that it was left out. The caller passes the time
 /// in monotonic seconds.
 struct RepeatedWords {
     /// The seconds between two lines of the same words.
@@ -8,7 +8,8 @@ struct RepeatedWords {
 
     private var said: [String: (at: Double, leftOut: Int)] = [:]
 
-    /// Returns nil if the same was said less than a minute ago, else how often it was left out since.
+    /// Returns nil if the text was let through less than a minute ago. Otherwise returns the number of times that the
+    /// text was left out since then.
     mutating func leftOut(of words: String, now: Double) -> Int? {
         if var known = said[words], now - known.at < Self.seconds {
             known.leftOut += 1
@@ -22,6 +23,6 @@ struct RepeatedWords {
         return leftOut
     }
 
-    /// Returns the text without numbers, which distinguish only partitions, offsets, brokers and times.
+    /// Returns the text without its digits, which only distinguish partitions, offsets, brokers and times.
     static func key(_ words: String) -> String { String(words.filter { !$0.isNumber }) }
 }

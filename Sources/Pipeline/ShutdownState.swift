@@ -2,7 +2,7 @@ import Kafka
 import Operations
 import Synchronization
 
-/// Whether the pipeline must stop, and which of its parts ended before.
+/// The state of a shutdown: whether the pipeline must stop, and which part ended too early.
 final class ShutdownState: Sendable {
     private struct State {
         var isStopping = false
@@ -21,7 +21,7 @@ final class ShutdownState: Sendable {
 
     func consumerFailed(_ failure: KafkaError) { state.withLock { $0.failure = failure } }
 
-    /// Notes a part that ended. The first one counts.
+    /// Notes a part that ended too early. Only the first such part is kept.
     func partEnded(_ ended: PartEnded) {
         state.withLock { $0.ended = $0.ended ?? ended }
     }

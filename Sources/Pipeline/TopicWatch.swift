@@ -2,20 +2,20 @@ import Kafka
 import NamesAndTimes
 import Operations
 
-/// A topic that is read or written.
+/// A topic that the process reads or writes.
 struct WatchedTopic: Sendable, Hashable {
     let name: String
-    /// Whether the worker needs the topic to decide or publish anything. Another topic may be missing as long as it was
-    /// never there.
+    /// True if the worker can decide or publish nothing without the topic. Any other topic may be missing as long as it
+    /// never existed.
     let isNeeded: Bool
 }
 
-/// The topics' trouble, by Kafka's last answer about each. A value.
+/// The trouble with topics, from Kafka's last answer about each.
 struct TopicStates {
     private var complaints: [WatchedTopic: String] = [:]
     private var seen: Set<WatchedTopic> = []
 
-    /// Notes Kafka's answer about one topic. An answer that never came says nothing about it.
+    /// Notes Kafka's answer about one topic. If no broker answered, the earlier answer stays.
     mutating func note(_ topic: WatchedTopic, _ answer: Result<KafkaClusterMetadata, KafkaError>) {
         switch answer {
         case .success(let metadata):
@@ -32,14 +32,14 @@ struct TopicStates {
                 if topic.isNeeded || seen.contains(topic) { complaints[topic] = "there is no topic \(topic.name)" }
             case KafkaError.Code.topicAuthorizationFailed:
                 complaints[topic] = "Kafka does not allow using topic \(topic.name)"
-            // A broker's own words; else none has answered.
+            // A positive code is a broker's answer. Otherwise no broker has answered.
             case 1...: complaints[topic] = "topic \(topic.name): \(error.name)"
             default: break
             }
         }
     }
 
-    /// Returns nil if nothing is wrong with any of them.
+    /// Returns the complaints about the needed topics, or about the others; nil if there are none.
     func complaint(ofNeeded isNeeded: Bool) -> String? {
         let found = complaints.filter { $0.key.isNeeded == isNeeded }.map(\.value).sorted()
         return found.isEmpty ? nil : found.joined(separator: "; ")
@@ -49,9 +49,9 @@ struct TopicStates {
     func haveBeenSeen(_ topics: [WatchedTopic]) -> Bool { topics.allSatisfy(seen.contains) }
 }
 
-/// Asks Kafka every few seconds whether each topic that is read or written can be used: it exists, this client may know
-/// of it, and each of its partitions has a leader. librdkafka reports some of that minutes late, and reports on a topic
-/// that is only written once something is.
+/// Asks Kafka every few seconds whether each topic can be used: it exists, the client may use it, and each partition
+/// has a leader. librdkafka reports some of these faults minutes late. It reports a fault of a topic that is only
+/// written once a record is written.
 struct TopicWatch: Sendable {
     private static let pauseSeconds = 10.0
     /// The seconds between two looks while a topic has a fault.
@@ -59,11 +59,11 @@ struct TopicWatch: Sendable {
     private static let timeoutMilliseconds: Int32 = 3_000
 
     let topics: [WatchedTopic]
-    /// Blocks until a broker has answered, at most for so many milliseconds.
+    /// Blocks until a broker has answered, for at most the given number of milliseconds.
     let ask: @Sendable (String, Int32) throws(KafkaError) -> KafkaClusterMetadata
     let health: Health
 
-    /// Watches with a client of its own until it is cancelled.
+    /// Watches the topics with a Kafka client of its own until its task is cancelled.
     static func run(
         topics: [WatchedTopic], properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void,
         health: Health
