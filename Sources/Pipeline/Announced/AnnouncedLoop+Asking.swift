@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Asks Apple by its id about an announced purchase whose evidence is not enough, before the purchase is decided.
+/// Asks Apple about an announced purchase by its transaction id, if the evidence is not enough to decide the purchase.
 extension AnnouncedLoop {
-    /// Returns some of the purchases that a delivery left open, as Apple describes them now. All others are leased
-    /// again once their leases are over.
+    /// Asks Apple about a few of the purchases that a delivery left undecided, and returns them with Apple's
+    /// description. The other purchases are leased again once their leases are over.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -13,7 +13,7 @@ extension AnnouncedLoop {
             return one.isToBeAsked(under: app) && !decided.contains(one.purchase.purchase.transactionID)
         }
         guard !open.isEmpty else { return [] }
-        // The purchases only wait from here on.
+        // From here on these purchases only wait for Apple, so that no death of the process counts against them.
         await forgive(open)
         return await withTaskGroup(of: LeasedAnnouncement?.self) { group in
             for one in open.prefix(PipelineLimits.lookUpsAtOnce) {
@@ -23,8 +23,10 @@ extension AnnouncedLoop {
         }
     }
 
-    /// Returns nil if Apple is in trouble. Without credentials that Apple accepts, the evidence decides. What cannot be
-    /// read is held: an operator sees it then, and a release asks again.
+    /// Returns the purchase with Apple's description, or without one if Apple does not know the purchase, refuses the
+    /// question or refuses the credentials. Then the evidence decides, and a purchase with unreadable evidence is held.
+    /// An operator sees the hold, and a release asks Apple again. Returns nil if Apple is in trouble or the app has no
+    /// credentials.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

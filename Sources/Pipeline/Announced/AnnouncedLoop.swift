@@ -3,10 +3,11 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. It needs only the database, except for what it must ask Apple.
+/// Delivers announced purchases that nobody submitted. The loop needs Apple only for purchases whose evidence is not
+/// enough, and the database for all.
 ///
-/// After each batch it delivers one purchase that may have killed its workers, alone. The count against that purchase
-/// is in its row before anyone looks into it.
+/// After each batch the loop delivers one suspect alone: a purchase that may have killed its workers. The database
+/// counts a death against the suspect before the loop reads it.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced
@@ -17,7 +18,7 @@ struct AnnouncedLoop: LeasingLoop {
     let state = LeasingState()
     private let nextSuspectLook = NextLook()
 
-    /// Delivers within the turn. A delivery is one SQL transaction, and no part of it is cut when the process stops.
+    /// Delivers within the turn. A delivery is one SQL transaction, and a stopping process lets it finish.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
         guard worker.parking.leases.isOpen else { return PipelineLimits.leaseSeconds }
         let catalog = worker.catalog()
@@ -45,7 +46,7 @@ struct AnnouncedLoop: LeasingLoop {
         try await deliver(await askedByName(leased, besides: outcomes, under: catalog), under: catalog)
     }
 
-    /// Looks for a suspect now and then. Returns false if there was none.
+    /// Delivers a suspect if the next look is due. Returns false if there was none.
     private func lookForSuspect(under catalog: Catalog) async throws -> Bool {
         guard nextSuspectLook.isDue else { return false }
         let hadSuspect = try await deliverSuspect(under: catalog)
@@ -53,13 +54,14 @@ struct AnnouncedLoop: LeasingLoop {
         return hadSuspect
     }
 
-    /// Delivers a suspect. Returns false if there was none.
+    /// Leases a suspect and delivers it. Returns false if there was none.
     private func deliverSuspect(under catalog: Catalog) async throws -> Bool {
         switch try await announced.leaseSuspect(under: catalog) {
         case .none: return false
         case .setAside(let purchase): countSetAside(purchase)
         case .isolated(let one):
-            // While a death counts against it. The delivery itself waits for the database.
+            // A purchase that kills the process does so here, while a death counts against it. The delivery itself only
+            // waits for the database.
             CrashPoint.judging(one.purchase.purchase.transactionID)
             one.rehearse(under: catalog, at: WallClock.now)
             await forgive([one])
@@ -68,7 +70,7 @@ struct AnnouncedLoop: LeasingLoop {
         return true
     }
 
-    /// Takes the leases' suspicion back. The process lives, so that none of these purchases kills it.
+    /// Clears the suspicion that each lease brings. This process is alive, so none of these purchases killed it.
     func forgive(_ leased: [LeasedAnnouncement]) async {
         await SuspectTurns.clear { try await announced.forgive(leased) }
     }

@@ -4,10 +4,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// The topic of account tokens' owners, and the store that keeps them.
+/// The topic on which the game names the owners of account tokens, and the store that keeps the owners.
 public struct PlayerAccountSource: Sendable {
     public let topic: String
-    /// The properties of its consumer, which has a group of its own.
+    /// The properties of the topic's consumer, which has a group of its own.
     public let consumerProperties: KafkaProperties
     public let accounts: any PlayerAccounts
 
