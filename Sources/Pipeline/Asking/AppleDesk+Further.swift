@@ -1,9 +1,10 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Asks the App Store Server API for facts that the rules need beside the answer, in the place of a retried submission.
+/// Asks the App Store Server API for facts that the rules need beside Apple's answer. The submission keeps its place in
+/// flight, as a retried submission does.
 extension AppleDesk {
-    /// Returns nil once the question is answered, else the judgement while the answer is missing.
+    /// Asks the question. Returns nil once it is answered, or else the judgement for a missing answer.
     @inline(never)
     func ask(
         _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
@@ -28,7 +29,7 @@ extension AppleDesk {
             further.settle(await knownToLedger(transactions, at: work.position))
             let open = transactions.filter { further.isOpen($0) }
             unanswered = try await lookUp(open, for: work, context(in: environment)) { transaction, told in
-                // Apple has not refunded a transaction that it does not know: the receipt decides.
+                // Apple cannot have refunded a transaction that it does not know, so the receipt decides.
                 further.note(told, of: transaction)
             }
         case .named(let transactions, let environment):
@@ -38,14 +39,15 @@ extension AppleDesk {
         case .purchases(let finish):
             unanswered = try await readHistory(finish, for: work, context(in: finish.environment), &further)
         }
-        // An app whose credentials are refused is noticed, and what waits for them is woken once they are taken again.
+        // The worker notes an app whose credentials Apple refuses. Once Apple takes them again, the worker wakes the
+        // submissions that wait for them.
         if case .blocked(let blockage) = unanswered, !Task.isCancelled {
             noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
         }
         return unanswered
     }
 
-    /// Returns the transactions that the ledger has, and that are not granted anew.
+    /// Returns the transactions that the ledger has, so that they are not granted anew.
     /// - Parameter claimant: the player who must have them; nil for any player.
     func knownToLedger(
         _ transactions: [StoreTransactionID], at position: RecordPosition, claimant: PlayerID? = nil
@@ -65,8 +67,9 @@ extension AppleDesk {
         }
     }
 
-    /// Looks up the transactions, a few at a time. The first trouble ends the try.
-    /// - Parameter note: called with each answer; its purchase is nil if Apple does not know the transaction.
+    /// Looks up the transactions at Apple, a few at a time. Returns nil once all are looked up. The first trouble ends
+    /// the try.
+    /// - Parameter note: called with each answer. Its purchase is nil if Apple does not know the transaction.
     func lookUp(
         _ transactions: [StoreTransactionID], for work: WorkInHand, _ context: StoreQueryContext,
         note: (StoreTransactionID, StorePurchase?) -> Void
@@ -82,7 +85,7 @@ extension AppleDesk {
             for answer in answers { unanswered = answer.tell(context, to: note) ?? unanswered }
             if let unanswered { return unanswered }
         }
-        // The rest is another try's: one submission shall not keep its place for long.
+        // The next try looks up the rest, so that one submission does not keep its place for long.
         let isDone = transactions.count <= PipelineLimits.lookUpsOfOneTry
         return isDone ? nil : .undecided(AppleAnswer.Trouble(.rateLimited, wasAsked: false))
     }
@@ -104,7 +107,7 @@ extension AppleDesk {
     ) async throws(Abandoned) -> Judgement? {
         var filter = TransactionHistoryFilter()
         filter.from = finish.bought.lowerBound
-        // Exclusive, and to the millisecond.
+        // Apple leaves out the end of the time, so that one millisecond is added.
         filter.until = finish.bought.upperBound.adding(milliseconds: 1)
         filter.productID = finish.product
         var told: [NotifiedTransaction] = []
@@ -119,7 +122,8 @@ extension AppleDesk {
             case .answered(let read):
                 told += read.transactions
                 page = read.next
-            // A further page that is not to be had is no end of the history: it is read from its beginning at the next try.
+            // Apple does not give a later page. The history does not end there, so the next try reads it from the
+            // beginning.
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
@@ -131,7 +135,7 @@ extension AppleDesk {
                 in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
             return nil
         }
-        // A later page was not read, which is not the same as a missing purchase.
+        // The history has pages that were not read. A purchase that was not found may be on one of them.
         return .undecided(AppleAnswer.Trouble(.longHistory))
     }
 }
@@ -140,7 +144,7 @@ private struct LookUp: Sendable {
     let transaction: StoreTransactionID
     let answer: StoreQueryAnswer<NotifiedTransaction>
 
-    /// Returns nil if the question was answered.
+    /// Passes the answer to `note`. Returns nil if Apple answered the question, or else the judgement.
     func tell(_ context: StoreQueryContext, to note: (StoreTransactionID, StorePurchase?) -> Void) -> Judgement? {
         switch answer {
         case .answered(let told):
@@ -156,7 +160,7 @@ private struct LookUp: Sendable {
 }
 
 extension RecallQuery {
-    /// Asks whether the ledger has one transaction, as if a receipt held nothing else.
+    /// Asks whether the ledger has one transaction, as if a receipt held only this transaction.
     fileprivate convenience init(
         lookingFor transaction: StoreTransactionID, at position: RecordPosition, claimant: PlayerID?
     ) {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Finds out whether a period that is over has a grace period, from newer facts in the ledger, else from Apple.
+/// Finds out whether an expired period has a grace period: from newer facts in the ledger, or else from Apple.
 extension AppleDesk {
     func askForGrace(
         of period: StorePurchase, for work: WorkInHand, _ context: StoreQueryContext, _ further: inout FurtherAnswers
@@ -28,8 +28,8 @@ extension AppleDesk {
         return nil
     }
 
-    /// Looks up grace for an app without the App Store Server API. Only the ledger knows of grace then. While the
-    /// ledger cannot be read, the period is not refused.
+    /// Looks up the grace period in the ledger, for an app without the App Store Server API. If the database is out of
+    /// reach, the judgement is undecided, so that the period is not refused.
     func lookUpGrace(of period: StorePurchase, _ further: inout FurtherAnswers) async -> Judgement? {
         let original = period.originalTransactionID
         do {
@@ -42,7 +42,7 @@ extension AppleDesk {
         }
     }
 
-    /// Returns nil if the ledger does not know, or cannot be asked. Apple is asked then.
+    /// Returns the ledger's fact. Returns nil if the ledger has none or cannot be read; Apple is asked then.
     private func knownSince(_ end: Timestamp?, _ original: StoreTransactionID) async -> SubscriptionFact? {
         do {
             return try await knownFact(of: original, since: end)
@@ -52,8 +52,8 @@ extension AppleDesk {
         }
     }
 
-    /// Returns nil if Apple has told nothing of the subscription since the period's end, and of no grace period before
-    /// it.
+    /// Returns the ledger's fact if Apple reported the subscription's state after the period's end, or if the grace
+    /// period ends after it; nil otherwise.
     private func knownFact(
         of original: StoreTransactionID, since end: Timestamp?
     ) async throws -> SubscriptionFact? {

@@ -1,8 +1,8 @@
 import Fulfillment
 
-/// Asks by name for purchases that Apple signed and its answer leaves out.
+/// Asks Apple by id for purchases that Apple signed and that its answer leaves out.
 extension AppleDesk {
-    /// - Parameter context: the way to ask Apple; nil without credentials, so that only the ledger can know the
+    /// - Parameter context: the way to ask Apple; nil if the app has no credentials. Then only the ledger can know the
     ///   purchases.
     func askByName(
         _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,

@@ -3,9 +3,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Puts inquiries to Apple for submissions and held purchases, and asks what the rules need beside the answer.
+/// Puts inquiries to Apple for submissions and held purchases, and asks for facts that the rules need beside the
+/// answer.
 ///
-/// Nothing here has an effect on the ledger. A question that is given up is asked again.
+/// The desk changes nothing in the ledger. A question that is given up is asked again.
 final class AppleDesk: Sendable {
     let verification: PipelineVerification
     let ledger: any PurchaseLedger
@@ -23,7 +24,7 @@ final class AppleDesk: Sendable {
         (self.parking, self.metrics, self.logger) = (parking, metrics, logger)
     }
 
-    /// Reads the proof and proves its signature, without asking anyone.
+    /// Reads the proof and checks its signature, without asking Apple.
     func screen(_ submission: Submission, under catalog: Catalog) -> Screening {
         let now = WallClock.now
         let screening = Screening.screen(submission, catalog: catalog, parser: verification.parser, now: now)
@@ -36,9 +37,9 @@ final class AppleDesk: Sendable {
         return screening
     }
 
-    /// Returns the proof's own evidence if it is enough, else Apple's answer.
-    /// - Parameter isRetry: true if Apple was asked before in vain, or the submission waited in the database. Others go
-    ///   first.
+    /// Returns the proof's own evidence if it is enough, or else Apple's answer.
+    /// - Parameter isRetry: true if Apple was asked before in vain, or if the submission waited in the database. First
+    ///   tries are asked before retries.
     func answer(to inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
         if let answer = answerOfItself(inquiry, terms) { return answer.value }
         let ask = question(inquiry, terms, isRetry: isRetry)
@@ -50,8 +51,8 @@ final class AppleDesk: Sendable {
         return answer
     }
 
-    /// Judges an inquiry. For few submissions it first asks what the rules need to know beside the answer.
-    /// - Parameter judgeNow: judges by the answer and the facts known beside it.
+    /// Judges an inquiry. For a few submissions it first asks Apple for facts that the rules need beside the answer.
+    /// - Parameter judgeNow: judges by the answer and the further facts known so far.
     @inline(never)
     func judge(
         _ inquiry: AppleInquiry, under terms: AppTerms, _ further: inout FurtherAnswers,
@@ -64,13 +65,14 @@ final class AppleDesk: Sendable {
         }
     }
 
-    /// A box for an answer. There is none while Apple is asked, and each waiting task would keep room for it.
+    /// A box for an answer. While Apple is asked the box does not exist, so that a waiting task keeps no room for an
+    /// answer.
     private final class OwnAnswer {
         let value: AppleAnswer
         init(_ value: AppleAnswer) { self.value = value }
     }
 
-    /// Returns nil if Apple has to be asked.
+    /// Returns the proof's own evidence if it is enough; nil if Apple has to be asked.
     @inline(never)
     private func answerOfItself(_ inquiry: AppleInquiry, _ terms: AppTerms) -> OwnAnswer? {
         inquiry.proof.sufficientEvidence(for: terms.app, now: WallClock.now).map { OwnAnswer(.genuine($0)) }
@@ -85,7 +87,7 @@ final class AppleDesk: Sendable {
         noteAnswer(answer, to: inquiry, isReceipt: isReceipt)
     }
 
-    /// Asks Apple, once for all who have the same question.
+    /// Returns a function that asks Apple, once for all submissions that have the same question.
     @inline(never)
     private func question(
         _ inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool

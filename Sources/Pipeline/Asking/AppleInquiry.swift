@@ -7,8 +7,9 @@ struct AppleInquiry: Sendable {
     let proof: ParsedProof
     /// True if the submission was leased from PostgreSQL.
     var isLeased = false
-    /// The reason why the submission was parked; nil if it was not.
+    /// The reason why the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
-    /// False for a held purchase, which the ledger has. The ledger may not know of its refund.
+    /// True if the ledger may answer instead of Apple. False for a held purchase: the ledger has it already, and may
+    /// not know of its refund.
     var isAnsweredByLedger = true
 }

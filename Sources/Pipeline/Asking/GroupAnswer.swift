@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Apple's answer to the one proof of several rows that were leased together. One task works on them, one after the
-/// other.
+/// Apple's answer to a proof that several rows share. The rows were leased together, and one task works on them one
+/// after the other.
 final class GroupAnswer: Sendable {
     private let known = Mutex<AppleAnswer?>(nil)
 
@@ -16,8 +16,8 @@ final class GroupAnswer: Sendable {
 
 extension DueBatch {
     /// - Parameters:
-    ///   - proof: returns a key that is the same for leases that one answer serves.
-    ///   - inHand: makes the item of a lease with its group's answer.
+    ///   - proof: returns a key, equal for leases that the same answer serves.
+    ///   - inHand: makes an item from a lease and the answer of its group.
     init<Lease, Key: Hashable>(
         _ leases: [Lease], by proof: (Lease) -> Key, isFull: Bool, inHand: (Lease, GroupAnswer) -> Item
     ) {

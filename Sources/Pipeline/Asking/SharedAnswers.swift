@@ -1,19 +1,20 @@
 import Fulfillment
 import Synchronization
 
-/// Asks Apple once for a proof that is in flight twice. The second submission waits for the first one's answer.
+/// Asks Apple once for a proof that two submissions in flight share. The second submission (the follower) waits for the
+/// answer of the first (the leader).
 final class SharedAnswers: Sendable {
     struct Key: Hashable {
         let proof: Digest256
-        /// The app. Apps have different secrets, so that an answer for one is none for another.
+        /// The app. Each app has its own secret, so an answer for one app does not serve another.
         let bundleID: BundleID
     }
 
     private let followers = Mutex(AnswerFollowers<CheckedContinuation<AppleAnswer?, Never>>())
 
-    /// Runs `ask`, or waits for the leader that runs it already, as long as its try takes, with its wait in front of
-    /// Apple. A cancelled leader hands on trouble, and its followers try again. A cancelled follower ends in trouble at
-    /// once.
+    /// Runs `ask`, or waits for the leader that already runs it. A follower waits as long as the leader's try takes,
+    /// including its wait for a turn at Apple. A cancelled leader gives its followers trouble as the answer, and they
+    /// try again. A cancelled follower ends in trouble at once.
     /// - Parameter waiting: called with true when a follower's wait begins, and with false when it ends.
     func answer(
         for key: Key, waiting: (Bool) -> Void = { _ in }, ask: () async -> AppleAnswer
@@ -30,14 +31,14 @@ final class SharedAnswers: Sendable {
         return answer
     }
 
-    /// Returns the number of tasks that wait for another one's answer.
+    /// Returns the number of followers that wait for the answer.
     func waitingCount(_ key: Key) -> Int { followers.withLock { $0.count(key) } }
 
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either this
-                // look sees the flag or the handler finds the follower.
+                // The flag is read under the lock. The cancellation handler runs after the flag is set, so either this
+                // task sees the flag or the handler finds the follower.
                 let mustWait = followers.withLock { followers in
                     !Task.isCancelled && followers.wait(continuation, for: key, ticket: ticket)
                 }

@@ -1,15 +1,15 @@
 import Fulfillment
 import Synchronization
 
-/// The work was given up before its outcome. It will come again.
+/// The error of work that was given up before its outcome. The work will come again.
 struct Abandoned: Error {}
 
-/// The work in memory on one submission or held purchase. It knows whether the work only waits, so that it may be given
-/// up, and its tries at Apple.
+/// The work in memory on one submission or held purchase, with its tries at Apple. It knows whether it only waits,
+/// because waiting work may be given up.
 final class WorkInHand: Sendable {
-    /// The position of the record that brought it.
+    /// The position of the record that brought the submission.
     let position: RecordPosition
-    /// The answer that all leased with the same proof share; nil for a record.
+    /// The answer that all rows leased with the same proof share; nil for a record.
     private let groupAnswer: GroupAnswer?
 
     private struct State {
@@ -31,7 +31,8 @@ final class WorkInHand: Sendable {
     func start(_ work: @escaping @Sendable () async -> Void) {
         let task = Task { await work() }
         let isCancelled = state.withLock { state in
-            // The task refers to this object: kept only while it runs, so that no cycle outlives it.
+            // The task refers to this object. The object keeps the task only while it runs, so that no reference cycle
+            // outlives the work.
             if !state.isOver { state.task = task }
             return state.isAbandoned
         }
@@ -45,11 +46,11 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Gives up work that only waits, because its partition is leaving. Work under way may finish.
+    /// Gives up work that only waits, because its partition is revoked. Work under way may finish.
     ///
-    /// Each one hears of it before any is cancelled. Otherwise a cancelled one would hand its player's turn to a later
-    /// one that does not know yet, and the later one would be answered first.
-    /// - Parameter immediately: true to cancel work under way too, as far as that is possible.
+    /// All work is marked as abandoned before any task is cancelled. Otherwise a cancelled task would pass its player's
+    /// turn to a later submission that is not marked yet, and the later submission would be answered first.
+    /// - Parameter immediately: true to cancel work under way too, where possible.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
         for work in all { work.state.withLock { $0.isAbandoned = true } }
         for work in all {
@@ -57,7 +58,7 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Runs a wait that may be given up.
+    /// Runs a wait that may be given up. Throws `Abandoned` if the wait fails, is cancelled or is given up.
     func waiting(_ body: () async throws -> Void) async throws(Abandoned) {
         let isAbandoned = state.withLock { state in
             state.isWaiting = !state.isAbandoned
@@ -73,8 +74,7 @@ final class WorkInHand: Sendable {
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
 
-    /// Notes that the work only waits from now on, or no longer. Waiting work is given up at once when its partition
-    /// leaves.
+    /// Notes whether the work only waits from now on. Waiting work is given up at once when its partition is revoked.
     func setWaiting(_ isWaiting: Bool) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.isWaiting = isWaiting
@@ -83,7 +83,7 @@ final class WorkInHand: Sendable {
         task?.cancel()
     }
 
-    /// Asks Apple, or takes the answer that another one of its group got.
+    /// Asks Apple, or returns the answer that earlier work of the same group got.
     func sharedAnswer(_ ask: @Sendable () async -> AppleAnswer) async -> AppleAnswer {
         if let groupAnswer { await groupAnswer.value(ask) } else { await ask() }
     }
@@ -95,9 +95,9 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// The last tries at Apple since it came into memory.
+    /// The last tries at Apple since the work came into memory.
     var tries: [AppleTry] { state.withLock { $0.tries } }
 
-    /// The number of tries at Apple since it came into memory.
+    /// The number of tries at Apple since the work came into memory.
     var tryCount: Int { state.withLock { $0.tryCount } }
 }
