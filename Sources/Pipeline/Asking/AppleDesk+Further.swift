@@ -1,8 +1,8 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Asks the App Store Server API for facts that the rules need beside Apple's answer. The submission keeps its place in
-/// flight, as a retried submission does.
+/// Asks the App Store Server API for facts that the rules need beside Apple's answer. These requests count as requests
+/// of a retried submission, and go behind first tries.
 extension AppleDesk {
     /// Asks the question. Returns nil once it is answered, or else the judgement for a missing answer.
     @inline(never)

@@ -1,31 +1,34 @@
 import Fulfillment
 import Kafka
 
-/// The consumer's facts about a record that it admitted. A class, because each step of its submission reads it.
+/// The facts that the consumer knows about a record that it admitted. A class, because each step of the submission
+/// reads it.
 final class AdmittedRecord: Sendable {
-    /// The record, without its value if that was decoded, because the submission holds all of it.
+    /// The record. Its value is left out if it was decoded, because the submission holds all of it.
     let record: ConsumerRecord
     let decoded: SubmissionDecoder.Decoded
-    /// The bytes that the record took in memory as it came, about. Its partition's window was charged with them.
+    /// The bytes that the record with its value takes in memory, roughly. The partition's window is charged with them.
     let byteCount: Int
-    /// The player's ticket; nil if the player has all the places that one may have.
+    /// The player's ticket; nil if the player has as many submissions in memory as one player may have.
     let ticket: PlayerLanes.Ticket?
-    /// The number of the assignment. A record admitted under an older one no longer moves offsets.
+    /// The number of the partition's assignment. A record of an older assignment no longer moves offsets.
     let assignment: UInt64
-    /// The number of times that offsets had fallen back under this assignment.
+    /// The number of offset resets under this assignment before the record was admitted.
     let epoch: Int
-    /// False if the record's offset is above all that were ever decided in its partition.
+    /// True if the record's submission may have been decided before. False if the record's offset is above every
+    /// decided offset of its partition.
     let mayBeRedelivered: Bool
-    /// True if the database was restored to an earlier state and may have lost a published decision on it.
+    /// True if the database was restored to an earlier state and may have lost a published decision on the record.
     let isDecidedAgain: Bool
     /// The number of the ledger's fall backs when the partition was assigned.
     let fallBackCount: Int
-    /// True if nothing else is in flight, and a death of the process counts against it.
+    /// True if the record is isolated: nothing else is in flight, and a death of the process counts against the record.
     let isIsolated: Bool
-    /// True if three workers died of it in isolation. It is read, and parked untried.
+    /// True if the record killed three workers in isolation. The worker reads the record and parks its submission
+    /// without a try.
     let isSetAside: Bool
 
-    /// - Parameter decoded: the content of the record's value. A dead letter keeps the value.
+    /// - Parameter decoded: the decoded value of the record. A dead letter keeps the value itself.
     init(
         record: ConsumerRecord, decoded: SubmissionDecoder.Decoded, ticket: PlayerLanes.Ticket? = nil,
         assignment: UInt64,

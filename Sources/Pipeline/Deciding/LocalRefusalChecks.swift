@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The running checks of receipts that receiptd refused. Apple changes its receipts, so that receiptd's reading of them
-/// may be out of date. A check is lost with its process.
+/// The running checks of receipts that receiptd refused by itself. Apple may have changed its receipts, so that
+/// receiptd reads them wrongly. A check ends with its process.
 final class LocalRefusalChecks: Sendable {
     private struct State {
         var sampling: RefusalSampling
@@ -18,7 +18,7 @@ final class LocalRefusalChecks: Sendable {
         state = Mutex(State(sampling: RefusalSampling(perMinute: perMinute)))
     }
 
-    /// True if a check may begin now. It is read for every refused receipt.
+    /// True if a check may begin now. The worker reads it for every refused receipt.
     var isDue: Bool {
         state.withLock { state in
             !state.isStopped && state.tasks.count < PipelineLimits.refusalChecksAtOnce
@@ -26,7 +26,8 @@ final class LocalRefusalChecks: Sendable {
         }
     }
 
-    /// Runs the check of a player's receipt in a task of its own, unless one of that player's ran lately.
+    /// Runs the check of a player's receipt in a task of its own. Does nothing if a receipt of the same player was
+    /// checked lately.
     func begin(for player: PlayerID, _ check: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             guard !state.isStopped, state.tasks.count < PipelineLimits.refusalChecksAtOnce,
@@ -41,12 +42,12 @@ final class LocalRefusalChecks: Sendable {
         }
     }
 
-    /// Returns once no check is running.
+    /// Waits until no check is running.
     func waitUntilIdle() async {
         while let task = state.withLock({ $0.tasks.values.first }) { await task.value }
     }
 
-    /// Cancels the running checks, and begins no more.
+    /// Cancels the running checks, waits for their end, and lets no more begin.
     func stop() async {
         let tasks = state.withLock { state in
             state.isStopped = true

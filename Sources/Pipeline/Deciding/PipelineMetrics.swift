@@ -2,11 +2,11 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// The metrics that the pipeline moves. The children of the hot path are looked up once. A class, because each
-/// submission's clock holds it.
+/// The metrics that the pipeline counts. Metrics of the hot path are looked up once. A class, because the clock of each
+/// submission holds it.
 final class PipelineMetrics: Sendable {
     let all: ReceiptdMetrics
-    /// Collects the failures of parts that run by themselves.
+    /// The collected failures of parts that run by themselves.
     let failures: Failures
     let stages: [Stage: Histogram]
     private let classes: [TrafficClass: Counter]
@@ -20,7 +20,8 @@ final class PipelineMetrics: Sendable {
         classes = Dictionary(
             uniqueKeysWithValues: TrafficClass.allCases.map { ($0, metrics.submissions.with($0.rawValue)) })
         var outcomes: [OutcomeEvent.Kind: [Reason?: Counter]] = [:]
-        // Only the pairs that occur get a series of their own before they occur.
+        // Only the series of grants exists from the start. Any other pair of kind and reason gets a series once it
+        // occurs.
         outcomes[.granted] = [nil: metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")]
         self.outcomes = outcomes
     }
@@ -43,23 +44,24 @@ final class PipelineMetrics: Sendable {
             because: isLacking ? MissingCredentials.sentence : nil)
     }
 
-    /// Counts each event, and once the submission's class and its time from record to answer. `events` are not empty.
+    /// Counts each event, and once the submission's class and the seconds from its record to its answer. `events` has
+    /// at least one event.
     func published(_ events: [OutcomeEvent], _ origin: AnswerOrigin, recordedAt: Timestamp, now: Timestamp) {
         for event in events { published(event) }
         classes[TrafficClass(events, origin)]?.increment()
-        // The age of a record without a time is unknown.
+        // A record without a time has no known age.
         guard recordedAt.milliseconds > 0 else { return }
         all.submissionDuration.observe(Double(max(0, now.milliseconds - recordedAt.milliseconds)) / 1000)
     }
 
-    /// Counts an event that comes by itself. Its record was answered long ago.
+    /// Counts one event, for instance one that no submission waits for.
     func published(_ event: OutcomeEvent) {
         let counter =
             outcomes[event.kind]?[event.reason]
             ?? all.outcomes.with(event.kind.rawValue, event.reason?.rawValue ?? "")
         counter.increment()
         if event.kind == .held, event.reason == .kindMismatch { all.incidents.note(.kindMismatch) }
-        // Senders make up the names of other apps.
+        // A sender may make up an app's name, so that an unknown app gets no series of its own.
         let isKnown = event.reason != .unknownApp && event.reason != .malformedSubmission
         all.appOutcomes.with(isKnown ? event.bundleID?.text ?? "other" : "other", event.kind.rawValue).increment()
         for signal in event.risk { all.riskSignals.with(signal.rawValue).increment() }

@@ -1,7 +1,8 @@
 import Fulfillment
 import NamesAndTimes
 
-/// One submission's retries, with its slot while it retries in memory. One task's own.
+/// The retries of one submission, with its slot while it retries in memory. Only the submission's own task uses the
+/// object.
 final class RetryState {
     enum Next {
         case tryAgain(afterSeconds: Double)
@@ -11,10 +12,10 @@ final class RetryState {
     private let parking: ParkingContext
     private let item: SubmissionInHand
     private var hasSlot = false
-    /// The wait in memory that is under way, or that is over and not counted yet; nil without one.
+    /// The wait in memory that is under way, or that has ended and is not counted yet; nil if there is none.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
-    /// The answers to further questions: a retry asks only the open ones.
+    /// The answers to further questions. A retry asks only the open questions.
     var further: FurtherAnswers
 
     init(of item: SubmissionInHand, in parking: ParkingContext) {
@@ -23,24 +24,26 @@ final class RetryState {
         switch item.origin {
         case .record:
             history = WaitingHistory()
-            // The player's earlier ones waited for Apple: if it fails as they did, its time may be over.
+            // The submission already waited behind its player's earlier submissions while these waited for Apple. The
+            // wait counts against its own time in memory.
             history.noteWait(seconds: item.secondsBehindOthers)
         case .parked(let leased): history = leased.history
         }
         further = FurtherAnswers(settled: history.lookedUp)
     }
 
-    /// The time at which it was first tried or parked; nil at its first try.
+    /// The time at which the submission was first tried or parked; nil before the end of its first try.
     var takenAt: Timestamp? { history.firstFailureAt }
 
-    /// True if it was tried before in vain, or waited in the database.
+    /// True if the submission was tried in vain before, or waited in the database.
     var isRetry: Bool { history.failures > 0 || item.isParked }
 
-    /// True if it met trouble before.
+    /// True if an earlier try of the submission failed.
     var hasFailed: Bool { history.failures > 0 }
 
-    /// Returns the number of times that Apple gave the answer before, and 0 for a parked one that is not due yet. Its
-    /// tries are spread over `RETRY_DOUBT_SECONDS`, whoever else asks for its proof.
+    /// Returns the number of times that Apple gave the doubtful answer before. Returns 0 for a parked submission that
+    /// is not due yet: its tries are spread over `RETRY_DOUBT_SECONDS`, even if other submissions ask for its proof
+    /// earlier.
     func doubts(_ reason: Reason) -> Int {
         if let leased = item.parked, !leased.isDue { 0 } else { history.doubts[reason, default: 0] }
     }
@@ -72,14 +75,15 @@ final class RetryState {
         }
     }
 
-    /// True if a submission that keeps failing must leave memory, because it and what waits behind it crowd out first
-    /// tries. A passing fault does not make it leave: parking costs rows, and the order of its player's submissions.
+    /// True if a submission that keeps failing must leave memory when it and the submissions behind it crowd out first
+    /// tries. False after a passing fault: parking costs rows, and breaks the order of the player's submissions.
     private var leavesRoomForOthers: Bool {
         history.failures < ParkingPolicy.failuresOfItsOwn || parking.slots.isWithinRetryShare
     }
 
-    /// Returns whether all others would wait for an isolated record. A doubtful answer is asked for again much later,
-    /// and an outage may last. One short wait after a failure keeps the order of its player's submissions.
+    /// Returns true if the submission is isolated and would keep all others waiting for long. A doubtful answer is
+    /// asked for again much later, and an outage may last. One short wait after a failure is allowed, because it keeps
+    /// the order of the player's submissions.
     private func keepsAllWaiting(_ judgement: Judgement) -> Bool {
         guard case .record(let admitted) = item.origin, admitted.isIsolated else { return false }
         return switch judgement {
@@ -89,8 +93,8 @@ final class RetryState {
         }
     }
 
-    /// Counts the wait for the next try, for a turn in front of Apple and for its answer, whichever is over. Time in
-    /// which Apple as a whole was down does not count.
+    /// Counts the time since the last try: the pause, the wait for a turn at Apple, and the wait for Apple's answer.
+    /// Time in which Apple as a whole was down does not count.
     private func countWait() {
         guard let (seconds, since, before) = uncounted else { return }
         uncounted = nil
@@ -98,7 +102,7 @@ final class RetryState {
         history.noteWait(seconds: max(0, waited - (parking.apple.downSeconds - before)))
     }
 
-    /// Ends the retries, because there is a verdict, recorded or not, or because the submission left memory. Call it at
+    /// Ends the retries and frees their slot, because there is a verdict or the submission left memory. Call it at
     /// least once.
     func end() {
         guard hasSlot, case .record(let admitted) = item.origin else { return }

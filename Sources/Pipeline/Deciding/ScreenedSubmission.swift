@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// A submission with its proof read. The steps after screening work on it.
+/// A submission whose proof was read. The steps after screening work on it.
 struct ScreenedSubmission: Sendable {
     let item: SubmissionInHand
     let submission: Submission
@@ -13,19 +13,19 @@ struct ScreenedSubmission: Sendable {
     }
 }
 
-/// The answer by which a screened submission is judged. A decision is made of it.
+/// The answer by which a screened submission is judged, with the facts from which its decision is made.
 struct ProofAnswer: Sendable {
     /// Apple's answer, or the facts in the proof, or the evidence that the ledger remembers.
     let answer: AppleAnswer
     let isRemembered: Bool
-    /// The catalog's terms of its app.
+    /// The catalog's terms of the submission's app.
     let terms: AppTerms
-    /// The facts about its subscriptions beside the answer.
+    /// The facts about subscriptions in further answers.
     var subscriptions: [SubscriptionFact] = []
     /// The refunds in further answers.
     var revoked: [NotifiedTransaction] = []
 
-    /// Returns the answer with the facts of further answers.
+    /// Returns this answer with the facts of further answers added.
     func besides(_ further: FurtherAnswers) -> ProofAnswer {
         var answer = self
         answer.subscriptions = further.allSubscriptions
@@ -37,15 +37,15 @@ struct ProofAnswer: Sendable {
         if case .genuine(let receipt) = answer { receipt } else { nil }
     }
 
-    /// The cause that shows another app; nil if it is this app's.
+    /// The reason why the receipt belongs to another app; nil if it belongs to this app.
     var foreignness: Cause? { receipt.flatMap(terms.app.foreignness) }
 
-    /// The environment of its purchases: the proof's if the answer has no receipt.
+    /// Returns the environment of the purchases: the receipt's, or else the proof's.
     func environment(of proof: ParsedProof) -> StoreEnvironment {
         receipt?.environment ?? proof.content?.environment ?? .production
     }
 
-    /// Returns the refunds that Apple shows and that `verdict` does not decide purchase by purchase.
+    /// Returns the refunds that Apple shows and that `verdict` does not decide for each purchase.
     func revocations(besides verdict: Verdict) -> [NotifiedTransaction] {
         guard case .whole(let reason, let purchases) = verdict, reason != .foreignApp, let receipt else {
             return revoked

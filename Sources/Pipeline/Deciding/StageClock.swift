@@ -1,12 +1,12 @@
 import NamesAndTimes
 import Operations
 
-/// The stages in which a submission waits: labels of `receiptd_stage_duration_seconds{stage}`.
+/// The stages in which a submission waits. Their names are the labels of `receiptd_stage_duration_seconds{stage}`.
 enum Stage: String, CaseIterable {
-    /// The time behind earlier submissions of the player.
+    /// The wait behind earlier submissions of the player.
     case turn
     case recall
-    /// The time for Apple's answer, with the wait for a place in front of it.
+    /// The wait for Apple's answer, including the wait for a place in front of Apple.
     case ask
     case record
     case publish

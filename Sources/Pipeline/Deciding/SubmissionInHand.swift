@@ -4,15 +4,15 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// One submission in memory, from its admission or lease to the end of its work. It passes all steps of
-/// `SubmissionWorker`. A record that is no submission goes straight to the dead letters.
+/// One submission in memory, from its admission or lease to the end of its work. It passes through all steps of
+/// `SubmissionWorker`. A record that is no submission becomes a dead letter at once.
 final class SubmissionInHand: Sendable {
     let origin: Origin
-    /// The time since which it is in memory, in monotonic seconds.
+    /// The time at which the submission came into memory, in monotonic seconds.
     let since = WallClock.monotonicSeconds
     let work: WorkInHand
-    /// The number of the ledger's fall backs when it was taken, or before. If there was another one since, its decision
-    /// is void.
+    /// The number of the ledger's fall backs when the submission was taken, or earlier. If the database fell back again
+    /// since, the submission's decision is void.
     let fallBackCount: Int
 
     private struct State {
@@ -22,31 +22,31 @@ final class SubmissionInHand: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes it from a record that was just admitted.
+    /// Takes a record that was just admitted.
     init(_ admitted: AdmittedRecord, at position: RecordPosition) {
         origin = .record(admitted)
         fallBackCount = admitted.fallBackCount
         work = WorkInHand(at: position)
     }
 
-    /// Makes it from a parked submission that is due.
-    /// - Parameter answer: the answer that it shares with others of the same app and proof.
+    /// Takes a parked submission that is due.
+    /// - Parameter answer: the answer that the submission shares with others of the same app and proof.
     init(parked: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.fallBackCount = fallBackCount
         origin = .parked(parked)
         work = WorkInHand(at: parked.position, sharing: answer)
     }
 
-    /// The position of the record that brought it.
+    /// The position of the record that brought the submission.
     var position: RecordPosition { work.position }
 
-    /// Notes the seconds that it waited for its turn.
+    /// Adds seconds that the submission waited for its turn.
     func noteBehindOthers(seconds: Double) { state.withLock { $0.secondsBehindOthers += seconds } }
 
-    /// The seconds that it waited for its turn, without outages of Apple as a whole.
+    /// The seconds that the submission waited for its turn, without outages of Apple as a whole.
     var secondsBehindOthers: Double { state.withLock { $0.secondsBehindOthers } }
 
-    /// The last tries at Apple, including those before it was parked.
+    /// The last tries at Apple, including tries before the submission was parked.
     var tries: [AppleTry] {
         guard let earlier = parked?.history.tries, !earlier.isEmpty else { return work.tries }
         return Array((earlier + work.tries).suffix(AppleTry.maximumKept))
@@ -57,16 +57,16 @@ final class SubmissionInHand: Sendable {
         state.withLock { $0.decidedIn = history }
     }
 
-    /// The history of the database that has its outcome; nil if no database was needed.
+    /// The history of the database that holds the outcome; nil if no database was needed.
     var decidedIn: DatabaseHistory? { state.withLock { $0.decidedIn } }
 }
 
 extension SubmissionInHand {
-    /// The origin, to which it returns while it has no verdict. A record waits in memory or is parked; a parked
-    /// submission is parked again.
+    /// The origin of a submission. Without a verdict the submission returns there: a record waits in memory or is
+    /// parked, and a parked submission is parked again.
     enum Origin: Sendable {
         case record(AdmittedRecord)
-        /// It was leased from the parked submissions. Boxed, because it is rare.
+        /// The submission was leased from the parked submissions. Boxed, because the case is rare.
         indirect case parked(LeasedSubmission)
     }
 
@@ -83,7 +83,7 @@ extension SubmissionInHand {
         if case .record(let admitted) = origin { admitted.ticket } else { nil }
     }
 
-    /// True for a record that its workers died of in isolation.
+    /// True for a record that killed its workers in isolation.
     var isSetAside: Bool {
         if case .record(let admitted) = origin { admitted.isSetAside } else { false }
     }
@@ -96,7 +96,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// True if the database was restored to an earlier state and may have lost a published decision on it.
+    /// True if the database was restored to an earlier state and may have lost a published decision on the record.
     var isDecidedAgain: Bool {
         switch origin {
         case .record(let admitted): admitted.isDecidedAgain
@@ -112,7 +112,7 @@ extension SubmissionInHand {
         }
     }
 
-    /// Returns the fields with the id of its trace, if its sender gave one.
+    /// Returns the fields, with the trace's id added if the sender gave one.
     func traced(_ fields: Logger.Fields) -> Logger.Fields {
         var fields = fields
         if let id = traceparent.flatMap(TraceParent.traceID) { fields[.traceID] = "\(id)" }

@@ -2,7 +2,8 @@ import Fulfillment
 import Kafka
 import Operations
 
-/// An early end of a submission's life. Boxed: thousands that wait for Apple must not take room for it.
+/// An early end of a submission's work. Boxed, so that it takes no room in the thousands of submissions that wait for
+/// Apple.
 indirect enum EarlyExit: Sendable {
     case deadLetter(DeadLetter, of: ConsumerRecord)
     case rejected(Submission, Refusal, proof: Digest256?)

@@ -23,8 +23,8 @@ extension SubmissionWorker {
             claimant: submission.appAccountToken == nil ? nil : submission.playerID)
     }
 
-    /// Returns the events once they are durable: those of the verdict, or those of an earlier answer to the same
-    /// record.
+    /// Records the verdict, and returns its events once they are durable. Returns the events of an earlier answer if
+    /// the same record was answered before.
     func record(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer
     ) async throws(Abandoned) -> [OutcomeEvent] {
@@ -50,8 +50,8 @@ extension SubmissionWorker {
     }
 
     /// Returns the decision to record.
-    /// - Parameter isSecond: true if a local refusal was published before. The same bytes are refused again before the
-    ///   ledger is asked, so that no evidence is stored for them.
+    /// - Parameter isSecond: true if a local refusal of the submission was published before. Screening refuses the same
+    ///   bytes again before the ledger is asked, so that the decision stores no evidence for them.
     @inline(never)
     func decision(
         _ verdict: Verdict, on screened: ScreenedSubmission, by answer: ProofAnswer, isSecond: Bool = false
@@ -80,7 +80,8 @@ extension SubmissionWorker {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: screened.proof.repair)
     }
 
-    /// Returns the ledger's answer after it has noted which history of the database gave it.
+    /// Returns the ledger's answer, after the item has noted the history of the database that gave it. Throws
+    /// `Abandoned` if the ledger is closed.
     func withLedger<Value>(
         _ item: SubmissionInHand, _ body: () async throws(LedgerClosed) -> Durable<Value>
     ) async throws(Abandoned) -> Value {
@@ -95,8 +96,8 @@ extension SubmissionWorker {
 }
 
 extension Recollection {
-    /// The events of this record's first answer; empty if it waits in PostgreSQL; nil if the record is still to be
-    /// decided.
+    /// The events of the record's first answer; empty if the submission waits in PostgreSQL; nil if the record is still
+    /// to be decided.
     var eventsBefore: [OutcomeEvent]? {
         switch self {
         case .answered(let events): events
@@ -105,7 +106,7 @@ extension Recollection {
         }
     }
 
-    /// The answer that takes the place of Apple's; nil if Apple has to be asked, or if nothing is to be decided.
+    /// The remembered answer that replaces Apple's; nil if Apple has to be asked, or if there is nothing to decide.
     var answer: AppleAnswer? {
         @inline(never) get {
             if case .provenBefore(let receipt) = self { .genuine(receipt) } else { nil }

@@ -2,12 +2,12 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The last step, and the early ends before it.
+/// The publishing of outcomes: the last step, and the early exits.
 extension SubmissionWorker {
-    /// Publishes events that no submission brought.
+    /// The publisher of events that belong to no submission in hand.
     var publication: EventPublication { EventPublication(publisher: publisher, ledger: ledger, metrics: metrics) }
 
-    /// Publishes events that the database holds. Their outbox rows are deleted once the events are acknowledged.
+    /// Publishes events that the database holds. Deletes their outbox rows once Kafka has acknowledged the events.
     @inline(never)
     func publishRecorded(
         _ events: [OutcomeEvent], of item: SubmissionInHand, _ origin: AnswerOrigin = .decided
@@ -26,8 +26,8 @@ extension SubmissionWorker {
         metrics.published(events, origin, recordedAt: item.position.timestamp, now: WallClock.now)
     }
 
-    /// Rejects without a table, unless the record may have been answered before the catalog changed. Then its first
-    /// answer holds.
+    /// Rejects a submission without writing to the database. If the record was answered before, under an older catalog
+    /// perhaps, its first answer is published again instead.
     func rejectLocally(
         _ submission: Submission, for refusal: Refusal, proof: Digest256?, _ item: SubmissionInHand
     ) async throws(Abandoned) {
@@ -37,8 +37,8 @@ extension SubmissionWorker {
         traffic.refused(submission, for: refusal, by: event)
     }
 
-    /// Returns true if this record was answered before and its first answer is published again, or if it waits in
-    /// PostgreSQL.
+    /// Publishes the first answer again if the record was answered before. Returns true if it was, or if its submission
+    /// waits in PostgreSQL.
     func isAnsweredAgain(_ item: SubmissionInHand, _ proof: Digest256) async throws(Abandoned) -> Bool {
         guard item.mayBeRedelivered else { return false }
         let query = RecallQuery(

@@ -3,11 +3,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Checks whether Apple agrees with local refusals. A few receipts are put to Apple after their answer is published.
+/// Checks whether Apple agrees with local refusals. The worker puts a few receipts to Apple after their answer is
+/// published.
 extension SubmissionWorker {
-    /// Checks a refusal in a task of its own. The record keeps its answer, and its offset does not wait.
+    /// Checks a refusal in a task of its own. The record keeps its answer, and the commit of its offset does not wait.
     func checkLater(_ submission: Submission, of item: SubmissionInHand, after refusal: Refusal) {
-        // A suspect's task is the only one that may say whether it is at work.
+        // A suspect is not checked: only its own task may say whether it is at work.
         guard Suspected.work == nil, !item.isParked, refusals.isDue, !refusal.cause.isOfEnvelope,
             let doubted = Screening.disputable(submission, refusedFor: refusal.reason)
         else { return }
@@ -28,12 +29,12 @@ extension SubmissionWorker {
                 .submissionID: "\(screened.submission.submissionID)", .bundleID: "\(screened.submission.bundleID)",
                 .reason: "\(reason.rawValue)",
             ]))
-        // Given up: the check is lost.
+        // If the second decision is given up, the check is lost.
         try? await decideAgain(screened, by: answer)
     }
 
-    /// Decides again by Apple's answer, through the ledger. A grant or a hold is published; the rejection was published
-    /// before.
+    /// Decides the submission again, by Apple's answer. A grant or a hold is published. A rejection is left out,
+    /// because the first decision published one.
     private func decideAgain(_ screened: ScreenedSubmission, by answer: ProofAnswer) async throws(Abandoned) {
         let retries = RetryState(of: screened.item, in: parking)
         defer { retries.end() }

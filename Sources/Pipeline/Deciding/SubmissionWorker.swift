@@ -4,10 +4,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// One submission's life, from admission or lease to the acknowledged event.
+/// Takes one submission through its life, from admission or lease to the acknowledged event.
 ///
-/// `work` returns when the outcome is durable and published, or when the submission waits durably for its next try. It
-/// throws `Abandoned` if the submission is to come again. A class, because each submission's task holds it.
+/// `work` returns once the outcome is durable and published, or once the submission waits durably for its next try. It
+/// throws `Abandoned` if the submission will come again. A class, because the task of each submission holds it.
 public final class SubmissionWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
@@ -89,22 +89,22 @@ public final class SubmissionWorker: Sendable {
         defer { parking.slots.endedWaitingBehindOthers(of: ticket.player, bytes: bytes) }
         let (start, before) = (secondsForApple, lanes.secondsAtApple(ticket))
         try await item.work.waiting { await lanes.turn(ticket) }
-        // The earlier ones' waits for PostgreSQL are no waits for Apple.
+        // Only the time that earlier submissions waited for Apple counts. Their waits for PostgreSQL do not.
         item.noteBehindOthers(seconds: max(0, min(secondsForApple - start, lanes.secondsAtApple(ticket) - before)))
     }
 
     /// The seconds on a clock that stands still while Apple as a whole is down.
     private var secondsForApple: Double { WallClock.monotonicSeconds - parking.apple.downSeconds }
 
-    /// Notes the time for which submissions behind this one waited for Apple with it.
+    /// Notes the seconds that this submission waited for Apple. The player's later submissions waited with it.
     private func noteAtApple(_ item: SubmissionInHand, since start: Double) {
         if let ticket = item.ticket { lanes.noteAtApple(ticket, seconds: max(0, secondsForApple - start)) }
     }
 
-    /// Returns the events to publish; none if the submission waits durably. If the proof is enough, nobody is asked.
+    /// Returns the events to publish; none if the submission waits durably. Does not ask Apple if the proof is enough.
     ///
-    /// Thousands are here at once, each for as long as Apple takes. Each part that only computes is a function that
-    /// does not wait, so that its values take no room meanwhile.
+    /// Thousands of submissions wait in this function, each for as long as Apple takes. Each part that only computes is
+    /// a synchronous function, so that its values take no room during the wait.
     private func decide(
         _ screened: ScreenedSubmission, _ clock: inout StageClock
     ) async throws(Abandoned) -> ([OutcomeEvent], AnswerOrigin) {
@@ -117,15 +117,15 @@ public final class SubmissionWorker: Sendable {
         let start = secondsForApple
         while true {
             guard let answer = await proofAnswer(to: screened, recalled, retries) else {
-                // It is answered as if it came now: a record that is never finished would hold back its partition's offset
-                // for good.
+                // The newest catalog lacks the app, so that the submission is rejected as if it came now. If it waited
+                // instead, its partition's offset could never move on.
                 return (rejected(screened, for: .unknownApp), .decided)
             }
             CrashPoint.answered.reached()
             switch try await judge(screened, by: answer, retries) {
             case .decided(let verdict):
                 CrashPoint.judged.reached()
-                // Recording may take long, and is no retry.
+                // The slot is freed now, because recording may take long and is no retry.
                 retries.end()
                 noteAtApple(screened.item, since: start)
                 if retries.hasFailed { parking.recovery.answered(screened.submission.bundleID) }
@@ -143,15 +143,15 @@ public final class SubmissionWorker: Sendable {
     @inline(never)
     private func beginTries(_ screened: ScreenedSubmission, after recalled: Recollection) -> RetryState {
         let retries = RetryState(of: screened.item, in: parking)
-        // Nothing of it is granted anew.
+        // The ledger has these purchases, so that they are not granted anew.
         if case .provenBefore(let receipt) = recalled {
             retries.further.settle(receipt.purchases.lazy.map(\.transactionID))
         }
         return retries
     }
 
-    /// Returns the answer to judge by, with the newest catalog: the one at the time of the question may be hours old
-    /// after an outage. Returns nil if the newest catalog no longer has the app.
+    /// Returns the answer with the newest catalog's terms. After an outage the catalog at the time of the question may
+    /// be hours old. Returns nil if the newest catalog no longer has the app.
     private func proofAnswer(
         to screened: ScreenedSubmission, _ recalled: Recollection, _ retries: RetryState
     ) async -> ProofAnswer? {
@@ -187,8 +187,7 @@ public final class SubmissionWorker: Sendable {
         ).judge(answer.answer, besides: further, doubts: retries.doubts)
     }
 
-    /// Waits after a try without a verdict. Returns true once the wait in memory is over, false if the submission waits
-    /// durably.
+    /// Waits for the next try. Returns true once the wait in memory is over, and false once the submission is parked.
     private func isTriedAgain(
         _ screened: ScreenedSubmission, after undecided: Judgement, _ retries: RetryState, since start: Double
     ) async throws(Abandoned) -> Bool {

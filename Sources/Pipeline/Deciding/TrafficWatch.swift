@@ -5,10 +5,10 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Logs what is wrong with the traffic: one line a minute for each kind of mistake, with a count and one example.
+/// Logs mistakes in the traffic: one line a minute for each kind of mistake, with a count and one example.
 final class TrafficWatch: Sendable {
-    /// The seconds between two comparisons of a record's members with the known names, which take one more reading of
-    /// its JSON.
+    /// The seconds between two searches for misspelt members in a record. Each search parses the record's JSON once
+    /// more.
     private static let secondsBetweenReadings = 1.0
 
     private struct State {
@@ -25,8 +25,8 @@ final class TrafficWatch: Sendable {
         self.logger = logger
     }
 
-    /// Checks a record that was read as a submission: whether its player is its key, and whether a misspelt member
-    /// means nothing.
+    /// Checks the record of a submission: whether its key is the player's id, and whether it has a misspelt member,
+    /// which receiptd ignores.
     func took(_ submission: Submission, in record: ConsumerRecord) {
         let isKeyedByPlayer = record.key.map { $0.elementsEqual(submission.playerID.text.utf8) } ?? false
         if !isKeyedByPlayer {
@@ -56,7 +56,7 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Notes a submission that was refused without asking anyone, as most of the traffic is.
+    /// Notes a submission that was rejected without asking Apple. Most of the traffic is.
     func refused(_ submission: Submission, for refusal: Refusal, by event: OutcomeEvent) {
         keep(event, of: submission.submissionID, refusal)
         note("refused \(refusal.reason.rawValue) \(refusal.cause.code)") { count in
@@ -88,7 +88,7 @@ final class TrafficWatch: Sendable {
         keep(event, of: sender.submissionID, Refusal(.malformedSubmission, cause))
     }
 
-    /// Keeps the refusal for people who look for it later. No table has it.
+    /// Keeps the refusal in memory for people who look for it later. No table holds it.
     private func keep(_ event: OutcomeEvent, of submission: Identifier, _ refusal: Refusal) {
         let (reason, player) = (refusal.reason.rawValue, event.playerID.text)
         metrics.localRefusals.note(reason: reason, player: player) {
@@ -99,8 +99,8 @@ final class TrafficWatch: Sendable {
         }
     }
 
-    /// Keeps a letter whose sender is unknown. It is found by its place, or by its key, which is the player's id if the
-    /// game keeps to the contract.
+    /// Keeps a dead letter whose sender is unknown. People find it by its position, or by its key, which is the
+    /// player's id if the game keeps the contract.
     private func keep(_ letter: DeadLetter, key: [UInt8]?, at position: RecordPosition) {
         let key = key.flatMap { String(validating: $0, as: UTF8.self) } ?? ""
         let player = key.unicodeScalars.count <= SubmissionLimits.maximumNameScalars ? key : ""
