@@ -2,30 +2,30 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// A table of rows that come due, each a small piece of work: one question to Apple, say.
+/// A table of rows that come due. Each row is a small piece of work, for example one question to Apple.
 ///
-/// `leaseDue` writes the lease before the try. So the process may die in the middle of a try, even because of the row:
-/// the row is due again when the lease is over, and the worker goes on with other rows. After a lease that did not end
-/// in order the next one is twice as long, but for parked submissions. `IsolatingWork` also finds a row that kills its
-/// worker.
+/// `leaseDue` writes the lease before the try. If the process dies during the try, even because of the row, the row is
+/// due again when the lease is over, and the worker goes on with other rows. After a lease that did not end in order,
+/// the row's next lease is twice as long; this does not apply to parked submissions. `IsolatingWork` also finds a row
+/// that kills its worker.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
-    /// The part whose loop health watches, and which reports failures.
+    /// The part whose loop health watches. `failingPart` is the part that reports failures.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var places: DuePlaces { get }
-    /// False if there can be nothing to do. The loop then does not look at the table.
+    /// False if there is no work for this table. The loop then leaves the table alone.
     var isWanted: Bool { get }
-    /// The seconds between two looks at the table. Each pause is drawn from half of it to one and a half.
+    /// The seconds between two looks at the table. Each pause is drawn at random from half to one and a half times as
+    /// long.
     var lookSeconds: Double { get }
-    /// The seconds that one try may take, including its wait for a turn among the requests to Apple; nil if a try ends by
-    /// itself.
+    /// The seconds that one try may take, including its wait for a turn at Apple; nil if a try ends by itself.
     var trySeconds: Double? { get }
-    /// True if a lease proves that the failing part is well again; false if only a try can.
+    /// True if a successful lease ends the failure of `failingPart`; false if only a try can end it.
     var isWellOnceLeased: Bool { get }
 
-    /// Returns what the loop does next.
+    /// Returns the loop's next step.
     func nextTurn() async -> DueTurn<Item>
 
     /// Leases up to `limit` due rows, oldest first, for longer than `trySeconds`. Throws if the database is out of
@@ -36,15 +36,16 @@ protocol DueWork: Sendable {
     /// process stops or the try takes too long. Throws if the database is out of reach.
     func work(on item: Item) async throws
 
-    /// Makes a row due later whose try was given up while the process goes on. Throws if the database is out of reach.
+    /// Puts a row off whose try was given up while the process goes on. Throws if the database is out of reach.
     func putOff(_ item: Item) async throws
 
-    /// Makes a row due at once whose try the stopping process cut, as if it had never been leased. Throws if the
+    /// Makes a row due at once, as if it had never been leased, because the stopping process cut its try. Throws if the
     /// database is out of reach.
     func release(_ item: Item) async throws
 
-    /// Writes whether a death of the process counts against a row in isolation: it does while the row is at work, and
-    /// not while the row waits. Does nothing if the lease is over. Throws if the database is out of reach.
+    /// Writes whether a death of the process counts against an isolated row. A death counts while the row is at work,
+    /// and does not count while the row waits. Does nothing if the lease is over. Throws if the database is out of
+    /// reach.
     func accuse(_ item: Item, isAtWork: Bool) async throws
 }
 
@@ -59,14 +60,14 @@ extension DueWork {
     /// Does nothing, because the lease ends by itself.
     func putOff(_ item: Item) async throws {}
 
-    /// Does nothing, because the lease itself counts against the row.
+    /// Does nothing, because the lease already counts against the row.
     func accuse(_ item: Item, isAtWork: Bool) async throws {}
 }
 
-/// The number of rows that this replica may try at the same time.
+/// The places for rows that this replica tries at the same time.
 enum DuePlaces: Sendable {
     case own(Int)
-    /// Slots that other work has too. No more than a batch is leased at a time.
+    /// Slots that are shared with other work. The loop leases at most `batch` rows at a time.
     case shared(WorkSlots, batch: Int)
 
     var slots: WorkSlots? {
@@ -86,14 +87,14 @@ enum DueTurn<Item: Sendable>: Sendable {
     case nothing
     /// The loop leases due rows.
     case due
-    /// The leased row may have killed its workers. It is to be tried with nothing else leased beside it; isolation has
-    /// begun.
+    /// The leased row may have killed its workers. Isolation has begun: the loop tries the row with nothing else leased
+    /// beside it.
     case isolated(Item)
 }
 
 /// Rows that were leased together.
 struct DueBatch<Item: Sendable>: Sendable {
-    /// The items of one list are tried one after the other, the lists beside one another.
+    /// The groups of items. The items of one group are tried one after the other; the groups run at the same time.
     var groups: [[Item]] = []
     /// True if there may be more due rows.
     var isFull = false
@@ -110,13 +111,13 @@ struct DueBatch<Item: Sendable>: Sendable {
 }
 
 extension RetryDelay {
-    /// Returns the seconds until the next try, after one that was given up.
+    /// Returns the seconds until the next try, after a try that was given up.
     func seconds(afterGivingUp tries: Int, now: Timestamp) -> Double {
         afterTry(tries, nil, jitter: Double.random(in: 0..<1), now: now)
     }
 
-    /// Returns the seconds until Apple is to be asked again. Returns nil if the lease stays as it is, because no try
-    /// helps before the operator does; each lease is longer than the last.
+    /// Returns the seconds until Apple is asked again. Returns nil if no try helps before an operator acts. The lease
+    /// then stays as it is, and each lease is longer than the last.
     func seconds<Value>(after answer: StoreQueryAnswer<Value>, tries: Int, now: Timestamp) -> Double? {
         var trouble: AppleAnswer.Trouble?
         switch answer {
@@ -129,11 +130,11 @@ extension RetryDelay {
 }
 
 enum DueWorkLimits {
-    /// The seconds between two looks at the table. Nobody waits for what is due here.
+    /// The seconds between two looks at the table. Nobody waits for these rows.
     static let lookSeconds = 2.0
     /// The seconds between two looks for a place while all are taken.
     static let busySeconds = 0.05
-    /// The seconds that one try may take, including its wait for a turn among the requests to Apple.
+    /// The seconds that one try may take, including its wait for a turn at Apple.
     static let trySeconds = 50.0
     /// The seconds of the shortest lease.
     static let leaseSeconds = 60.0

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Leases what is due from one table and tries it, beside everything else that the process does.
+/// Leases due rows from one table and tries them, beside all other work of the process.
 struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     private let work: Work
     private let leases: LeaseGate?
@@ -16,8 +16,9 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     private var slots: WorkSlots? { work.places.slots }
 
     /// - Parameters:
-    ///   - leases: nothing is leased while it is closed; nil for work that needs nothing that the database may have lost.
-    ///   - isAppleDown: returns whether Apple is down. Then one row at a time finds out when it is back.
+    ///   - leases: the gate that must be open to lease a row; nil for work that does not depend on decisions which the
+    ///     database may have lost.
+    ///   - isAppleDown: returns whether Apple is down. While it is, one row at a time finds out whether Apple is back.
     init(
         _ work: Work, health: Health, behind leases: LeaseGate? = nil,
         isAppleDown: @escaping @Sendable () -> Bool = { false }
@@ -29,7 +30,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
     }
 
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
-        // The database's time is not this loop's doing.
+        // Health stops watching the loop meanwhile: a slow database is not the loop's fault.
         health.retire(part)
         guard leases?.isOpen ?? true else { return work.lookSeconds }
         switch await work.nextTurn() {
@@ -58,8 +59,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         return batch
     }
 
-    /// Returns when the row's try is over, or has lasted as long as its lease. Others may be leased beside it then, and
-    /// no death counts against it any more.
+    /// Tries the row alone. Returns when the try is over, or has lasted as long as its lease. Then other rows may be
+    /// leased beside it, and no death counts against it any more.
     private func isolate(_ item: Work.Item, _ group: inout DiscardingTaskGroup) async {
         state.began(1)
         let (over, end) = AsyncStream<Never>.makeStream()
@@ -74,7 +75,8 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
         }
         group.addTask {
             await Suspected.$work.withValue(accusation) { await tryOnce(item) }
-            // Even where the database refused its end: the item is leased still, and has killed nobody.
+            // The accusation ends even if the database refused the result: the row is still leased, and has killed no
+            // worker.
             await accusation.waits()
             timer.cancel()
         }
@@ -115,7 +117,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
             }
             let hasEnded = try await tasks.next() ?? true
             tasks.cancelAll()
-            // Past its time the try itself is to end too: its place is not free before.
+            // A try that took too long still has to end, because its place is taken until then.
             if !hasEnded { _ = try await tasks.next() }
         }
     }

@@ -1,18 +1,18 @@
-/// Due work that shares the slots of new submissions, and whose rows may kill their worker.
+/// Due work whose rows may kill their worker. It shares the slots of new submissions.
 protocol IsolatingWork: DueWork {
     var parking: ParkingContext { get }
     /// The most rows that are leased at a time.
     var batch: Int { get }
 
-    /// Counts a death of the process against an isolated row again.
+    /// Accuses an isolated row that goes on with its work: a death of the process counts against the row again.
     func accuse(_ item: Item) async throws
 
-    /// Counts no death against an isolated row that only waits.
+    /// Clears an isolated row that only waits: no death of the process counts against the row.
     func clear(_ item: Item) async throws
 }
 
 extension IsolatingWork {
-    /// Nil, because a submission's own patience ends its try.
+    /// The time limit; nil, because a submission's own retry policy ends its try.
     var trySeconds: Double? { nil }
     var places: DuePlaces { .shared(parking.slots, batch: batch) }
 

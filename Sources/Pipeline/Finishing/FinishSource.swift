@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Tells Apple about delivered purchases, behind everything else.
+/// Reports delivered purchases to Apple. These requests go after all others.
 struct FinishSource: DueWork {
     let part = Health.Part.finishLoop
     let failingPart = FailingPart.finishes
@@ -15,7 +15,7 @@ struct FinishSource: DueWork {
     let logger: Logger
     var retry = RetryDelay()
 
-    /// True if any app of the catalog wants reports. A due delivery of another app harms nobody.
+    /// True if any app of the catalog wants its deliveries reported. Rows of the other apps may stay due without harm.
     var isWanted: Bool {
         catalog().apps.values.contains { $0.announcements.finishesGrants }
     }
