@@ -1,11 +1,11 @@
 import Fulfillment
 
-/// A held purchase in memory whose hold may end. It is tried as if its submission held nothing else.
+/// A held purchase in memory whose hold may end. The worker tries the purchase as if its submission held nothing else.
 struct HeldInHand: Sendable {
     let hold: LeasedHold
     let work: WorkInHand
 
-    /// - Parameter answer: the answer that it shares with the other holds of the submission.
+    /// - Parameter answer: the answer that the purchase shares with other holds of the submission.
     init(_ hold: LeasedHold, sharing answer: GroupAnswer = GroupAnswer()) {
         self.hold = hold
         work = WorkInHand(at: hold.position, sharing: answer)

@@ -2,11 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Ends holds: asks Apple again about a held purchase, judges it, and settles it. A try without a verdict leaves it
-/// held. Apple called the purchase genuine once, and a doubtful answer is only asked for again.
+/// Ends holds: asks Apple again about a held purchase, judges the purchase, and settles it. After a try without a
+/// verdict the purchase stays held. Apple called the purchase genuine once, so that a doubtful answer never ends the
+/// hold: the worker asks again.
 ///
-/// `work` returns when the event is published, or when the hold waits durably for its next try. It throws `Abandoned`
-/// if the hold is to come again.
+/// `work` returns once the event is published, or once the hold waits durably for its next try. It throws `Abandoned`
+/// if the hold will come again.
 struct HeldPurchaseWorker: Sendable {
     let catalog: @Sendable () -> Catalog
     let desk: AppleDesk
@@ -30,14 +31,14 @@ struct HeldPurchaseWorker: Sendable {
 
     private func screen(_ hold: LeasedHold, under catalog: Catalog) -> Screening {
         if hold.announced != nil {
-            // Nobody submitted it: Apple told of it by itself, so that there is no proof to be screened.
+            // Apple announced the purchase and nobody submitted it, so that there is no proof to screen.
             return .admitted(
                 ParsedProof(
                     digest: Digest256(hashing: Array(hold.transactionID.text.utf8)),
                     material: .transactionID(hold.transactionID), signature: .proven))
         }
         let screening = desk.screen(hold.submission, under: catalog)
-        // The receipt was called genuine once: our reading of it does not end its wait.
+        // Apple called the receipt genuine once, so that receiptd's own reading of the receipt does not end the hold.
         guard case .rejected(let refusal, _) = screening,
             let doubted = Screening.disputable(hold.submission, refusedFor: refusal.reason)
         else { return screening }
@@ -54,9 +55,9 @@ struct HeldPurchaseWorker: Sendable {
         } else {
             told = await desk.answer(to: inquiry, terms, isRetry: hold.tries > 0)
         }
-        // The answer of a cancelled try is no judgement.
+        // The answer of a cancelled try counts for nothing.
         if Task.isCancelled { throw Abandoned() }
-        // The catalog that Apple was asked under may be old when the answer comes.
+        // The catalog may have changed while Apple was asked.
         guard let terms = catalog().terms[hold.submission.bundleID] else { return await waitForApp(hold) }
         CrashPoint.answered.reached()
         let answer = ProofAnswer(answer: told, isRemembered: false, terms: terms)
@@ -78,7 +79,8 @@ struct HeldPurchaseWorker: Sendable {
             wasGenuine: true, waived: hold.waived, announced: hold.announced, isDecidedAgain: hold.isDecidedAgain
         ).judge(
             answer.answer, besides: further,
-            // Answers are not counted one by one: only that its period is over ends a hold.
+            // The doubts of a hold are not counted for each answer. Only an expired subscription ends a hold, and for
+            // this the tries count.
             doubts: { $0 == .subscriptionExpired ? hold.tries : 0 })
     }
 
@@ -96,8 +98,8 @@ struct HeldPurchaseWorker: Sendable {
             shown: answer.revocations(besides: verdict), cause: answer.foreignness, repair: proof.repair)
     }
 
-    /// Settles the hold and publishes its event, if it does not stay held. A result that the database does not take is
-    /// tried again later.
+    /// Settles the hold, and publishes its event unless the purchase stays held. If the database does not take the
+    /// result, the hold is tried again later.
     private func settle(_ decision: HoldDecision) async throws(Abandoned) {
         let event: OutcomeEvent?
         do {
@@ -118,15 +120,15 @@ struct HeldPurchaseWorker: Sendable {
         await reschedule(hold, afterSeconds: retrySeconds(of: hold))
     }
 
-    /// Returns the seconds until the next try of a hold: the delay of a submission that has failed as often.
+    /// Returns the seconds until the hold's next try: the delay of a submission that has failed equally often.
     private func retrySeconds(of hold: LeasedHold) -> Double {
         let retry = desk.parking.policy.retry
         let delay = retry.afterTrouble(failures: hold.tries + 1, jitter: Double.random(in: 0..<1))
         return max(PipelineLimits.holdRetrySeconds, delay)
     }
 
-    /// Puts off a hold whose app is not in the catalog. The app may come back, so that a released hold is not refused
-    /// meanwhile.
+    /// Puts off a hold whose app the catalog lacks. The app may come back, so that the worker does not refuse a
+    /// released hold meanwhile.
     private func waitForApp(_ hold: LeasedHold) async {
         await reschedule(hold, afterSeconds: PipelineLimits.unknownAppRetrySeconds)
     }
@@ -139,7 +141,7 @@ struct HeldPurchaseWorker: Sendable {
 
     private func failed(_ hold: LeasedHold, _ error: any Error) async {
         desk.metrics.failures.report(error, of: .holds)
-        // Nothing where its lease is over, or the database away: then the lease ends by itself.
+        // Does nothing if the lease is over. If the database is out of reach, the lease ends by itself.
         try? await holds.reschedule(hold, dueAfterSeconds: retrySeconds(of: hold))
     }
 }

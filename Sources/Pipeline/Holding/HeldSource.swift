@@ -3,8 +3,8 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Held transactions whose hold may end: an operator released them, they are due for another try, or an older catalog
-/// decided them. Those whose leases ended unseen are suspects, as with parked submissions.
+/// Held transactions whose hold may end: an operator released the hold, the hold is due for another try, or an older
+/// catalog decided it. A hold whose lease ended without a result is a suspect, as with parked submissions.
 struct HeldSource: IsolatingWork {
     let part = Health.Part.heldLoop
     let failingPart = FailingPart.holds
@@ -29,17 +29,17 @@ struct HeldSource: IsolatingWork {
             setAside: countSetAside)
     }
 
-    /// Leases a suspect. One that the newest catalog cannot free stays held, too.
+    /// Leases a suspect. A suspect that the newest catalog cannot free stays held.
     private func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         let lease = try await worker.holds.leaseSuspect(catalogVersion: catalog.version)
         guard case .isolated(let hold) = lease, let reason = reasonToStay(hold, under: catalog) else { return lease }
-        // Else its next lease would count a death where this one ends unseen.
+        // Without this, if the process dies before `keepHeld`, the next lease would count a death against the hold.
         await SuspectTurns.clear { try await worker.holds.clearSuspicion(of: hold) }
         try await worker.holds.keepHeld([(hold, reason)], catalogVersion: catalog.version)
         return .none
     }
 
-    /// Leases due holds; those that the newest catalog cannot free stay held, without a question to Apple.
+    /// Leases due holds. A hold that the newest catalog cannot free stays held, and Apple is not asked.
     func leaseDue(limit: Int) async throws -> DueBatch<HeldInHand> {
         let catalog = worker.catalog()
         let leased = try await worker.holds.leaseDue(catalogVersion: catalog.version, limit: limit)
@@ -56,21 +56,21 @@ struct HeldSource: IsolatingWork {
             do {
                 try await worker.holds.keepHeld(staying, catalogVersion: catalog.version)
             } catch {
-                // Nobody works on any of them, and none has killed this process.
+                // Work on these holds has not begun, and none of them killed this process.
                 await SuspectTurns.clear {
                     for hold in leased { try await worker.holds.endLease(of: hold) }
                 }
                 throw error
             }
         }
-        // Only items that took no slot call for haste, if there are few slots.
+        // With few free slots the loop looks again at once only if some of the leased holds took no slot.
         let isFull = leased.count == limit && (limit == PipelineLimits.holdBatch || !staying.isEmpty)
-        // Holds of one submission have one proof.
+        // Holds of one submission share its proof.
         return DueBatch(
             open, by: \.identity, isFull: isFull, inHand: HeldInHand.init(_:sharing:))
     }
 
-    /// Returns nil if the wait of the hold may end.
+    /// Returns the reason why the hold stays; nil if it may end.
     private func reasonToStay(_ hold: LeasedHold, under catalog: Catalog) -> Reason? {
         CrashPoint.judging(hold.transactionID)
         if case .stays(let reason) = hold.outlook(under: catalog, now: WallClock.now) { return reason }
@@ -86,8 +86,8 @@ struct HeldSource: IsolatingWork {
     func accuse(_ item: HeldInHand) async throws { try await worker.holds.accuse(item.hold) }
     func clear(_ item: HeldInHand) async throws { try await worker.holds.clearSuspicion(of: item.hold) }
 
-    /// Counts a hold that is set aside. The player gets no answer, because a paying player must not be rejected for a
-    /// fault of ours.
+    /// Counts and logs a hold that is set aside. Its player gets no answer, because a paying player must not be
+    /// rejected for a fault of receiptd.
     private func countSetAside(_ purchase: SetAsidePurchase) {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")
