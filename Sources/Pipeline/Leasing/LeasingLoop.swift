@@ -2,24 +2,25 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Leases what is due for as long as the process runs, beside everything else.
+/// Leases due rows for as long as the process runs, beside all other work.
 protocol LeasingLoop: Sendable {
-    /// The part that health watches, and that reports failures, while it leases.
+    /// The part that health watches while the loop leases. `failingPart` is the part that reports failures.
     var part: Health.Part { get }
     var failingPart: FailingPart { get }
     var isWellOnceLeased: Bool { get }
     var health: Health { get }
     var state: LeasingState { get }
 
-    /// Leases as much as there is room for, and adds its work to the group.
-    /// - Returns: the seconds until the next turn, which is drawn from half of them to one and a half; nil for at once.
+    /// Leases as many rows as there is room for, and adds the work on them to the group.
+    /// - Returns: the seconds until the next turn; nil for at once. The pause is drawn at random from half to one and a
+    ///   half times as long.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double?
 }
 
 /// The running work of a leasing loop.
 final class LeasingState: Sendable {
     fileprivate let task = Mutex<Task<Void, Never>?>(nil)
-    /// True while a turn may be leasing more.
+    /// True while a turn may lease more rows.
     fileprivate let isInTurn = Atomic(false)
     private let count = Atomic(0)
 
@@ -27,11 +28,11 @@ final class LeasingState: Sendable {
     var underWay: Int { count.load(ordering: .sequentiallyConsistent) }
 
     fileprivate var isIdle: Bool {
-        // The order matters: what a turn leased is under way before the turn ends.
+        // The turn is read first. Rows that a turn leased are under way before the turn ends.
         !isInTurn.load(ordering: .sequentiallyConsistent) && underWay == 0
     }
 
-    /// Notes leased rows. Call it in the turn that leased them.
+    /// Adds leased rows to the count. Call it in the turn that leased them.
     func began(_ leased: Int) { count.add(leased, ordering: .sequentiallyConsistent) }
     func ended() { count.subtract(1, ordering: .sequentiallyConsistent) }
 }
@@ -39,7 +40,7 @@ final class LeasingState: Sendable {
 extension LeasingLoop {
     var isWellOnceLeased: Bool { true }
 
-    /// - Parameter supervise: runs the function that it is given, and sees its end.
+    /// - Parameter supervise: runs the given function, and notices its end.
     func start(
         _ supervise: @escaping @Sendable (@Sendable () async -> Void) async -> Void = { await $0() }
     ) {
@@ -50,18 +51,19 @@ extension LeasingLoop {
 
     func cancel() { state.task.withLock { $0?.cancel() } }
 
-    /// Leases no more, cuts work under way at Apple, and waits a while for work in the database.
+    /// Stops leasing, cuts work that waits for Apple, and waits a while for work in the database.
     func stop() async {
         cancel()
-        // The wait is not for the task's end: a database that is away would hold the process up.
+        // The wait has a deadline instead of the task's end, because a database that is out of reach would delay the
+        // process' end.
         let deadline = WallClock.monotonicSeconds + PipelineLimits.leaseDrainSeconds
         while !state.isIdle, WallClock.monotonicSeconds < deadline { await BlockingWork.pause(seconds: 0.05) }
         health.retire(part)
     }
 
-    /// Returns nil if the database is out of reach, and reports that.
+    /// Runs `body`. Returns nil if the database is out of reach, and reports the failure.
     func lease<Leased>(_ body: () async throws -> Leased) async -> Leased? {
-        // The part is not watched until the next turn: how long the database takes is not this loop's doing.
+        // Health stops watching the part until the next turn: a slow database is not the loop's fault.
         health.retire(part)
         do {
             let leased = try await body()

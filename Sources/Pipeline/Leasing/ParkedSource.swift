@@ -7,15 +7,15 @@ struct ParkedInHand: Sendable {
     let leased: LeasedSubmission
     let item: SubmissionInHand
 
-    /// - Parameter answer: the answer that it shares with others of the same app and proof.
+    /// - Parameter answer: the answer that the submission shares with others of the same app and proof.
     init(_ leased: LeasedSubmission, sharing answer: GroupAnswer = GroupAnswer(), fallBackCount: Int = 0) {
         self.leased = leased
         item = SubmissionInHand(parked: leased, sharing: answer, fallBackCount: fallBackCount)
     }
 }
 
-/// Parked submissions that are due. Those whose leases ended unseen, as of one that kills the process, are suspects and
-/// are leased one at a time.
+/// Parked submissions that are due. A submission whose lease ended without a result may have killed the process. It is
+/// a suspect, and the worker leases suspects one at a time.
 struct ParkedSource: IsolatingWork {
     let part = Health.Part.parkedLoop
     let failingPart = FailingPart.parked
@@ -50,7 +50,8 @@ struct ParkedSource: IsolatingWork {
             inHand: { ParkedInHand($0, sharing: $1, fallBackCount: fallBackCount) })
     }
 
-    /// Makes submissions due that wait for the end of Apple's trouble, once others that had met it were answered.
+    /// Makes parked submissions due that wait for the end of Apple's trouble, once Apple has answered others that had
+    /// met the trouble.
     private func wakeTroubled() async throws {
         guard let signs = parking.recovery.take(isDown: parking.apple.isDown) else { return }
         let place = try await parking.store.wakeTroubled(signs.count, of: signs.apps, after: signs.place)
@@ -60,7 +61,8 @@ struct ParkedSource: IsolatingWork {
     func work(on parked: ParkedInHand) async throws {
         CrashPoint.passed(.submission(parked.leased.submission))
         try await worker.work(on: parked.item)
-        // It was answered, by this try or an earlier one. Where it was parked again, the lease is over and the row stays.
+        // The row is deleted if this try or an earlier one answered the submission. If the submission was parked again,
+        // the lease is over and the row stays.
         try await Suspected.waiting { try await parking.store.delete(parked.leased) }
     }
 
@@ -68,8 +70,8 @@ struct ParkedSource: IsolatingWork {
     func accuse(_ item: ParkedInHand) async throws { try await parking.store.accuse(item.leased) }
     func clear(_ item: ParkedInHand) async throws { try await parking.store.clearSuspicion(of: item.leased) }
 
-    /// Counts a submission that is set aside. The sender gets no answer, because a paying player must not be rejected
-    /// for a fault of ours.
+    /// Counts and logs a submission that is set aside. Its sender gets no answer, because a paying player must not be
+    /// rejected for a fault of receiptd.
     private func countSetAside(_ submission: SetAsideSubmission) {
         worker.metrics.all.parkings.with(ParkingReason.crashed.rawValue).increment()
         worker.metrics.all.incidents.note(.crashed, of: "a parked submission")

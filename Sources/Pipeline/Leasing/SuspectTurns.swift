@@ -3,11 +3,11 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Decides when a source leases a row that may have killed its workers: one at a time, with nothing else leased beside
-/// it by any source.
+/// Decides when a source leases a suspect, which is a row that may have killed its workers. Suspects are leased one at
+/// a time, while no source has leased another row.
 ///
-/// The count of leases is in the row before anyone looks into it, as a record's offset is in Kafka before that record
-/// is isolated. If a worker died beside a row and not of it, the row's next try ends and clears it.
+/// The database counts the lease before the worker reads the row, as Kafka has a record's offset before the record is
+/// isolated. If a worker died beside an innocent row, the row's next try ends and clears the row.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -22,8 +22,8 @@ final class SuspectTurns: Sendable {
 
     /// Returns the source's next step.
     /// - Parameters:
-    ///   - lease: called while nothing else is leased. The row that it returns is to be tried next.
-    ///   - setAside: called with a row that was set aside instead.
+    ///   - lease: called while nothing else is leased. The source tries the returned row next.
+    ///   - setAside: called with a row that was set aside instead of being leased.
     func next<Leased, SetAside, Item>(
         ifAny hasSuspect: () async throws -> Bool, lease: () async throws -> SuspectLease<Leased, SetAside>,
         inHand: (Leased) -> Item, setAside: (SetAside) -> Void
@@ -35,7 +35,7 @@ final class SuspectTurns: Sendable {
             return .due
         }
         guard parking.slots.beginIsolating(for: part) else { return .nothing }
-        // Others come in between: suspects must not keep them waiting.
+        // Other rows are leased before the next suspect, so that suspects do not keep them waiting.
         nextLook.putOff(seconds: PipelineLimits.suspectSpacingSeconds)
         do {
             switch try await lease() {
@@ -52,7 +52,7 @@ final class SuspectTurns: Sendable {
         return .nothing
     }
 
-    /// Tries to clear a suspicion until that is durable, for as long as a lease lasts at most.
+    /// Tries to clear a suspicion until the change is durable, for at most the time of a lease.
     static func clear(_ clear: () async throws -> Void) async {
         let deadline = WallClock.monotonicSeconds + PipelineLimits.forgivingSeconds
         while (try? await clear()) == nil, WallClock.monotonicSeconds < deadline {
@@ -60,9 +60,10 @@ final class SuspectTurns: Sendable {
         }
     }
 
-    /// Returns false while the database is out of reach.
+    /// Returns whether a suspect is due. Returns false during an outage of Apple, and while the database is out of
+    /// reach.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
-        // An outage is no time to accuse anyone: tries last long and are cut off.
+        // During an outage tries last long and are cut off, so that a death would accuse an innocent row.
         guard !parking.apple.isDown else { return false }
         do { return try await hasSuspect() } catch {
             failures.report(error, of: part)
@@ -71,7 +72,7 @@ final class SuspectTurns: Sendable {
     }
 }
 
-/// The time of the next look.
+/// The time of the next look for suspects.
 final class NextLook: Sendable {
     private let time = Mutex(0.0)
 
