@@ -4,21 +4,21 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Isolates notifications of a history that kill the process. If the history's leases ended again and again without
-/// progress, each notification is taken with nothing else in flight, and named in the database first.
+/// Isolates notifications of a history that kill the process. If several leases of a history ended without progress,
+/// the worker takes each notification with nothing else in flight, and first writes its name to the database.
 extension NotificationHistoryPoll {
-    /// The seconds between two looks whether the others' work has ended.
+    /// The seconds between two looks whether all other work has ended.
     private static let turnLookSeconds = 0.02
 
-    /// Runs `body` beside whatever else the process does.
+    /// Runs `body` beside the process' other work. Throws `Abandoned` if its turn does not come in time.
     func beside<Value>(_ scope: HistoryScope, _ body: () async throws -> Value) async throws -> Value {
         try await wait { turn.begin(.history(scope)) }
         defer { turn.ended(.history(scope)) }
         return try await body()
     }
 
-    /// Enters a notification with nothing else in flight, and returns the databases in which its effects are durable.
-    /// Returns nil if another replica has the lease.
+    /// Enters a notification with nothing else in flight, and returns the histories of the databases in which its
+    /// effects are durable. Returns nil if another replica has the lease.
     func enterIsolated(_ body: [UInt8], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let member = IsolationTurn.Member.history(place.scope)
         defer { turn.pass(member) }
@@ -33,7 +33,7 @@ extension NotificationHistoryPoll {
             let accused = AccusedPlace(named, of: name, in: source.places, seconds: Self.leaseSeconds)
             let accusation = Accusation { await accused.change(isAtWork: $0) }
             let effects = try await Suspected.$work.withValue(accusation) { try await work(on: [body]) }
-            // Apple is asked for the next page: a death meanwhile is nobody's doing.
+            // The accusation ends here. While Apple is asked for the next page, a death counts against no notification.
             await accusation.waits()
             guard let renewed = accused.place else { return nil }
             place = renewed
@@ -51,7 +51,8 @@ extension NotificationHistoryPoll {
         return []
     }
 
-    /// Waits. Throws `Abandoned` if that takes too long: the round ends, and another one comes.
+    /// Waits until `isReady`. Throws `Abandoned` if that takes too long. This ends the round, and another round will
+    /// come.
     private func wait(_ isReady: () -> Bool) async throws {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !isReady() {
@@ -61,7 +62,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// The notification of each history that this process last worked on alone, and survived.
+/// The notification of each history that this process took alone most recently, and survived.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 
@@ -70,7 +71,8 @@ final class HistorySuspects: Sendable {
     func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
 }
 
-/// A history while one of its notifications is taken alone. Each change of the accusation extends its lease.
+/// The place in a history while one of its notifications is taken alone. Each change of the accusation extends the
+/// history's lease.
 private final class AccusedPlace: Sendable {
     private let name: Digest256
     private let places: any HistoryPlaces
@@ -87,7 +89,8 @@ private final class AccusedPlace: Sendable {
     /// The place; nil if another replica has the lease.
     var place: HistoryPlace? { current.withLock { $0 } }
 
-    /// Returns whether the change is durable. If the lease is over, nothing can count against it.
+    /// Accuses or clears the notification. Returns whether the change is durable. Returns true if the lease is lost,
+    /// because then nothing can count against the notification.
     func change(isAtWork: Bool) async -> Bool {
         guard let place else { return true }
         do {

@@ -4,13 +4,13 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// How Apple's notification history is asked for, and how often.
+/// The way to ask for Apple's notification history, and the time between two rounds.
 public struct NotificationHistorySource: Sendable {
     public let queries: any StoreQueries
     public let places: any HistoryPlaces
-    /// The seconds between two rounds of one app; 0 asks never.
+    /// The seconds between two rounds of one app; 0 turns the rounds off.
     public let seconds: Double
-    /// The days that the first round goes back.
+    /// The days of history that the first round reads.
     public let days: Int
 
     public init(queries: any StoreQueries, places: any HistoryPlaces, seconds: Double, days: Int) {
@@ -21,29 +21,31 @@ public struct NotificationHistorySource: Sendable {
     }
 }
 
-/// Asks Apple for the notifications that it tried to send. One that never reached the topic has the same effect as if
-/// it had.
+/// Asks Apple for the notifications that it tried to send. A notification that never reached the topic then has the
+/// same effect as one that did.
 ///
-/// The place moves behind what is durable, a page at a time, and only in the database that has the effects. A fail-over
-/// that loses the last effects loses the place behind them too. A page that is asked for again changes nothing.
+/// The place in a history moves page by page, once a page's effects are durable, and only in the database that has the
+/// effects. A fail-over that loses the last effects also loses the place behind them. Taking a page again changes
+/// nothing.
 struct NotificationHistoryPoll: DueWork {
     let part = Health.Part.historyLoop
     let failingPart = FailingPart.history
     let places = DuePlaces.own(.max)
     let lookSeconds = 5.0
     let trySeconds: Double? = nil
-    /// A lease alone does not show that Apple answers; a round does.
+    /// False, because only a whole round shows that Apple answers.
     let isWellOnceLeased = false
 
-    /// The seconds of a lease. A page's question and its effects take no longer.
+    /// The seconds of a lease. They are enough to ask for a page and to make its effects durable.
     static let leaseSeconds = 120.0
-    /// The seconds until the next round after trouble.
+    /// The seconds until the next round after a failed one.
     private var retrySeconds: Double { min(60, source.seconds) }
-    /// The most pages of one window, because Apple's tokens could lead in a circle.
+    /// The most pages of one window. Without a limit, tokens of Apple that lead in a circle would keep the round going
+    /// for ever.
     private static let maximumPages = 100_000
     /// The code of ServerNotificationUrlNotFound, App Store Server API.
     private static let noAddressCode: Int64 = 4_040_007
-    /// The partition of a notification that came in no record. No topic has it.
+    /// The partition of a notification that came without a record. No topic has this partition.
     private static let partition: Int32 = -1
 
     let source: NotificationHistorySource
@@ -63,7 +65,8 @@ struct NotificationHistoryPoll: DueWork {
 
     var isWanted: Bool { source.seconds > 0 }
 
-    /// Leases due places that nobody has. A history that is long, or that Apple is slow to give, holds up no other one.
+    /// Leases the places of due histories that no replica has leased. A history that is long, or slow at Apple, does
+    /// not delay another history.
     func leaseDue(limit: Int) async throws -> DueBatch<HistoryRound> {
         var batch = DueBatch<HistoryRound>()
         for (context, scope) in histories(of: worker.catalog()) where batch.count < limit && rounds.begin(scope) {
@@ -122,18 +125,18 @@ struct NotificationHistoryPoll: DueWork {
     }
 
     func release(_ round: HistoryRound) async throws {
-        // Perhaps its try never began.
+        // The try may never have begun.
         rounds.ended(round.scope)
         try await source.places.release(round.place, dueAfterSeconds: 0)
     }
 
-    /// Takes everything from the place to now, one window after the other.
+    /// Takes all notifications from the place until now, one window after the other.
     private func take(_ place: inout HistoryPlace, _ context: StoreQueryContext) async throws -> Ending {
         var unfinished = place.unfinished
         var from = place.start(days: source.days)
         var sparse = 0
         while let window = unfinished?.window ?? place.window(from: from, sparse: sparse) {
-            // The page comes behind another reader's, until that is answered.
+            // The page that follows an earlier reader's last page, until Apple has answered for the page.
             var resumed = unfinished?.token
             var page: String?
             unfinished = nil
@@ -150,7 +153,7 @@ struct NotificationHistoryPoll: DueWork {
                     if page != nil { sparse = 0 }
                 case .notFound: return .trouble(words(context, "Apple knows no such app"))
                 case .refused where resumed != nil:
-                    // A token ends some time: the window is asked for from its beginning.
+                    // Apple's tokens expire. Then the worker asks for the window from its beginning.
                     resumed = nil
                     continue
                 case .refused(Self.noAddressCode):
@@ -182,8 +185,8 @@ struct NotificationHistoryPoll: DueWork {
         "\(context.bundleID.text) \(context.environment?.rawValue ?? ""): \(what)"
     }
 
-    /// Makes the effects of the notifications durable, as if they had come by the topic, and returns the databases that
-    /// have them. Returns nil if another replica has the lease.
+    /// Makes the effects of the notifications durable, as if the notifications had come by the topic. Returns the
+    /// histories of the databases that have the effects; nil if another replica has the lease.
     private func enter(_ bodies: [[UInt8]], _ place: inout HistoryPlace) async throws -> Set<DatabaseHistory>? {
         let bodies = bodies.filter {
             place.setAside.isEmpty || !place.setAside.contains(NotificationName.digest(of: $0))
@@ -199,8 +202,8 @@ struct NotificationHistoryPoll: DueWork {
         return effects
     }
 
-    /// Works on notifications of the history. Invalid ones become dead letters once. Returns the databases that have
-    /// the effects.
+    /// Works on notifications of the history. An invalid notification becomes a dead letter once. Returns the histories
+    /// of the databases that have the effects.
     func work(on bodies: [[UInt8]]) async throws -> Set<DatabaseHistory> {
         let useless = Set(bodies.filter(isUseless).map(NotificationName.digest))
         let told = deadLetters.known(of: useless)
@@ -211,7 +214,7 @@ struct NotificationHistoryPoll: DueWork {
         return Set([history].compactMap(\.self))
     }
 
-    /// Makes a notification that came in no record.
+    /// Makes the record for a notification that came without one.
     func received(_ body: [UInt8]) -> ReceivedNotification {
         let place = TopicPartition(topic: worker.source.topic, partition: Self.partition)
         return ReceivedNotification(
@@ -224,7 +227,7 @@ struct NotificationHistoryPoll: DueWork {
     }
 }
 
-/// A leased history: the place from which it is read on, and the way to ask Apple.
+/// A leased history, with the place from which the worker reads on and the way to ask Apple.
 final class HistoryRound: Sendable {
     let context: StoreQueryContext
     let scope: HistoryScope
@@ -243,17 +246,18 @@ final class HistoryRound: Sendable {
     }
 }
 
-/// The histories that this process reads at the moment.
+/// The histories that this process is reading.
 final class HistoryRounds: Sendable {
     private let scopes = Mutex<Set<HistoryScope>>([])
 
-    /// Begins a round. Returns false if one of this history is under way.
+    /// Begins a round of the history. Returns false if a round of it is under way.
     func begin(_ scope: HistoryScope) -> Bool { scopes.withLock { $0.insert(scope).inserted } }
 
     func ended(_ scope: HistoryScope) { scopes.withLock { _ = $0.remove(scope) } }
 }
 
-/// The dead letters of this process. An hour of a history is asked for again and again.
+/// The notifications that became dead letters in this process. Rounds overlap by an hour, so that Apple gives a
+/// notification again and again.
 final class HistoryDeadLetters: Sendable {
     private static let most = 10_000
 

@@ -5,10 +5,11 @@ import NamesAndTimes
 public import Operations
 import Synchronization
 
-/// Puts notifications that Apple posts on their topic, once their signatures are proven. It decides nothing else, and
-/// keeps only the ids of those that it has put there. If it refuses one, Apple sends it again.
+/// Puts notifications that Apple posts on their topic, once their signatures are proven. The intake decides nothing
+/// else, and remembers only the ids of stored notifications. If the intake refuses a notification, Apple posts it
+/// again.
 public final class NotificationIntake: Sendable {
-    /// The most records that librdkafka has and no broker has acknowledged.
+    /// The most records that librdkafka holds without an acknowledgement of a broker.
     static let maximumOutstanding = 1_000
 
     private let topic: String
@@ -25,8 +26,8 @@ public final class NotificationIntake: Sendable {
 
     /// - Parameters:
     ///   - bundleIDs: the apps whose notifications are taken; nil for all.
-    ///   - acknowledgementSeconds: the seconds for a broker to acknowledge a notification. Apple waits for some
-    ///     seconds.
+    ///   - acknowledgementSeconds: the seconds that a broker may take to acknowledge a notification. Apple waits some
+    ///     seconds for the answer to its post.
     public init(
         topic: String, producerProperties: KafkaProperties, parser: any NotificationParser, bundleIDs: Set<BundleID>?,
         acknowledgementSeconds: Double = 8, metrics: ReceiptdMetrics, health: Health, logger: Logger
@@ -44,9 +45,9 @@ public final class NotificationIntake: Sendable {
             properties: producerProperties, topic: topic, health: health, voice: voice, logger: logger)
     }
 
-    /// Asks whether Kafka is there, until it is cancelled. An answer ends the failures of posts too: a sender that
-    /// reads `/readyz` posts nothing to a process that is not ready, and only a post shows whether the topic takes them
-    /// again.
+    /// Asks whether Kafka and the topic can be used, until its task is cancelled. A broker's answer also ends the
+    /// failure of posts. Otherwise only a post could end it, and a sender that reads `/readyz` posts nothing to a
+    /// process that is not ready.
     public func watch() async {
         async let topicWatch: Void = TopicWatch.run(
             topics: [WatchedTopic(name: topic, isNeeded: true)], properties: properties,
@@ -59,7 +60,7 @@ public final class NotificationIntake: Sendable {
         await topicWatch
     }
 
-    /// Returns once the broker has acknowledged each record under way, or each one's time is over.
+    /// Closes the producer. Returns once a broker has acknowledged each record under way, or its time is over.
     public func close() async {
         await withCheckedContinuation { continuation in
             // The call joins the producer's thread.
@@ -70,7 +71,8 @@ public final class NotificationIntake: Sendable {
         }
     }
 
-    /// Returns once the broker has acknowledged the notification, or after `acknowledgementSeconds`.
+    /// Takes one post of Apple. Returns once a broker has acknowledged the notification, or after
+    /// `acknowledgementSeconds`.
     public func take(_ body: [UInt8]) async -> IntakeAnswer {
         let notification: StoreNotification
         switch parser.parse(notification: body) {
@@ -123,7 +125,7 @@ public final class NotificationIntake: Sendable {
         case noAcknowledgement
     }
 
-    /// Sends a record. Returns nil once it is acknowledged.
+    /// Sends a record. Returns nil once a broker has acknowledged it, or else the failure.
     private func failure(of record: ProducerRecord) async -> Failure? {
         let producer = producer.current
         guard producer.outstandingCount < Self.maximumOutstanding else { return .noAcknowledgement }
@@ -133,7 +135,7 @@ public final class NotificationIntake: Sendable {
                 try producer.produce(record) { [failures = health.failures] result in
                     switch result {
                     case .success:
-                        // Kafka answered, even if nobody waits any more.
+                        // Kafka works, even if the post was given up before.
                         failures.recovered(.publisher)
                         waiting.end(nil)
                     case .failure(let error): waiting.end(.kafka(error))
@@ -142,13 +144,13 @@ public final class NotificationIntake: Sendable {
             } catch {
                 return waiting.end(.kafka(error))
             }
-            // A later acknowledgement puts the notification on the topic twice once Apple sends it again; it counts
-            // once.
+            // If the acknowledgement comes later, Apple posts the notification again and the topic has it twice. The
+            // workers count it once.
             waiting.giveUp(afterSeconds: acknowledgementSeconds)
         }
     }
 
-    /// One record on its way, until it is acknowledged or given up.
+    /// A record on its way, until it is acknowledged or given up.
     private final class Waiting: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Failure?, Never>?
@@ -193,7 +195,8 @@ private enum PartFault {
 extension SignedPart {
     fileprivate var fault: PartFault? {
         switch self {
-        // The workers report signed data that cannot be read to an operator. Apple would only send it again.
+        // The intake stores signed data that it cannot read, and the workers report it to an operator. A refusal would
+        // only make Apple post it again.
         case .none, .told, .unreadable: nil
         case .unusable(let why): .unusable(why)
         case .notProvable(let why): .notProvable(why)
@@ -202,7 +205,7 @@ extension SignedPart {
 }
 
 extension StoreNotification {
-    /// The key by which notifications of one subscription, or of one purchase, keep their order.
+    /// The record's key, which keeps the order of notifications about one subscription or one purchase.
     fileprivate var orderingKey: Identifier {
         transaction.told?.purchase.originalTransactionID ?? renewal.told?.originalTransactionID ?? id
     }

@@ -4,9 +4,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// A notification, whichever way it came.
+/// A notification, from the topic or from Apple's history.
 struct ReceivedNotification: Sendable {
-    /// The record that brought it. For one from Apple's history it is a record in its place.
+    /// The record that brought the notification. A notification from Apple's history has a made-up record.
     let record: ConsumerRecord
     let source: PurchaseSource
 }
@@ -27,10 +27,10 @@ struct NotificationWorker: Sendable {
         let received: ReceivedNotice
     }
 
-    /// Returns when everything of the batch is durable: dead letters are acknowledged, the rest is committed. It
-    /// publishes the events too, which stay in the outbox until they are acknowledged. Throws `Abandoned` if the
-    /// publisher closes, and the database's error while that is out of reach. The batch may be given again then.
-    /// - Returns: the history of the database that holds its effects; nil if it has none there.
+    /// Returns once the batch is durable: Kafka has acknowledged its dead letters, and the database has committed the
+    /// rest. The events are published too, and stay in the outbox until Kafka acknowledges them. Throws `Abandoned` if
+    /// the publisher closes, and the database's error if that is out of reach. Then the same batch may be passed again.
+    /// - Returns: the history of the database that holds the batch's effects; nil if the batch has no effect there.
     func work(on notifications: [ReceivedNotification]) async throws -> DatabaseHistory? {
         let catalog = catalog()
         var judged: [Judged] = []
@@ -78,7 +78,7 @@ struct NotificationWorker: Sendable {
         return Judged(record: one.record, type: type, received: received)
     }
 
-    /// Returns the verdict, with the type as the metric names it.
+    /// Returns the verdict, and the notification's type as the metric names it.
     private func verdict(
         on received: ReceivedNotification, _ catalog: Catalog
     ) -> (type: String, NotificationVerdict) {
@@ -95,8 +95,9 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// Returns the transaction as Apple describes it now; nil if Apple cannot be asked, or does not answer. It tries
-    /// once: an operator hears of the rest, and a redriven dead letter asks again.
+    /// Returns the transaction as Apple describes it now; nil if Apple cannot be asked or does not answer. The worker
+    /// asks once. After a failure the notification becomes a dead letter that an operator hears of, and a redriven dead
+    /// letter makes the worker ask again.
     private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
         let app = refund.transaction.bundleID
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
@@ -106,7 +107,7 @@ struct NotificationWorker: Sendable {
         return told
     }
 
-    /// Makes the notification a dead letter, and returns when that is acknowledged.
+    /// Makes the notification a dead letter, and returns once Kafka has acknowledged the letter.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter, _ type: String) async throws {
         let fields = try await published(letter, of: record)
         count(type, "dead_letter")
@@ -119,7 +120,7 @@ struct NotificationWorker: Sendable {
         }
     }
 
-    /// The types that take a purchase back, or give it back. The game has to hear of them.
+    /// The types of notifications that take a purchase back or give it back. The game has to hear of each.
     private static let takingBack: Set<String> = ["REFUND", "REVOKE", "REFUND_REVERSED"]
 
     private func noteUnknownApp(_ notice: StoreNotice, _ catalog: Catalog) {

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Remembers which posts are on their topic, so that a notification that Apple posts repeatedly makes one record. The
-/// memory is bounded and belongs to this process. A notification that comes again after it was forgotten makes another
-/// record, and counts once all the same.
+/// Remembers the ids of notifications that are on the topic, so that a notification that Apple posts repeatedly makes
+/// one record. The memory is bounded and belongs to this process. A forgotten notification that comes again makes
+/// another record, which the workers do not count again.
 final class OncePosted<Failure: Sendable>: Sendable {
     enum Storing: Sendable {
         case stored
-        /// The notification is on its topic already, or another post of it was stored meanwhile.
+        /// The notification was on its topic already, or another post of it was stored meanwhile.
         case storedBefore
         case failed(Failure)
     }
@@ -21,7 +21,7 @@ final class OncePosted<Failure: Sendable>: Sendable {
         /// The ids of `stored` in a ring, from `oldest` on once it is full.
         var order: [String] = []
         var oldest = 0
-        /// The tasks that wait for the post of an id that is under way.
+        /// The tasks that wait for an earlier post of the same id.
         var underWay: [String: [CheckedContinuation<Turn, Never>]] = [:]
 
         mutating func remember(_ id: String, _ maximum: Int) {
@@ -36,12 +36,12 @@ final class OncePosted<Failure: Sendable>: Sendable {
     private let state = Mutex(State())
     private let maximum: Int
 
-    /// - Parameter maximum: the most ids that are remembered. A new one then replaces the oldest.
+    /// - Parameter maximum: the most ids that are remembered. Beyond it a new id replaces the oldest one.
     init(maximum: Int = 50_000) {
         self.maximum = maximum
     }
 
-    /// Stores a post. Other posts of its id wait for the first one, and end as it does.
+    /// Stores a post. Later posts of its id wait for the first post, and end as the first post does.
     /// - Parameter store: returns nil once the broker has acknowledged the record.
     func once(_ id: String, _ store: () async -> Failure?) async -> Storing {
         if case .ended(let storing) = await turn(of: id) { return storing }
