@@ -1,10 +1,10 @@
 import Fulfillment
 import Synchronization
 
-/// The apps whose submissions wait for an operator, as far as this process has seen.
+/// The apps whose submissions wait for an operator, as far as this process has noticed.
 final class BlockedApps: Sendable {
-    /// An app's credentials for verifyReceipt, or for the App Store Server API. That one is mended says nothing about
-    /// the other.
+    /// An app's credentials, either for verifyReceipt or for the App Store Server API. If an operator corrects one of
+    /// the two, the other may still be wrong.
     struct Credentials: Hashable {
         let bundleID: BundleID
         let areForReceipts: Bool
@@ -18,13 +18,14 @@ final class BlockedApps: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes that the credentials are refused. Returns whether that is news.
+    /// Notes that Apple refuses the credentials. Returns whether this process learns it for the first time.
     func noteBlocked(_ credentials: Credentials) -> Bool {
         state.withLock { $0.blocked.insert(credentials).inserted }
     }
 
-    /// Notes that Apple has answered for the app. Returns whether its parked submissions are worth another try now.
-    /// - Parameter wasBlocked: true if this very submission was parked because the app was blocked.
+    /// Notes that Apple accepted the credentials. Returns whether the app's parked submissions are worth another try
+    /// now.
+    /// - Parameter wasBlocked: true if the answered submission itself was parked because the app was blocked.
     func noteAnswer(_ credentials: Credentials, wasBlocked: Bool, now: Double) -> Bool {
         state.withLock { state in
             guard state.blocked.remove(credentials) != nil || wasBlocked else { return false }

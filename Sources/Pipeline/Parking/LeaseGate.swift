@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Lets parked submissions, holds, announced purchases, subscriptions and notification histories be leased only while it is
-/// known which decisions the database lost by a fall back. One of them may have been granted, published and refunded in the
-/// lost time, and a revision may be published already. The consumer finds the losses when it takes over its partitions.
-/// Closed at first.
+/// Stops the leasing of parked submissions, holds, announced purchases, subscriptions and notification histories until
+/// the worker knows which decisions the database lost by a fall back. In the lost time a purchase may have been
+/// granted, published and refunded, and a revision may have been published. The consumer finds the losses when it takes
+/// over its partitions. The gate is closed at first.
 final class LeaseGate: Sendable {
     private let state = Mutex(false)
 

@@ -4,24 +4,26 @@ import Synchronization
 
 /// The apps without App Store Server API credentials whose players send proofs that need them.
 ///
-/// Anyone may send a transaction id, so that one player's say nothing about the game. It takes several players, as with
-/// refused credentials.
+/// Anyone may send a transaction id, so that one player's proofs prove nothing about the game. An app counts as
+/// misconfigured once several players sent such proofs, as with refused credentials.
 final class MissingCredentials: Sendable {
     private struct Evidence {
         var state = CredentialsState()
-        /// The time of the last such proof, in monotonic seconds.
+        /// The time of the last proof that needs the credentials, in monotonic seconds.
         var lastAt = 0.0
     }
 
-    /// The seconds without news after which nothing waits any more. A parked submission comes again within them.
+    /// The seconds without such a proof after which no submission waits for the credentials any more. Within them each
+    /// parked submission is tried again.
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
-    /// The fault in one clause, for an operator.
+    /// The fault as one clause, for an operator.
     static let sentence =
         "its players send transaction_id, and the catalog gives it no server_api: import a catalog with the app's "
         + "server_api, or have the game send receipt_data or signed_transaction"
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
-    /// Notes such a proof. Returns whether the app counts as misconfigured now, and whether that is news.
+    /// Notes a proof that needs the missing credentials. Returns whether the app now counts as misconfigured, and
+    /// whether that is news.
     func note(
         _ bundleID: BundleID, player: PlayerID, proof: Digest256, now: Double
     ) -> (isMisconfigured: Bool, isNews: Bool) {
@@ -36,8 +38,8 @@ final class MissingCredentials: Sendable {
         }
     }
 
-    /// Returns the apps that lacked credentials and no longer do. They have some now, have left the catalog, or nobody
-    /// sends proofs that need them.
+    /// Returns and forgets the apps that no longer lack credentials: they have credentials now, they left the catalog,
+    /// or their players no longer send proofs that need credentials.
     func mended(_ catalog: Catalog, now: Double) -> [(bundleID: BundleID, wasMisconfigured: Bool)] {
         apps.withLock { apps in
             var mended: [(BundleID, Bool)] = []

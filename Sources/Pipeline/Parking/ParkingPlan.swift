@@ -1,15 +1,15 @@
 import Fulfillment
 
-/// The reason why a submission is parked, and the time of its next try.
+/// The plan for parking a submission: the reason, and the time of the next try.
 struct ParkingPlan: Sendable {
     let reason: ParkingReason
-    /// A word or a sentence for the operator; nil if the reason says all. It holds no secret.
+    /// A word or a sentence for the operator, without secrets; nil if the reason is enough.
     let detail: String?
     var history: WaitingHistory
-    /// The seconds until its next try, from the moment at which it is parked.
+    /// The seconds from the parking of the submission to its next try.
     let dueAfterSeconds: Double
 
-    /// - Parameter judgement: the judgement of the last try; nil if there was none.
+    /// - Parameter judgement: the judgement of the last try; nil if the submission was not tried.
     init(_ reason: ParkingReason, after judgement: Judgement?, _ history: WaitingHistory, dueAfterSeconds: Double) {
         self.init(reason, detail: judgement?.parkingDetail, history, dueAfterSeconds: dueAfterSeconds)
     }
@@ -21,7 +21,7 @@ struct ParkingPlan: Sendable {
         self.dueAfterSeconds = dueAfterSeconds
     }
 
-    /// Makes the plan of a record that its workers died of in isolation.
+    /// Makes the plan for a record that killed its workers in isolation.
     static func lastTry(_ history: WaitingHistory) -> ParkingPlan {
         ParkingPlan(
             .crashed, detail: "the process died \(CrashHistory.deathsOfPoison) times while only this one was in flight",

@@ -1,18 +1,18 @@
 import Fulfillment
 import Synchronization
 
-/// Signs that Apple's trouble is over: submissions that had met it are answered.
+/// The signs that Apple's trouble is over: answers to submissions that had met the trouble.
 ///
-/// A parked submission may be due long after that, and hears of it by nothing else. Each sign makes two others due. So
-/// a few answers wake all in a little while, and submissions that go on failing are tried no more often than others are
-/// answered.
+/// The next try of a parked submission may be due long after the trouble's end. Each sign makes two more submissions
+/// due. So a few answers soon wake all, and submissions that keep failing are tried at most twice as often as others
+/// are answered.
 final class RecoverySigns: Sendable {
-    /// The parked submissions to make due now.
+    /// The number of parked submissions to make due now, and where to look for them.
     struct Taken: Equatable {
         let count: Int
-        /// The apps; nil for all.
+        /// The apps of the submissions; nil for all apps.
         let apps: Set<BundleID>?
-        /// The place at which the last look ended; nil for the beginning.
+        /// The place at which the last look ended; nil to begin at the first row.
         let place: NameBasedUUID?
     }
 
@@ -32,7 +32,7 @@ final class RecoverySigns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Notes that a submission of the app that had met trouble has its answer.
+    /// Notes that Apple answered a submission of the app which had met trouble before.
     func answered(_ bundleID: BundleID) {
         state.withLock { state in
             state.apps.insert(bundleID)
@@ -40,7 +40,7 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// Returns the signs since the last call; nil if there is none. Call it now and then.
+    /// Returns the signs since the last call; nil if there are none. Call it regularly.
     func take(isDown: Bool) -> Taken? {
         state.withLock { state in
             let isBack = state.wasDown && !isDown
@@ -53,6 +53,6 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// Lets the next look begin behind that place; nil for the beginning.
+    /// Makes the next look begin behind the place; nil for the first row.
     func looked(to place: NameBasedUUID?) { state.withLock { $0.place = place } }
 }

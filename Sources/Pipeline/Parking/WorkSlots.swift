@@ -2,9 +2,9 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// Counts the slots in memory: those of fresh submissions, of retrying ones, and of leased work.
+/// Counts the slots in memory: of fresh submissions, of retrying submissions, and of leased work.
 final class WorkSlots: Sendable {
-    /// A number of records in memory, with their bytes.
+    /// The room of records in memory: their number and their bytes.
     struct Places: Sendable, Equatable {
         var records = 0
         var bytes = 0
@@ -23,25 +23,25 @@ final class WorkSlots: Sendable {
     /// One player's records in memory.
     private struct Lane: Equatable {
         var retrying = 0
-        /// The places of records behind its earlier ones.
+        /// The room of the player's records that wait behind earlier ones.
         var behind = Places()
 
-        /// The places behind retrying submissions; none if only first tries wait.
+        /// The room of records behind retrying submissions; zero if they only wait behind first tries.
         var behindRetrying: Places { retrying > 0 ? behind : Places() }
     }
 
     private struct State {
         var fresh = 0
         var retrying = Places()
-        /// The places of records behind their players' retrying ones.
+        /// The room of all records that wait behind retrying submissions of their players.
         var behindRetrying = Places()
         /// The lanes by player, without empty ones.
         var lanes: [PlayerID: Lane] = [:]
         var leased = 0
-        /// The number of sources that are leasing.
+        /// The number of sources that are leasing at the moment.
         var leasing = 0
         var isLeasingPaused = false
-        /// The sources that wait for all other leased work to end.
+        /// The sources that wait to isolate a row until all other leased work has ended.
         var waitingToIsolate: Set<FailingPart> = []
         var isIsolating = false
 
@@ -55,12 +55,12 @@ final class WorkSlots: Sendable {
         }
     }
 
-    /// The most retrying submissions: half of the window, whether Apple is down or not. First tries have the other
-    /// half, because they find out whom Apple answers.
+    /// The most retrying submissions: half of the window, even while Apple is down. The other half is for first tries,
+    /// which find out which submissions Apple answers.
     let mostRetrying: Places
     /// The most leased work while fresh work is in memory: a fifth of the window and of Apple's concurrency.
     let maximumLeased: Int
-    /// The most leased work while there is no fresh work. The other half is free for new records.
+    /// The most leased work while there is no fresh work: half of the slots. The other half stays free for new records.
     let maximumLeasedWhenIdle: Int
     private let state = Mutex(State())
 
@@ -78,13 +78,13 @@ final class WorkSlots: Sendable {
 
     var leased: Int { state.withLock { $0.leased } }
 
-    /// True if nothing leased is under way, nothing is being leased, and nothing is in isolation.
+    /// True if no leased row is under way, no source is leasing, and no row is isolated.
     var isLeasingIdle: Bool { state.withLock { $0.leased == 0 && $0.leasing == 0 && !$0.isIsolating } }
 
     /// Pauses leasing, or ends the pause.
     func setLeasingPaused(_ isPaused: Bool) { state.withLock { $0.isLeasingPaused = isPaused } }
 
-    /// Begins a look for leases. Returns false while leasing is paused, and while a row is isolated or is about to be.
+    /// Begins leasing. Returns false while leasing is paused, and while a row is isolated or waits to be.
     func beginLeasing() -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating, state.waitingToIsolate.isEmpty else { return false }
@@ -95,8 +95,8 @@ final class WorkSlots: Sendable {
 
     func endLeasing() { state.withLock { $0.leasing -= 1 } }
 
-    /// Returns whether one row may be leased to be tried with nothing else leased beside it, by any source. If not,
-    /// nothing further is leased until it may, or need not any more.
+    /// Begins the isolation of one row. Returns true if the source may lease a row now and try it with nothing else
+    /// leased by any source. Otherwise nothing more is leased until the source may isolate, or no longer needs to.
     func beginIsolating(for source: FailingPart) -> Bool {
         state.withLock { state in
             guard !state.isLeasingPaused, !state.isIsolating else { return false }
@@ -110,10 +110,10 @@ final class WorkSlots: Sendable {
         }
     }
 
-    /// Notes that the source has nothing to isolate any more.
+    /// Notes that the source no longer has a row to isolate.
     func doNotIsolate(for source: FailingPart) { state.withLock { _ = $0.waitingToIsolate.remove(source) } }
 
-    /// Notes that the isolated try is over, or no longer suspected.
+    /// Notes that the isolated try is over, or that its row is no longer suspected.
     func endIsolating() { state.withLock { $0.isIsolating = false } }
 
     /// The number of further rows that may be leased.
@@ -121,8 +121,9 @@ final class WorkSlots: Sendable {
         state.withLock { max(0, ($0.fresh > 0 ? maximumLeased : maximumLeasedWhenIdle) - $0.leased) }
     }
 
-    /// Takes a slot of a retrying submission. Returns false if retrying submissions have all that they may have.
-    /// - Parameter player: the player whose later submissions wait behind it; nil if none do.
+    /// Takes the slot of a retrying submission. Returns false if retrying submissions have all their slots.
+    /// - Parameter player: the player whose later submissions wait behind this one; nil if no submission waits behind
+    ///   it.
     func beginRetrying(of player: PlayerID? = nil, bytes: Int = 0) -> Bool {
         state.withLock { state in
             let retrying = state.retrying + Places(records: 1, bytes: bytes)
@@ -148,12 +149,12 @@ final class WorkSlots: Sendable {
         state.withLock { $0.change(player) { $0.behind = $0.behind - Places(records: 1, bytes: bytes) } }
     }
 
-    /// True if retrying submissions and those behind them have no more than half of the window together. If they have
-    /// more, a retrying one leaves it, because those behind it take places of first tries.
+    /// True if retrying submissions, and the submissions behind them, have at most half of the window. If they have
+    /// more, a retrying submission leaves memory, because the submissions behind it take places of first tries.
     var isWithinRetryShare: Bool { state.withLock { ($0.retrying + $0.behindRetrying).isWithin(mostRetrying) } }
 
-    /// The places of retrying submissions and those behind them, up to the share. Nobody waits for these to become
-    /// free.
+    /// The room of retrying submissions and of the submissions behind them, up to half of the window. Nothing waits for
+    /// this room to become free.
     var held: Places {
         state.withLock { state in
             let held = state.retrying + state.behindRetrying
