@@ -128,8 +128,8 @@ enum PipelineLimits {
     /// The most pages of Apple's history that the worker reads at a time for missed periods. A page has 20
     /// transactions.
     static let missedPeriodPages = 20
-    /// The number of time windows that one try reads for missed periods. A window with more pages than that is followed
-    /// by a narrower window.
+    /// The number of time windows that one try reads for missed periods. If a window has more pages than
+    /// `missedPeriodPages`, a narrower window follows.
     static let missedPeriodWindows = 4
     /// The seconds that a stopping process waits for leased work under way.
     static let leaseDrainSeconds = 5.0

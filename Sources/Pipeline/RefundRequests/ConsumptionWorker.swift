@@ -3,11 +3,11 @@ import Kafka
 import Logging
 import Operations
 
-/// The topic of the game's reports of consumption.
+/// The topic on which the game reports consumption.
 public struct ConsumptionSource: Sendable {
     public let topic: String
-    /// The properties of its consumer, which has a group of its own. Members of one group that read different topics
-    /// would rebalance one another.
+    /// The properties of the topic's consumer, which has a group of its own. Members of one group that read different
+    /// topics would rebalance one another.
     public let consumerProperties: KafkaProperties
 
     public init(topic: String, consumerProperties: KafkaProperties) {
@@ -16,7 +16,7 @@ public struct ConsumptionSource: Sendable {
     }
 }
 
-/// Reads a batch of the game's reports, and enters them in the database.
+/// Decodes a batch of the game's reports, and enters them in the database.
 struct ConsumptionWorker: BatchedTopicWorker {
     let source: ConsumptionSource
     let decoder: ConsumptionReportDecoder

@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Answers Apple's questions about refunds.
+/// Answers Apple's questions about requested refunds.
 struct RefundRequestSource: DueWork {
     let part = Health.Part.refundRequestLoop
     let failingPart = FailingPart.refundRequests
@@ -48,7 +48,7 @@ struct RefundRequestSource: DueWork {
         let request = leased.request
         let reply = await queries.answerConsumption(
             of: request.transactionID, answer,
-            // Few, and with an end: not behind everything else.
+            // These answers are few and have a deadline, so that they do not go behind all other requests.
             StoreQueryContext(
                 bundleID: request.bundleID, credentials: credentials, environment: request.environment,
                 share: .submission, notAfter: request.answerBy))
@@ -66,7 +66,7 @@ struct RefundRequestSource: DueWork {
             try await end(leased, as: .refused, after: answer)
         case .notFound, .trouble, .blocked:
             if Task.isCancelled { throw Abandoned() }
-            // The wait in front of Apple may have outlasted it.
+            // The wait for a turn at Apple may have outlasted Apple's deadline.
             if now() >= request.answerBy { return try await end(leased, as: .tooLate, after: nil) }
             metrics.consumptionAnswers.with("retried").increment()
             try await putOff(leased, after: reply)

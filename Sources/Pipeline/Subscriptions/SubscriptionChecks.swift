@@ -4,8 +4,8 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Asks Apple about subscriptions whose period is over: the App Store Server API for their statuses, else verifyReceipt
-/// with the newest receipt.
+/// Asks Apple about subscriptions whose period is over. It asks the App Store Server API for their statuses, or else
+/// verifyReceipt with the newest receipt.
 final class SubscriptionChecks: DueWork {
     let part = Health.Part.subscriptionLoop
     let failingPart = FailingPart.subscriptions
@@ -15,7 +15,7 @@ final class SubscriptionChecks: DueWork {
     private let verification: PipelineVerification
     private let catalog: @Sendable () -> Catalog
     private let publication: EventPublication
-    /// The leases under way, by app. An app that Apple is slow about must not keep others waiting.
+    /// The leases under way, by app. An app to which Apple answers slowly must not keep other apps waiting.
     private let underWay = Mutex<[BundleID: Set<Lease>]>([:])
 
     private struct Lease: Hashable {
@@ -42,7 +42,7 @@ final class SubscriptionChecks: DueWork {
     var isWanted: Bool { catalog().apps.values.contains(where: \.followsRenewals) }
 
     func leaseDue(limit: Int) async throws -> DueBatch<LeasedSubscription> {
-        // The order is another one each time: apps take turns.
+        // The order is random, so that apps take turns.
         let apps = catalog().apps.values.filter(\.followsRenewals).map(\.bundleID).shuffled()
         let room = underWay.withLock { underWay in
             apps.map { (app: $0, most: PipelineLimits.subscriptionsOfOneApp - underWay[$0, default: []].count) }
@@ -64,7 +64,7 @@ final class SubscriptionChecks: DueWork {
         if Task.isCancelled { throw Abandoned() }
         switch asked {
         case .found(let findings): try await settle(findings, of: leased, catalog)
-        // Apple gave no facts: the row waits until something announces them again.
+        // The worker has nothing to ask Apple with. The row waits until new facts about the subscription arrive.
         case .nothingToAskWith: try await settle(SubscriptionFindings(), of: leased, catalog)
         case .later(let seconds), .blocked(_, let seconds):
             try await store.reschedule(leased, dueAfterSeconds: seconds)
@@ -81,7 +81,7 @@ final class SubscriptionChecks: DueWork {
     }
 
     func release(_ leased: LeasedSubscription) async throws {
-        // Perhaps its try never began.
+        // The try may never have begun.
         end(leased)
         try await store.endLease(of: leased)
     }

@@ -1,15 +1,15 @@
 import Fulfillment
 import NamesAndTimes
 
-/// One subscription's question to Apple, with what is needed to find missed periods.
+/// A question to Apple about one subscription. It also finds periods that receiptd missed.
 public struct SubscriptionQuestion: Sendable {
     public enum Answer: Sendable, Equatable {
         case found(SubscriptionFindings)
-        /// There is no `server_api` and no stored receipt to ask Apple with.
+        /// The app has no `server_api`, and the subscription has no stored receipt.
         case nothingToAskWith
-        /// An operator must mend the settings. The subscription comes again after so many seconds.
+        /// An operator must correct the settings. The subscription is checked again after the given seconds.
         case blocked(AppleAnswer.Blockage, seconds: Double)
-        /// Apple was not asked, or is in trouble. The subscription comes again after so many seconds.
+        /// Apple was not asked, or is in trouble. The subscription is checked again after the given seconds.
         case later(seconds: Double)
     }
 
@@ -29,7 +29,7 @@ public struct SubscriptionQuestion: Sendable {
         self.queries = queries
     }
 
-    /// Asks Apple. It never throws: trouble is a value.
+    /// Asks Apple. Trouble is an answer, not an error.
     public func ask(now: @Sendable () -> Timestamp) async -> Answer {
         if let credentials = app.serverAPI {
             let context = StoreQueryContext(
@@ -53,7 +53,7 @@ public struct SubscriptionQuestion: Sendable {
             return .found(findings)
         } catch {
             switch error {
-            // The findings of the statuses count. That the history is to be read stays with the row, which is due again
+            // The findings of the statuses count. The row notes that the history is still to be read, and is due again
             // for it.
             case .notFound, .refused: return .found(findings)
             case .trouble(let trouble): return Self.later(trouble, now())
@@ -68,8 +68,9 @@ public struct SubscriptionQuestion: Sendable {
         let readUntil: SubscriptionFindings.ReadUntil
     }
 
-    /// Returns all periods since then. If there are more than one try reads, it returns those bought before the middle
-    /// one of those that were read. The next try goes on from there.
+    /// Returns the periods bought since the time, and the time up to which they are complete. If the history has more
+    /// pages than one try reads, the next window ends at the middle one of the periods read. The next try goes on from
+    /// the end of the complete window.
     private func missed(
         since: Timestamp, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> History {
@@ -87,7 +88,8 @@ public struct SubscriptionQuestion: Sendable {
         return History(transactions: read, readUntil: .nowhere)
     }
 
-    /// Returns the periods bought in that time in one page, with a `next` if there are too many.
+    /// Returns the periods bought between the two times as one page. The page has a `next` if there are more periods
+    /// than one try reads.
     private func missed(
         since: Timestamp, until: Timestamp?, _ context: StoreQueryContext
     ) async throws(StoreQueryFailure) -> TransactionHistoryPage {
@@ -114,15 +116,15 @@ public struct SubscriptionQuestion: Sendable {
             bundleID: app.bundleID, receipt: receipt, sharedSecretSetting: app.sharedSecretSetting)
         request.playerID = subscription.player
         request.isProven = true
-        // The request goes behind fresh ones: at most a fifth while they wait.
+        // The request counts as a retry. Retries have at most a fifth of the requests while fresh requests wait.
         request.isRetry = true
         switch await verifier.verify(request) {
         case .genuine(let answer):
             return .found(SubscriptionFindings(answer, of: subscription, under: app, now: now()))
-        // A subscription always has facts to give.
+        // A subscription always has facts, so that an answer without facts is trouble.
         case .refused(.nothingTold), .refused(.expired):
             return Self.later(AppleAnswer.Trouble(.emptyAnswer), now())
-        // Apple gave this receipt, or called it genuine.
+        // Apple gave this receipt itself or called it genuine, so that a refusal is trouble.
         case .refused(.malformed), .refused(.unauthentic): return Self.later(AppleAnswer.Trouble(.status), now())
         case .refused: return .found(SubscriptionFindings())
         case .trouble(let trouble): return Self.later(trouble, now())
@@ -139,6 +141,6 @@ public struct SubscriptionQuestion: Sendable {
         .blocked(blockage, seconds: spread(PipelineLimits.blockedSubscriptionSeconds))
     }
 
-    /// Spreads retries, so that rows that failed together are not tried together.
+    /// Returns a random time from once to twice as long, so that rows which failed together are not retried together.
     private static func spread(_ seconds: Double) -> Double { seconds * Double.random(in: 1..<2) }
 }
