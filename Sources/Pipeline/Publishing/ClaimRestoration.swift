@@ -5,8 +5,9 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// After the database fell back to an earlier state: enters into its claims who was published as the owner of what it lost, before
-/// anything is decided again. Otherwise a purchase could be published for another player, whose record is read first this time.
+/// Restores claims after the database fell back to an earlier state. It reads the owners of published purchases from
+/// the outcomes topic and enters them as claims, before the worker decides anything again. Otherwise another player,
+/// whose record is read first this time, could get a purchase that was published for its owner.
 actor ClaimRestoration {
     private let search: LossSearch
     private let published: PublishedGrants
@@ -16,9 +17,9 @@ actor ClaimRestoration {
     private let metrics: ReceiptdMetrics
     private let failures: Failures
     private let logger: Logger
-    /// The ledger's fall backs when published events were last compared; nil: never.
+    /// The number of the ledger's fall backs when published events were last compared; nil if they never were.
     private var comparedAfter: Int?
-    /// One at a time: whoever comes next finds it done.
+    /// The last restoration. The next one waits for its end, and finds nothing left to enter.
     private var last: Task<Void, Never>?
 
     init(
@@ -36,7 +37,8 @@ actor ClaimRestoration {
         self.logger = logger
     }
 
-    /// Returns when nothing is left to enter, or when the task is cancelled. Every worker may do it: entering twice changes nothing.
+    /// Enters all lost claims. Returns once none is left, or when its task is cancelled. Every worker may do so,
+    /// because entering a claim twice changes nothing.
     func finish() async {
         let before = last
         let task = Task {
@@ -52,7 +54,7 @@ actor ClaimRestoration {
     }
 
     private nonisolated func enterAll() async {
-        // Reading lasts as long as the events since then are many.
+        // Reading takes long if many events were published since the loss.
         var (hasLooked, isTold) = (false, false)
         while !Task.isCancelled {
             do {
@@ -87,7 +89,8 @@ actor ClaimRestoration {
         }
     }
 
-    /// From then on the database tells of the loss itself, for this worker and all others.
+    /// Stores the losses that Kafka's committed offsets show. From then on the database itself reports each loss, to
+    /// all workers.
     private nonisolated func keepLost() async throws {
         let committed = try await blocking { [search, logger] in
             search.committed { topic, error in
@@ -106,21 +109,22 @@ actor ClaimRestoration {
         }
     }
 
-    /// Looks whether the database has the revisions of grants and subscriptions that the last published events name. A new process
-    /// has no other evidence of a fall back if Kafka's offsets are no higher than the database's. Each process looks once, and
-    /// again after each fall back.
+    /// Compares the revisions of grants and subscriptions in the last published events with the database. If Kafka's
+    /// offsets are no higher than the database's, only this comparison shows a new process that the database fell back.
+    /// Each process compares once, and again after each fall back.
     private nonisolated func keepLostRevisions() async throws {
         let count = ledger.fallBackCount
         guard await comparedAfter != count, let topic = search.topics.first else { return }
-        // The ledger notices a fall back after this call. The events show one before it.
+        // The ledger counts a fall back that happens after this call. The events show a fall back that happened before
+        // it.
         if count == 0 { try await ledger.meetDatabase() }
         let ends = try await blocking { [search] in try search.ends(of: topic) }
         let stored = try await checkpoints.read(topic: topic.name, partitions: ends.keys.sorted())
-        // A database without a checkpoint is a new one.
+        // A database without any checkpoint is new and has lost nothing.
         if !stored.checkpoints.isEmpty {
-            // Not read: the next takeover looks again.
+            // If the events cannot be read, the worker compares again at its next takeover of partitions.
             guard let events = try await lastPublished() else { return }
-            // A new process does not tell again of what was noticed before.
+            // A new process does not report a loss that was noticed before.
             let noticed = count > 0 ? nil : stored.decidedAgain.values.map(\.noticedAt).max()
             let lacking = try await claims.countLacking(
                 events.filter { event in noticed.map { event.publishedAt > $0 } ?? true })
@@ -134,7 +138,8 @@ actor ClaimRestoration {
 
     private func compared(after count: Int) { comparedAfter = count }
 
-    /// Returns nil where the outcomes topic cannot be read: submissions must not wait for one of its brokers.
+    /// Returns the revisions in the last published events; nil if the outcomes topic cannot be read. Submissions must
+    /// not wait for one of its brokers.
     private nonisolated func lastPublished() async throws -> [PublishedRevision]? {
         do {
             return try await reading { [published] in try published.last(isCancelled: $0) }
@@ -149,9 +154,9 @@ actor ClaimRestoration {
         }
     }
 
-    /// Returns the number of owners, and of subscriptions that are due.
+    /// Enters the lost claims. Returns the number of owners entered, and of subscriptions made due.
     private nonisolated func enter(_ lost: LostClaims) async throws -> (owners: Int, due: Int) {
-        // Clocks differ.
+        // The clocks of Kafka and PostgreSQL may differ, so that reading begins earlier.
         let since = lost.since.adding(milliseconds: -LostDecisions.clockMargin)
         return try await reading { [published, claims] isCancelled in
             var (count, due) = (0, 0)
@@ -190,7 +195,7 @@ actor ClaimRestoration {
 }
 
 extension Array {
-    /// Parts of as many as one statement takes.
+    /// The array in parts, each as large as one statement takes.
     fileprivate var batches: [[Element]] {
         stride(from: 0, to: count, by: PipelineLimits.claimsBatch).map {
             Array(self[$0..<Swift.min(count, $0 + PipelineLimits.claimsBatch)])

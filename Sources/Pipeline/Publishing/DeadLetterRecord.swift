@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// A record on its way to the dead-letter topic: key, value and headers as received, and the reason.
+/// A record for the dead-letter topic: the key, value and headers as received, and the reason.
 enum DeadLetterRecord {
     static func make(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
@@ -11,8 +11,8 @@ enum DeadLetterRecord {
             headers: record.headers + headers(letter, position), timestampMilliseconds: nil)
     }
 
-    /// Makes an excerpt for a topic that does not take the whole value. It has the value's beginning, length and
-    /// SHA-256.
+    /// Makes an excerpt, for a topic that refuses the whole value as too large. The excerpt has the value's beginning,
+    /// length and SHA-256.
     static func excerpt(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, topic: String
     ) -> ProducerRecord {
@@ -23,7 +23,7 @@ enum DeadLetterRecord {
         let facts = [
             DeadLetterHeader.valueLength.holding(String(value.count)), DeadLetterHeader.valueSHA256.holding(digest),
         ]
-        // Headers or the key as received may be what is too large: its place is enough to find the record again.
+        // The key or the headers may be too large themselves. Without them people find the record by its position.
         let isShortKey = (record.key?.count ?? 0) <= PipelineLimits.deadLetterExcerptBytes
         let kept = record.headers.byteCount <= PipelineLimits.deadLetterExcerptBytes ? record.headers : []
         return ProducerRecord(

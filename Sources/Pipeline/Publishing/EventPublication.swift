@@ -1,19 +1,19 @@
 import Fulfillment
 
-/// An event with the trace of the record that caused it, if one did.
+/// An event, with the W3C trace context of the record that caused it; nil if there is none.
 struct TracedEvent: Sendable {
     let event: OutcomeEvent
     var traceparent: String?
 }
 
-/// Publishes events that the outbox has. Their rows are deleted once the events are acknowledged.
+/// Publishes events of the outbox. Deletes their rows once Kafka has acknowledged the events.
 struct EventPublication: Sendable {
     let publisher: OutcomePublisher
     let ledger: any PurchaseLedger
     let metrics: PipelineMetrics
 
-    /// Publishes in order, with all events under way at once.
-    /// - Parameter point: the point at which the chaos suite may kill the process once all are acknowledged.
+    /// Publishes the events in order. All are under way at once.
+    /// - Parameter point: the point at which the tests may kill the process, once Kafka has acknowledged all events.
     func publish(_ events: [TracedEvent], then point: CrashPoint? = nil) async throws(Abandoned) {
         guard !events.isEmpty else { return }
         try await publisher.publish(events)

@@ -2,12 +2,13 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Looks whether the database lacks what the fleet has committed to Kafka, in any partition of any topic that leads to grants. The owner
-/// of a partition notices a loss there too, but another worker must not decide on a purchase meanwhile. Its calls block.
+/// Finds out whether the database lacks decisions whose offsets the fleet has committed to Kafka. It looks at all
+/// partitions of all topics that lead to grants. The owner of a partition notices a loss there too, but meanwhile
+/// another worker must not decide about a purchase. The calls block.
 struct LossSearch: Sendable {
     struct Topic: Sendable {
         let name: String
-        /// A consumer's settings; they name its group.
+        /// The properties of the topic's consumer, which name its group.
         let properties: KafkaProperties
     }
 
@@ -18,9 +19,10 @@ struct LossSearch: Sendable {
 
     /// Returns the committed offsets of each topic, by partition. Joins no group.
     ///
-    /// A topic that does not exist has none. A topic whose offsets cannot be read is left to its owner, who looks too: submissions
-    /// must not wait for an optional topic.
-    /// - Parameter failed: is told of each topic whose offsets cannot be read.
+    /// The result leaves out a topic that does not exist. It also leaves out a topic whose offsets cannot be read,
+    /// because submissions must not wait for an optional topic. The owner of each of its partitions looks for a loss
+    /// too.
+    /// - Parameter failed: called with each topic whose offsets cannot be read.
     func committed(failed: (Topic, KafkaError) -> Void) -> [String: [Int32: Int64]] {
         var found: [String: [Int32: Int64]] = [:]
         for topic in topics {
@@ -33,7 +35,7 @@ struct LossSearch: Sendable {
         return found
     }
 
-    /// Returns the end of each partition's log. Throws a `KafkaError`; a topic that does not exist has no partition.
+    /// Returns the end of each partition's log; empty if the topic does not exist. Throws a `KafkaError`.
     func ends(of topic: Topic) throws(KafkaError) -> [Int32: Int64] {
         let consumer = try KafkaConsumer(properties: topic.properties, log: log)
         defer { consumer.close() }
@@ -57,8 +59,8 @@ struct LossSearch: Sendable {
         return Dictionary(uniqueKeysWithValues: marks.map { ($0.key.partition, $0.value.offset) })
     }
 
-    /// Returns the committed offsets of the partitions whose checkpoint is lower. A partition without a checkpoint is left to its owner: it
-    /// may be a new one.
+    /// Returns the committed offsets of the partitions whose checkpoint is lower. A partition without a checkpoint may
+    /// be new, so that only its owner looks for a loss there.
     static func lost(_ committed: [Int32: Int64], _ stored: StoredCheckpoints) -> [Int32: Int64] {
         committed.filter { partition, offset in
             stored.checkpoints[partition].map { $0.nextOffset < offset } ?? false

@@ -3,7 +3,7 @@ import Kafka
 import Logging
 import Operations
 
-/// Publishes events of the outbox that their worker has not published.
+/// Publishes events of the outbox that the worker which decided them has not published.
 struct OutboxRelay: Sendable {
     let unpublished: any UnpublishedEvents
     let publisher: OutcomePublisher
@@ -12,18 +12,19 @@ struct OutboxRelay: Sendable {
     let logger: Logger
 
     struct Published {
-        /// The highest offset ever decided in the partition; nil if there is none.
+        /// The highest offset that was ever decided in the partition; nil if there is none.
         let offset: Int64?
     }
 
-    /// Publishes all events that a partition owes. Returns nil once the publisher is closed or the task is cancelled.
+    /// Publishes the events of a partition that are still in the outbox. Returns nil once the publisher or the ledger
+    /// is closed, or the task is cancelled.
     func publishAll(of partition: TopicPartition) async -> Published? {
         var seconds = 0.1
         while !Task.isCancelled {
             do {
                 let highest = try await unpublished.highestDecidedOffset(
                     topic: partition.topic, partition: partition.partition)
-                // All decisions up to there are also in the outbox.
+                // The outbox is read afterwards, so that it shows each unpublished decision up to this offset.
                 guard highest != nil else { return Published(offset: nil) }
                 let events = try await unpublished.unpublished(
                     topic: partition.topic, partition: partition.partition, limit: Self.partitionLimit)
@@ -43,14 +44,14 @@ struct OutboxRelay: Sendable {
         return nil
     }
 
-    /// Runs one round over the orphans of dead replicas. Returns how many events were published.
+    /// Publishes one batch of the events of dead replicas. Returns the number of events.
     func publishOrphans() async throws -> Int {
         let events = try await unpublished.orphans(limit: PipelineLimits.orphanBatch)
         try await publish(events)
         return events.count
     }
 
-    /// Runs one round over operators' decisions. Returns how many events were published.
+    /// Publishes one batch of the events of operators' decisions. Returns the number of events.
     func publishHandedOver() async throws -> Int {
         let events = try await unpublished.handedOver(limit: PipelineLimits.orphanBatch)
         try await publish(events)
@@ -62,11 +63,11 @@ struct OutboxRelay: Sendable {
         let acknowledged = try await publisher.publish(events)
         ledger.published(acknowledged)
         let published = Set(acknowledged)
-        // Nobody else publishes an operator's decision.
+        // The relay counts the events, because no other code counts an operator's decision.
         for event in events where published.contains(event.event.eventID) { metrics.published(event.event) }
     }
 
-    /// The most events of a partition at a time. Its owner has at most its window in the outbox; the rest is left to
-    /// those who publish orphans.
+    /// The most events of a partition at a time. Its last owner left at most one window of events in the outbox. The
+    /// sweep for orphans publishes the rest.
     private static let partitionLimit = 10_000
 }

@@ -4,12 +4,12 @@ import NamesAndTimes
 
 /// The headers of an event's record: CloudEvents 1.0, Kafka protocol binding, binary mode.
 enum OutcomeHeaders {
-    /// Names the paid period of a granted event, for `PublishedGrants` only.
+    /// The name of the header with the paid period of a granted event. Only `PublishedGrants` reads it.
     static let period = "receiptd-period"
     private static let version = KafkaHeader("ce_specversion", "1.0")
     private static let source = KafkaHeader("ce_source", "receiptd")
     private static let contentType = KafkaHeader("content-type", "application/json")
-    /// The headers of event kinds, made once. Most events are of the same few kinds.
+    /// The headers of the kinds of events, made once, because few kinds make up most events.
     private static let kinds = Dictionary(
         uniqueKeysWithValues: OutcomeEvent.Kind.allCases.map { ($0, KafkaHeader("ce_type", $0.rawValue)) })
 

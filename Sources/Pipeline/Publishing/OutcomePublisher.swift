@@ -5,12 +5,12 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Publishes events and dead letters, and returns when the broker has acknowledged them.
+/// Publishes events and dead letters, and returns once a broker has acknowledged them.
 ///
-/// An event is tried until it is acknowledged or the publisher closes. It is never dropped while anyone waits for it,
-/// even if the topic refuses it as too large: a grant is owed, and an operator can raise the topic's
-/// `max.message.bytes`. No submission can cause that: the fields that an event repeats have limits. What it takes from
-/// Apple and the catalog is bounded by `OutcomeEvent.maximumListedTransactions` and the catalog's limits.
+/// The publisher tries an event until Kafka acknowledges the event or the publisher closes. It keeps trying even if the
+/// topic refuses the event as too large: a grant is owed, and an operator can raise the topic's `max.message.bytes`. A
+/// submission cannot make an event too large, because the fields that an event repeats have limits.
+/// `OutcomeEvent.maximumListedTransactions` and the catalog's limits bound the data from Apple and the catalog.
 public final class OutcomePublisher: Sendable {
     private let outcomesTopic: String
     private let deadLettersTopic: String
@@ -41,13 +41,13 @@ public final class OutcomePublisher: Sendable {
             properties: settings.producerProperties, topic: outcomesTopic, health: health, voice: voice, logger: logger)
     }
 
-    /// Publishes in order. All events are under way at once, because one producer keeps the order of one key.
+    /// Publishes the events in order. All are under way at once, because one producer keeps the order of each key.
     func publish(_ events: [OutcomeEvent], traceparent: String?) async throws(Abandoned) {
         if events.count == 1 { return try await publish(events[0], traceparent: traceparent) }
         try await publish(events.map { TracedEvent(event: $0, traceparent: traceparent) })
     }
 
-    /// Publishes in the same way events that each have a trace of their own.
+    /// Publishes in the same way events with a trace context of their own.
     func publish(_ events: [TracedEvent]) async throws(Abandoned) {
         var remaining = events.map { record(for: $0.event, traceparent: $0.traceparent) }[...]
         var backoff = PublishBackoff()
@@ -58,7 +58,8 @@ public final class OutcomePublisher: Sendable {
                 return self.failures.recovered(.publisher)
             }
             owed = report(error, remaining[first], owed)
-            // Sends again in order from the first failure on: a consumer sees duplicates, never one overtaking another.
+            // The publisher sends again from the first failure on, in order. A consumer may see duplicates, but no
+            // event overtakes another.
             remaining = remaining[first...]
             try await pause(&backoff)
         }
@@ -80,8 +81,8 @@ public final class OutcomePublisher: Sendable {
         }
     }
 
-    /// Publishes events of the outbox in order. An event that the topic refuses as too large stays there, and does not
-    /// hold up the others.
+    /// Publishes events of the outbox in order. An event that the topic refuses as too large stays in the outbox, and
+    /// the others go on without it.
     /// - Returns: the ids of the acknowledged events.
     func publish(_ events: [UnpublishedEvent]) async throws(Abandoned) -> [NameBasedUUID] {
         let records = events.map { record(for: $0.event, traceparent: $0.traceparent) }
@@ -106,9 +107,10 @@ public final class OutcomePublisher: Sendable {
         return events.indices.filter { !refused.contains($0) }.map { events[$0].event.eventID }
     }
 
-    /// Sends the record to the dead-letter topic as it came, or an excerpt if the topic does not take it.
-    /// - Parameter evenIfCancelled: true to go on when its task is cancelled. Otherwise it is given up then: the
-    ///   record's offset is not committed, so that its next owner owes the letter.
+    /// Sends the record to the dead-letter topic as received, or an excerpt if the topic refuses the whole record as
+    /// too large.
+    /// - Parameter evenIfCancelled: true to go on when the task is cancelled. Otherwise the letter is given up: the
+    ///   record's offset is not committed, so that the partition's next owner sends the letter.
     func publish(
         _ letter: DeadLetter, of record: ConsumerRecord, position: RecordPosition, evenIfCancelled: Bool = false
     ) async throws(Abandoned) {
@@ -142,10 +144,10 @@ public final class OutcomePublisher: Sendable {
         _ = try producer.current.metadata(topic: outcomesTopic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Delivers what is under way, then ends the producer's thread. It blocks.
+    /// Delivers the records under way, then ends the producer's thread. The call blocks.
     public func close() { producer.close() }
 
-    /// Sends all records. The failures have the records' own indices.
+    /// Sends all records. Returns the errors of the failed ones, by the slice's own indices.
     private func sendAll(_ records: ArraySlice<ProducerRecord>) async -> DeliveryCount.Failures {
         guard !records.isEmpty else { return [:] }
         let producer = producer.current
@@ -161,7 +163,7 @@ public final class OutcomePublisher: Sendable {
             } catch {
                 count.ended(index, error)
                 if error.isMessageTooLarge { continue }
-                // Later records shall not overtake it.
+                // The later records count as failed too, so that none overtakes this one.
                 for left in index + 1..<records.endIndex { count.ended(left, error) }
                 break
             }
@@ -176,7 +178,8 @@ public final class OutcomePublisher: Sendable {
             timestampMilliseconds: nil)
     }
 
-    /// Reports trouble until the publication has ended. Keep the result: while it lives, the process is not ready.
+    /// Reports a failed publication. Keep the result until the publication has ended: while the result lives, the
+    /// process is not ready.
     private func report(
         _ error: KafkaError, _ record: ProducerRecord, _ owed: PublicationTrouble.Owed?
     ) -> PublicationTrouble.Owed? {
@@ -189,7 +192,7 @@ public final class OutcomePublisher: Sendable {
     private func say(_ error: KafkaError, _ record: ProducerRecord) {
         guard !producer.isClosed else { return }
         let now = now()
-        // Every record in flight would else say it at each try.
+        // Without this, each record in flight would log the line at each try.
         let isNews = said.withLock { $0.leftOut(of: "\(record.topic) \(error.name)", now: now) } != nil
         if error.isMessageTooLarge {
             logger.log(
@@ -207,7 +210,7 @@ public final class OutcomePublisher: Sendable {
 
     private func pause(_ backoff: inout PublishBackoff) async throws(Abandoned) {
         if producer.isClosed { throw Abandoned() }
-        // The pause is not cancellable on purpose: the outcome may be durable already, and its event is owed.
+        // The pause ignores cancellation on purpose: the outcome may be durable, so that its event is owed.
         await BlockingWork.pause(seconds: backoff.next())
         if producer.isClosed { throw Abandoned() }
     }

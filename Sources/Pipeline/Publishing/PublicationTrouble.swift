@@ -2,7 +2,8 @@ import Kafka
 import Operations
 import Synchronization
 
-/// The publications that have failed and are tried again. While there are any, the process is not ready, and says why.
+/// The publications that failed and are tried again. While there are any, the process is not ready, and names the
+/// reason.
 final class PublicationTrouble: Sendable {
     private struct Failing {
         var reason: String
@@ -14,7 +15,7 @@ final class PublicationTrouble: Sendable {
 
     init(_ health: Health) { self.health = health }
 
-    /// One publication, from its first failure to its end: it is acknowledged, or given up.
+    /// One publication, from its first failure until Kafka acknowledges it or the publisher gives it up.
     final class Owed: Sendable {
         private let trouble: PublicationTrouble
         private let topic: String
@@ -27,7 +28,7 @@ final class PublicationTrouble: Sendable {
         deinit { trouble.ended(topic) }
     }
 
-    /// - Parameter owed: the result at the failure before; nil at the first one.
+    /// - Parameter owed: the result of the publication's earlier failure; nil at its first failure.
     func failed(_ error: KafkaError, topic: String, owed: Owed?) -> Owed {
         let reason = "publishing to \(topic) fails: \(Self.words(error))"
         failing.withLock { failing in
@@ -51,7 +52,7 @@ final class PublicationTrouble: Sendable {
         health.set(.outcomesAcknowledged, unmet: reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
 
-    /// Returns the trouble in words that an operator can act on.
+    /// Returns the error in words on which an operator can act.
     static func words(_ error: KafkaError) -> String {
         switch error.code {
         case KafkaError.Code.invalidTimestamp:

@@ -3,7 +3,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// Reads events of grants and subscriptions back from the outcomes topic. Joins no group; its calls block.
+/// Reads events of grants and subscriptions back from the outcomes topic. Joins no group. The calls block.
 struct PublishedGrants: Sendable {
     private static let callMilliseconds: Int32 = 10_000
     private static let pollMilliseconds: Int32 = 200
@@ -15,7 +15,7 @@ struct PublishedGrants: Sendable {
     let properties: KafkaProperties
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// The owners of original transactions and periods, by the earliest event that names one.
+    /// The owners of original transactions and periods. The earliest event that names an owner counts.
     struct Owners {
         private var found: [StoreTransactionID: (claim: PublishedClaim, at: Int64)] = [:]
 
@@ -51,11 +51,12 @@ struct PublishedGrants: Sendable {
         }
     }
 
-    /// Reads up to the present end of the topic. Throws a `KafkaError`, also where nothing comes for a while, and what `enter` throws.
+    /// Reads the topic from `time` up to its present end. Throws a `KafkaError`, the errors of `enter`, and
+    /// `BlockingWork.TimedOut` if Kafka sends nothing for a while.
     /// - Parameters:
-    ///   - isCancelled: asked now and then; where it says so, a `CancellationError` is thrown.
-    ///   - enter: is given owners and revisions of subscriptions, each time as many as memory may hold. The first given owner
-    ///     counts.
+    ///   - isCancelled: called now and then; if it returns true, `read` throws a `CancellationError`.
+    ///   - enter: called with owners and with revisions of subscriptions, each time as many as memory may hold. The
+    ///     first owner passed for an id counts.
     func read(
         since time: Timestamp, isCancelled: () -> Bool,
         _ enter: (_ owners: [PublishedClaim], _ subscriptions: [PublishedRevision]) throws -> Void
@@ -73,7 +74,8 @@ struct PublishedGrants: Sendable {
         try enter(owners.takeAll(), subscriptions.takeAll())
     }
 
-    /// Returns the revisions of grants and subscriptions among the last records of each partition. Throws as `read(since:)` does.
+    /// Returns the revisions of grants and subscriptions in the last records of each partition. Throws as
+    /// `read(since:)` does.
     func last(isCancelled: () -> Bool) throws -> [PublishedRevision] {
         var found: [PublishedRevision] = []
         let find = { (record: ConsumerRecord) in
@@ -124,7 +126,8 @@ struct PublishedGrants: Sendable {
         return (known.topics[topic] ?? []).map { TopicPartition(topic: topic, partition: $0) }
     }
 
-    /// The last records of each partition. A partition with nothing to read, or that no broker tells of, is left out.
+    /// Returns the last stretch of each partition, at most `count` records long. Leaves out a partition that is empty,
+    /// or of which no broker tells the offsets.
     private func tails(of count: Int64, _ consumer: KafkaConsumer) throws(KafkaError) -> Stretches {
         let partitions = try partitions(consumer)
         guard !partitions.isEmpty else { return ([:], [:]) }
@@ -134,7 +137,8 @@ struct PublishedGrants: Sendable {
         return (marks.mapValues { max($0.low, $0.high - count) }, marks.mapValues(\.high))
     }
 
-    /// Returns where each partition is read from, and where its log ends now. A partition with nothing to read is left out.
+    /// Returns the offset at which reading each partition begins, and the present end of its log. Leaves out a
+    /// partition with nothing to read.
     private func stretches(
         since time: Timestamp, _ consumer: KafkaConsumer
     ) throws(KafkaError) -> Stretches {
@@ -145,7 +149,8 @@ struct PublishedGrants: Sendable {
         var ends: [TopicPartition: Int64] = [:]
         for partition in partitions {
             let (low, high) = try consumer.watermarks(partition, timeoutMilliseconds: Self.callMilliseconds)
-            // The broker tells no offset if all records are older, or if it knows no times, as librdkafka's in-process one.
+            // A broker returns no offset if all records are older. librdkafka's in-process broker knows no times and
+            // never returns an offset.
             let begin = begins[partition] ?? high - PipelineLimits.publishedTail
             guard max(low, begin) < high else { continue }
             starts[partition] = max(low, begin)
@@ -154,7 +159,7 @@ struct PublishedGrants: Sendable {
         return (starts, ends)
     }
 
-    /// Returns what a grant's event claims. Empty for all other records.
+    /// Returns the claims of a grant's event; empty for any other record.
     static func claims(of record: ConsumerRecord) -> [PublishedClaim] {
         guard record.values(of: "ce_type").contains(kind), let value = record.value,
             let event = try? JSONParser.parse(value).value, let player = event["player_id"]?.string,
@@ -167,7 +172,8 @@ struct PublishedGrants: Sendable {
             playerID: Identifier(player), bundleID: Identifier(bundle))
     }
 
-    /// Returns the revision that the database has if it lost nothing. Nil for an event of another kind.
+    /// Returns the revision that the event names, which the database has unless it lost it; nil for an event of another
+    /// kind.
     private static func revision(of record: ConsumerRecord, _ wanted: [[UInt8]]) -> PublishedRevision? {
         let kinds = record.values(of: "ce_type")
         let isOfSubscription = kinds.contains(subscriptionKind)
@@ -177,7 +183,7 @@ struct PublishedGrants: Sendable {
         else { return nil }
         var revision: Int32?
         if case .number(let digits) = event["revision"] { revision = Int32(digits) }
-        // An event of a version without revisions is of a grant.
+        // An event without a revision was written by an older version. The event is of a grant.
         return PublishedRevision(
             isOfSubscription ? .subscription : .grant, Identifier(id), revision: revision ?? 1,
             at: Timestamp(milliseconds: record.timestampMilliseconds ?? 0))

@@ -3,8 +3,8 @@ import Logging
 import Operations
 import Synchronization
 
-/// The producer of one topic, replaced by a new one once it can never go on. It beats for
-/// `Health.Part.outcomePublisher` until it is closed.
+/// The producer of one topic. A new producer replaces one that can never go on. The producers beat for
+/// `Health.Part.outcomePublisher` until this object is closed.
 final class ReplaceableProducer: Sendable {
     private let properties: KafkaProperties
     private let topic: String
@@ -33,7 +33,7 @@ final class ReplaceableProducer: Sendable {
             progress: { pulse.beat() })
     }
 
-    /// The beats of all its producers. A replaced producer ends by itself, perhaps after this.
+    /// The beats of all its producers. A replaced producer's thread may end after this object is closed.
     private final class Pulse: Sendable {
         private let health: Health
         private let isOver = Mutex(false)
@@ -52,23 +52,23 @@ final class ReplaceableProducer: Sendable {
 
     var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
 
-    /// The present producer. Read it anew for each record.
+    /// The present producer. Read the property anew for each record.
     var current: KafkaProducer {
-        // An idempotent producer that lost its sequence is dead for good: a new one takes its place.
+        // An idempotent producer that lost its sequence cannot recover, so that a new producer replaces it.
         producer.withLock { producer in
             guard producer.fatalError != nil, !isClosed else { return producer }
             let fresh = try? Self.producer(properties, for: topic, pulse, logger, voice)
             if let fresh {
                 let dead = producer
                 producer = fresh
-                // Ending it joins its thread: never on the cooperative pool.
+                // Closing a producer joins its thread, which must not happen on the cooperative pool.
                 BlockingWork.run { dead.close() }
             }
             return producer
         }
     }
 
-    /// Delivers what is under way, then ends the producer's thread. It blocks.
+    /// Delivers the records under way, then ends the producer's thread. The call blocks.
     func close() {
         closed.store(true, ordering: .sequentiallyConsistent)
         current.close()

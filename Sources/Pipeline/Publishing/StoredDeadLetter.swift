@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// A record of the dead-letter topic, as its headers describe it.
+/// A record of the dead-letter topic, described by its headers.
 public struct StoredDeadLetter: Sendable, Comparable {
     /// The longest key that is shown, in bytes.
     private static let maximumKeyBytes = 512
@@ -15,27 +15,27 @@ public struct StoredDeadLetter: Sendable, Comparable {
     public let sourceTopic: String
     public let sourcePartition: Int32?
     public let sourceOffset: Int64?
-    /// The bytes of the value as it was received.
+    /// The number of bytes of the value as received.
     public let length: Int
-    /// True if the dead letter has only the beginning of the value.
+    /// True if the dead letter holds only the beginning of the value, or nothing of an unreadable batch.
     public let isExcerpt: Bool
-    /// The owner: the sender that the record names, or its key.
+    /// The owner of the record: the sender that its value names, or its key.
     public let owner: Owner
-    /// The dead letter as the topic has it; nil if only the members above are kept.
+    /// The dead letter itself; nil if only the other members are kept.
     public let record: ConsumerRecord?
 
-    /// The record's owner, as far as it can be read. Nobody has verified it.
+    /// The owner of a record, as far as receiptd can read it. The data is not verified.
     public struct Owner: Sendable, Equatable {
         public var submissionID: String?
         public var playerID: String?
         public var bundleID: String?
-        /// The record's key; nil if it is no text.
+        /// The record's key; nil if the key is no text.
         public var key: String?
     }
 
     public init(_ record: ConsumerRecord) {
         func text(_ header: DeadLetterHeader) -> String? { header.text(in: record) }
-        // A batch that could not be read leaves nothing to put back.
+        // An unreadable batch has no record to put back.
         let isUnreadable = text(.reason) == DeadLetter.Reason.unreadableBatch.rawValue
         let fullLength = text(.valueLength).flatMap { Int($0) }
         self.init(
@@ -91,14 +91,14 @@ public struct StoredDeadLetter: Sendable, Comparable {
             isExcerpt: isExcerpt, owner: owner, record: nil)
     }
 
-    /// The origin of the record that was set aside; nil if the headers do not say. Then it is no dead letter of
-    /// receiptd's.
+    /// The origin of the record; nil if the headers lack it. Then the record is no dead letter of receiptd.
     public var source: (partition: TopicPartition, offset: Int64)? {
         guard !sourceTopic.isEmpty, let sourcePartition, let sourceOffset else { return nil }
         return (TopicPartition(topic: sourceTopic, partition: sourcePartition), sourceOffset)
     }
 
-    /// Returns the record as it first came: with its key, its value and its own headers.
+    /// Returns the record as it first came, with its key, its value and its own headers; nil if the value is incomplete
+    /// or the origin unknown.
     public func original(to topic: String) -> ProducerRecord? {
         guard let record, !isExcerpt, source != nil else { return nil }
         return ProducerRecord(
@@ -110,7 +110,7 @@ public struct StoredDeadLetter: Sendable, Comparable {
         (left.place, left.offset) == (right.place, right.offset)
     }
 
-    /// Orders by time, as far as it is known.
+    /// Orders by time, then by place and offset. A record without a time comes first.
     public static func < (left: StoredDeadLetter, right: StoredDeadLetter) -> Bool {
         (left.timestampMilliseconds ?? 0, left.place, left.offset)
             < (right.timestampMilliseconds ?? 0, right.place, right.offset)
