@@ -10,7 +10,7 @@ enum BlockingWork {
         queue.async(execute: work)
     }
 
-    /// Pauses in a cancelled task too, unlike `Task.sleep`.
+    /// Pauses for the whole time, even in a cancelled task. `Task.sleep` would end at once.
     static func pause(seconds: Double) async {
         await withCheckedContinuation { continuation in
             queue.asyncAfter(deadline: .now() + seconds) { continuation.resume() }

@@ -81,7 +81,7 @@ enum KafkaSaying: Equatable {
 
 /// Decides which of librdkafka's lines are logged.
 struct KafkaFold {
-    /// The seconds between two lines while the trouble lasts.
+    /// The seconds between two lines while trouble with brokers lasts.
     static let repeatSeconds = 60.0
 
     var clients = 0

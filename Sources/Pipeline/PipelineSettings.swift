@@ -59,7 +59,7 @@ enum PipelineLimits {
     /// The seconds after which the worker sends a new commit although it knows no outcome of the last one. librdkafka
     /// gives up earlier.
     static let commitPatienceSeconds = 90.0
-    /// The seconds between two looks whether the database is still the same.
+    /// The seconds between two checks that the database is still the same.
     static let historyCheckSeconds = 10.0
     /// The seconds that the database may take to store checkpoints, and then the broker to commit the offsets, when the
     /// consumer's loop waits for them.
@@ -108,7 +108,7 @@ enum PipelineLimits {
     static let holdBatch = 50
     /// The most announced purchases that are leased at a time, and delivered in one SQL transaction.
     static let announcedBatch = 100
-    /// The shortest time between two tries of a hold, in seconds. Each failure makes it longer.
+    /// The shortest time between two tries of a hold, in seconds. The time grows with each failure.
     static let holdRetrySeconds = 1.0
     /// The most deliveries that one replica reports to Apple at the same time. Apple allows fifty requests a second.
     static let finishConcurrency = 8

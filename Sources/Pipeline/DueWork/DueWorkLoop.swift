@@ -99,7 +99,7 @@ struct DueWorkLoop<Work: DueWork>: LeasingLoop {
                 }
             }
         } catch {
-            // The lease ends by itself.
+            // The row is due again when its lease ends by itself.
             health.failures.report(error, of: failingPart)
         }
     }

@@ -58,7 +58,8 @@ final class WorkSlots: Sendable {
     /// The most retrying submissions: half of the window, even while Apple is down. The other half is for first tries,
     /// which find out which submissions Apple answers.
     let mostRetrying: Places
-    /// The most leased work while fresh work is in memory: a fifth of the window and of Apple's concurrency.
+    /// The most leased work while fresh work is in memory: a fifth of the window or of Apple's concurrency, whichever
+    /// is smaller.
     let maximumLeased: Int
     /// The most leased work while there is no fresh work: half of the slots. The other half stays free for new records.
     let maximumLeasedWhenIdle: Int

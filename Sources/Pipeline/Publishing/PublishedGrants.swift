@@ -26,14 +26,14 @@ struct PublishedGrants: Sendable {
             found[claim.id] = (claim, time)
         }
 
-        /// Returns them sorted by id, and forgets them.
+        /// Returns the collected entries sorted by id, and forgets them.
         mutating func takeAll() -> [PublishedClaim] {
             defer { found.removeAll() }
             return found.values.map(\.claim).sorted { $0.id < $1.id }
         }
     }
 
-    /// The last revision of each subscription.
+    /// The highest revision of each subscription.
     struct Subscriptions {
         private var found: [StoreTransactionID: PublishedRevision] = [:]
 
@@ -44,7 +44,7 @@ struct PublishedGrants: Sendable {
             found[published.id] = published
         }
 
-        /// Returns them sorted by id, and forgets them.
+        /// Returns the collected entries sorted by id, and forgets them.
         mutating func takeAll() -> [PublishedRevision] {
             defer { found.removeAll() }
             return found.values.sorted { $0.id < $1.id }
