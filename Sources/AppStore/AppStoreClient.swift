@@ -17,7 +17,7 @@ public struct AppStoreClient: ReceiptVerifier {
         }
     }
 
-    /// Ends requests in flight. Their answer is trouble.
+    /// Ends the requests in flight. The answer of each is trouble.
     public func shutdown() async {
         await receipts.shutdown()
         await transactions.shutdown()

@@ -2,11 +2,10 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Whether each of Apple's addresses answers at all. A page shows it. A log says it once when an address stops
-/// answering, once a minute while that lasts, and once when it answers again.
+/// The addresses of Apple, and whether each answers at all. receiptd shows outages on a page, and logs an outage when
+/// it begins, once a minute while it lasts, and when it ends.
 ///
-/// One failure is no outage, and neither are failures among answers. An outage takes a second failure in a row, and
-/// some seconds without an answer before it.
+/// An outage begins with the second failure in a row, once `quietSeconds` have passed since the last answer.
 public struct AppleReach: Sendable {
     public struct Outage: Sendable, Equatable, CustomStringConvertible {
         /// The URL without its query.
@@ -27,9 +26,9 @@ public struct AppleReach: Sendable {
         case back(Outage, afterSeconds: Double)
     }
 
-    /// The fewest failures in a row of an outage.
+    /// The number of failures in a row that make an outage.
     static let failures = 2
-    /// The shortest time without an answer, in seconds, of an outage.
+    /// The seconds without an answer that make an outage.
     static let quietSeconds = 5.0
     /// The seconds between two reminders of the same outage.
     static let reminderSeconds = 60.0
@@ -47,11 +46,11 @@ public struct AppleReach: Sendable {
 
     public init() {}
 
-    /// Notes the end of a request.
+    /// Notes the end of a request. Returns the news that it causes; nil if there is none.
     /// - Parameters:
     ///   - noAnswer: the reason why there was no answer; nil if there was one.
     ///   - now: seconds of a clock that only grows.
-    ///   - time: the same moment, for people.
+    ///   - time: the same moment by the wall clock, for people.
     public mutating func note(_ url: String, noAnswer: String?, now: Double, time: Timestamp) -> News? {
         var address = addresses[url] ?? Address()
         defer { addresses[url] = address }
@@ -71,7 +70,7 @@ public struct AppleReach: Sendable {
         return news(url, &address, now: now)
     }
 
-    /// Returns news that time alone causes.
+    /// Returns a reminder for each outage whose last report is `reminderSeconds` old.
     public mutating func look(now: Double) -> [News] {
         addresses.keys.sorted().compactMap { url in
             guard var address = addresses[url], address.toldAt != nil else { return nil }

@@ -37,7 +37,7 @@ public final class AppleReachWatch: Sendable {
     /// The addresses that do not answer now.
     public var outages: [AppleReach.Outage] { reach.withLock(\.outages) }
 
-    /// Reminds of lasting outages until it is cancelled.
+    /// Reports the outages that last, until the task is cancelled.
     public func follow() async {
         while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
             let now = now()

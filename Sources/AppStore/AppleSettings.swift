@@ -7,7 +7,7 @@ public struct AppleSettings: Sendable, Equatable {
 
     /// The whole URL that is asked first for every receipt.
     public var productionURL = AppleSettings.appleProductionURL
-    /// The whole URL that is asked if production sends a receipt there.
+    /// The whole URL that is asked if production says that a receipt belongs to the sandbox.
     public var sandboxURL = AppleSettings.appleSandboxURL
     /// The part of the App Store Server API's addresses before `/inApps/`.
     public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
@@ -37,7 +37,7 @@ public struct AppleSettings: Sendable, Equatable {
     }
 }
 
-/// A setting of which no client can be made. It names the setting.
+/// A setting from which no client can be made.
 public enum AppleSettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     case notAnHTTPURL(setting: String)
     case notPositive(setting: String)

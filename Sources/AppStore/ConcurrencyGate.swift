@@ -1,7 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// Lets a limited number of tasks through at once. Within a kind the first comes first; the kinds go by their shares.
+/// Lets a limited number of tasks run at once. Tasks of one kind get their permits in the order in which they came. The
+/// kinds divide the permits by their shares.
 ///
 /// A free permit is taken without a suspension. A task that is cancelled while it waits leaves the queue.
 public final class ConcurrencyGate: Sendable {
@@ -17,7 +18,7 @@ public final class ConcurrencyGate: Sendable {
         var nextTicket: UInt64 = 0
         var waiters = RequestQueue<Waiter>()
 
-        /// Takes a permit if one is free. All earlier requests of its kind that could go have gone.
+        /// Takes a permit and returns true if one is free and no earlier request of the kind waits.
         mutating func mayEnter(_ kind: RequestKind) -> Bool {
             guard !waiters.isWaiting(kind), shares.admits(kind, beside: waiters, limit: limit) else { return false }
             shares.began(kind)
@@ -48,7 +49,7 @@ public final class ConcurrencyGate: Sendable {
     }
 
     public var limit: Int { state.withLock { $0.limit } }
-    /// The number of permits in use. It is above `limit` for a while after that was lowered.
+    /// The number of permits in use. The number exceeds `limit` for a while after `limit` was lowered.
     public var inUse: Int { state.withLock { $0.shares.total } }
     /// The number of tasks that wait for a permit.
     public var waiting: Int { state.withLock { $0.waiters.count } }
@@ -64,8 +65,8 @@ public final class ConcurrencyGate: Sendable {
 
     /// Runs `body` with one permit. Returns nil if the task was cancelled before it got one.
     /// - Parameters:
-    ///   - since: the time at which its wait began, for `dismiss`.
-    ///   - mustWait: called if no permit is free for it.
+    ///   - since: the time at which the task's wait began, for `dismiss`.
+    ///   - mustWait: called if no permit is free.
     public func withPermit<Result>(
         _ kind: RequestKind = RequestKind(isFresh: true, isProven: true), since: Double = 0,
         mustWait: () -> Void = {}, _ body: () async -> Result
@@ -108,8 +109,8 @@ public final class ConcurrencyGate: Sendable {
     private func wait(_ kind: RequestKind, ticket: UInt64, since: Double) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either
-                // this look sees the flag or the handler finds the waiter.
+                // The lock covers the check for cancellation. Swift sets the flag before it runs the handler, so either
+                // this check sees the flag or the handler finds the waiter.
                 let admitted = state.withLock { state -> Bool? in
                     if Task.isCancelled { return false }
                     if state.mayEnter(kind) { return true }
@@ -119,7 +120,7 @@ public final class ConcurrencyGate: Sendable {
                 if let admitted { continuation.resume(returning: admitted) } else { queued?() }
             }
         } onCancel: {
-            // Requests that waited for this one may go now.
+            // Requests that waited behind the cancelled one may go now.
             let (cancelled, admitted) = state.withLock { state in
                 (state.waiters.remove { $0.ticket == ticket }, state.admit())
             }

@@ -4,9 +4,9 @@ import NamesAndTimes
 
 extension GenuineReceipt {
     /// Reads an answer of status 0 or 21006, about an app receipt (iOS 7) or a single transaction (iOS 6). An
-    /// unreadable fact of a purchase is noted with that purchase, and keeps no other purchase from being decided. An
-    /// answer without its app is none.
-    /// - Parameter cameAt: the time that counts if the answer has none of Apple's.
+    /// unreadable fact is noted with its purchase, and the other purchases are decided all the same. Throws if the
+    /// answer names no app, or if a place for purchases holds anything else.
+    /// - Parameter cameAt: the time at which the answer came. It counts if the answer has no readable `request_date`.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
     ) throws(IncompleteAnswer) {
@@ -40,7 +40,7 @@ extension GenuineReceipt {
         nameless = gathered.nameless
         if listed > 0 { listedLater = Set(gathered.purchases.dropFirst(listed).map(\.transactionID)) }
         guard holdsAutoRenewable else { return }
-        // An unreadable field of the rest counts as absent: no purchase waits for it.
+        // An unreadable field from here on counts as absent, because no purchase waits for it.
         answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt
         renewals = Self.renewals(root, environment, at: answeredAt)
         latestReceipt = root.text("latest_receipt").told
@@ -62,8 +62,8 @@ extension GenuineReceipt {
         }
     }
 
-    /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty member counts too: in
-    /// doubt an answer is not remembered.
+    /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty list counts too: in
+    /// doubt receiptd does not remember the answer.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
         "auto_renew_status",
@@ -77,21 +77,21 @@ extension GenuineReceipt {
         return nil
     }
 
-    /// Returns the number of the account: a receipt is one account's in one app. An unreadable number counts as absent,
-    /// because only a signal depends on it.
+    /// Returns Apple's number of the account in the app, because a receipt belongs to one account in one app. An
+    /// unreadable number counts as absent, because only a signal depends on it.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    /// Returns the creation date of an app receipt. An unreadable date counts as absent; then nothing counts that is
-    /// not in the receipt.
+    /// Returns the creation date of an app receipt. An unreadable date counts as absent; then only purchases in the
+    /// receipt itself count.
     private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
         let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
         if case .value(let time) = told { return time }
         return nil
     }
 
-    /// Returns nil if nothing names the environment. The environment that was asked counts then.
+    /// Returns the environment that the answer names; nil if it names none. The environment that was asked counts then.
     private static func environment(
         _ root: JSONValue, _ receipt: JSONValue, _ reader: inout FieldReader
     ) -> StoreEnvironment? {
@@ -117,7 +117,7 @@ private struct PurchaseGathering {
     private(set) var nameless: [NamelessPurchase] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Takes an array of transactions, or a single one. Any other value names no purchase.
+    /// Adds an array of transactions or a single one; null adds nothing. Throws for any other value.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return

@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads Apple's values as they come: numbers as text, text as numbers, booleans as either.
+/// A field of Apple's answer as Apple writes it: a number also as text, text also as a number, a boolean as either.
 ///
 /// An absent member, null and the empty string all count as absent. A value that is there and cannot be read never
 /// counts as absent.
@@ -26,16 +26,16 @@ enum LenientField<Value> {
     }
 }
 
-/// An answer that names no app, or nothing at all. Nothing is granted from it, and nothing is lost, because Apple is
-/// asked again.
+/// The fault of an answer that names no app, or whose purchases cannot be read. receiptd grants nothing from such an
+/// answer and asks Apple again, so that nothing is lost.
 struct IncompleteAnswer: Error {}
 
-/// Keeps the names of an element's facts that are there and cannot be read.
+/// Reads the fields of an element, and keeps the names of the fields that are there and cannot be read.
 struct FieldReader {
     private(set) var unreadable: [String] = []
 
-    /// Returns nil if the field is absent, or if it cannot be read. It then notes `name`, Apple's first spelling of the
-    /// field.
+    /// Returns the field's value; nil if it is absent or unreadable. An unreadable field is noted by `name`, Apple's
+    /// first spelling of it.
     mutating func callAsFunction<Value>(_ name: String, _ field: LenientField<Value>) -> Value? {
         if case .unreadable = field, !unreadable.contains(name) { unreadable.append(name) }
         return field.told
@@ -110,7 +110,7 @@ extension JSONValue {
         }
     }
 
-    /// Reads a whole number from 1 on.
+    /// Reads a whole number of at least 1.
     func quantity(_ name: String) -> LenientField<Int32> {
         switch wholeNumber(name) {
         case .absent: return .absent
@@ -138,8 +138,8 @@ extension JSONValue {
         }
     }
 
-    /// Reads the first readable of several spellings of one date. It is unreadable only if one is given and none can be
-    /// read.
+    /// Reads the first readable of several spellings of one date. The date is unreadable only if a spelling is there
+    /// and none can be read.
     func date(_ names: String...) -> LenientField<Timestamp> {
         var isTold = false
         for name in names {
@@ -153,7 +153,7 @@ extension JSONValue {
     /// The date from milliseconds since 1970, `2017-01-13 05:04:52 Etc/GMT` or RFC 3339; nil for anything else.
     private var date: Timestamp? {
         if let milliseconds = wholeNumber {
-            // 1970 itself and dates past the year 9999 are no dates of purchases.
+            // A purchase's date lies after the first moment of 1970 and before the year 10000.
             return (1...253_402_300_799_999).contains(milliseconds) ? Timestamp(milliseconds: milliseconds) : nil
         }
         guard let text = string else { return nil }

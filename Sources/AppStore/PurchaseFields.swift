@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One transaction as one place of Apple's answer has it. A transaction can be in several places, each with fields that
-/// the others leave out.
+/// One transaction as one place in Apple's answer tells it. Several places may tell the same transaction, each with
+/// fields that the others leave out.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
     var originalTransactionID: StoreTransactionID?
@@ -25,7 +25,7 @@ struct PurchaseFields {
     /// Keeps the names of fields that are there and cannot be read.
     private var reader = FieldReader()
 
-    /// An element of `in_app` or `latest_receipt_info`, or an iOS 6 transaction.
+    /// The reading of an element of `in_app` or `latest_receipt_info`, or of an iOS 6 transaction.
     enum Reading {
         case purchase(PurchaseFields)
         /// The purchase's ids or product cannot be read.
@@ -54,12 +54,12 @@ struct PurchaseFields {
         self.transactionID = transactionID
         self.productID = productID
         let purchasedAt = reader("purchase_date_ms", fields.date("purchase_date_ms", "purchase_date"))
-        // No purchase is without a time.
+        // Every purchase has a time, so an absent time counts as unreadable.
         if purchasedAt == nil { reader.note("purchase_date_ms") }
         self.purchasedAt = purchasedAt ?? Timestamp(milliseconds: 0)
         originalTransactionID = fields.transactionID("original_transaction_id").told
         quantity = reader("quantity", fields.quantity("quantity"))
-        // iOS 6 gives `expires_date` in milliseconds, and the date as text beside it.
+        // An iOS 6 receipt has milliseconds in `expires_date`, and the date as text in `expires_date_formatted`.
         expiresAt = reader(
             "expires_date_ms", fields.date("expires_date_ms", "expires_date", "expires_date_formatted"))
         cancelledAt = reader("cancellation_date_ms", fields.date("cancellation_date_ms", "cancellation_date"))
@@ -67,17 +67,17 @@ struct PurchaseFields {
             .map(Ownership.init(claim:))
         isUpgraded = reader("is_upgraded", fields.flag("is_upgraded")) ?? false
         appAccountToken = reader("app_account_token", fields.accountToken("app_account_token"))?.text
-        // The field decides nothing: an unreadable one counts as absent.
+        // The next two fields decide nothing: an unreadable one counts as absent.
         subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
         isTrial = fields.flag("is_trial_period").told ?? false
-        // Where it cannot be read a period is known by its times.
+        // If the number cannot be read, receiptd knows the period by its times.
         webOrderLineItemID = fields.identifier("web_order_line_item_id").told
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
         self.reader = reader
     }
 
-    /// Adds the fields that another place has of the same transaction. If both have a value, `later` is the fresher
-    /// one. A fixed fact on which they differ cannot be read.
+    /// Adds the fields that another place tells of the same transaction. If both places have a value, the value of
+    /// `later` is the fresher. A fixed fact on which the places differ counts as unreadable.
     mutating func merge(_ later: PurchaseFields) {
         for name in later.reader.unreadable { reader.note(name) }
         if productID != later.productID { reader.note("product_id") }
@@ -110,7 +110,7 @@ struct PurchaseFields {
         return purchase
     }
 
-    /// Returns the stricter of two values that differ: an ownership other than `purchased` counts.
+    /// Returns the stricter of two ownerships: family-shared before other, and other before purchased.
     private static func stricter(_ one: Ownership?, _ other: Ownership?) -> Ownership? {
         for ownership in [Ownership.familyShared, .other] where one == ownership || other == ownership {
             return ownership

@@ -26,7 +26,7 @@ public enum RetryAfter {
         guard !trimmed.isEmpty, trimmed.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
             return Timestamp(httpDate: trimmed)
         }
-        // More digits than fit are more than an hour either way.
+        // A number beyond 64 bits means more than an hour, as seconds and as a point in time.
         guard let number = Int64(trimmed) else { return Timestamp(milliseconds: .max) }
         if number > smallestPointInTime { return Timestamp(milliseconds: number) }
         return (date.flatMap { Timestamp(httpDate: $0) } ?? now).adding(milliseconds: number * 1000)

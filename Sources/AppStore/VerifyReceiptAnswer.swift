@@ -12,13 +12,13 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - body: the body as received.
-    ///   - asked: the environment whose endpoint gave it. It is the purchases' own if the answer names none.
+    ///   - asked: the environment that was asked. It counts as the purchases' environment if the answer names none.
     public static func parse(_ body: [UInt8], asked: StoreEnvironment) -> VerifyReceiptAnswer {
         parseWithStatus(body, asked: asked).answer
     }
 
-    /// Returns the answer, and its status; nil if that cannot be read.
-    /// - Parameter cameAt: the time that counts if the answer has none of Apple's.
+    /// Returns the answer and its status; the status is nil if it cannot be read.
+    /// - Parameter cameAt: the time at which the answer came. It counts if the answer has no readable `request_date`.
     static func parseWithStatus(
         _ body: [UInt8], asked: StoreEnvironment, cameAt: Timestamp? = nil, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
@@ -56,18 +56,18 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         case 21007, 21008: return .otherEnvironment
         case 21010: return .answer(.refused(.accountNotFound))
         case 21100...21199: return isFinal(root) ? .answer(.refused(.refusedForGood)) : .trouble(.status)
-        // 21001, 21005 and 21009 among them.
+        // The other statuses include 21001, 21005 and 21009.
         default: return .trouble(.status)
         }
     }
 
-    /// Returns whether nothing but the status is told.
+    /// Returns whether the answer has neither a receipt nor later purchases.
     private static func isBare(_ root: JSONValue) -> Bool {
         ["receipt", "latest_receipt_info"].allSatisfy { root.told($0) == nil }
     }
 
-    /// The members that are read here, in `GenuineReceipt` and in `PurchaseFields`. A member that is not named here is
-    /// never read: most of an answer is dates in three forms each.
+    /// The members that are read here, in `GenuineReceipt` and in `PurchaseFields`. The parser skips all others,
+    /// because most of an answer is dates in three forms each.
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",

@@ -1,7 +1,7 @@
 import NIOCore
 import PooledHTTP
 
-/// The request's JSON. It is written by hand, and straight to where it is sent from, because a receipt is the largest
+/// The request's JSON. It is written by hand, straight into the buffer that is sent, because a receipt is the largest
 /// thing that this process copies.
 struct VerifyReceiptBody: HTTPBody {
     private static let start: StaticString = "{\"receipt-data\":\""
@@ -41,7 +41,7 @@ struct VerifyReceiptBody: HTTPBody {
         return text.utf8.reduce(0) { $0 + ($1 == 0x22 || $1 == 0x5C ? 1 : $1 < 0x20 ? 5 : 0) }
     }
 
-    /// Returns whether a byte needs an escape. The loop has no early exit, so that many bytes are looked at in one
+    /// Returns whether a byte needs an escape. The loop has no early exit, so that the machine checks many bytes in one
     /// step.
     private static func mustEscape(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0

@@ -4,11 +4,12 @@ import PooledHTTP
 
 /// Asks Apple's `verifyReceipt`: production first, and the sandbox if production sends the receipt there.
 ///
-/// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before
-/// the last reference goes.
+/// Each request passes the limits first, and holds no connection while it waits there. Call `shutdown()` before the
+/// last reference is released.
 public final class VerifyReceiptClient: ReceiptVerifier {
     public static let endpoint = "verifyReceipt"
-    /// The bytes above which an answer is read on another thread than the one that all requests share.
+    /// The most bytes of an answer that is read on the thread that all requests share. A longer answer is read on
+    /// another thread.
     private static let briefAnswer = 32 << 10
 
     private let limits: AppleLimits
@@ -68,7 +69,7 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return limits.noted(answer, to: request, endpoint: Self.endpoint)
     }
 
-    /// Makes one try with at most one change of environment: two environments that send to each other would never end.
+    /// Makes one try with at most one change of environment. Two environments that send to each other would never end.
     private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let answer = await send(request, receipt, password: password, to: environment)
@@ -83,8 +84,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     ) async -> VerifyReceiptAnswer {
         let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
         let answer = await limits.send(to: scope, for: AppleAsker(request)) {
-            // The body is not written before the request goes: during an outage thousands wait, and each body would
-            // take as much as its receipt.
+            // The body is written only when the request goes. During an outage thousands of requests wait, and each
+            // body would take as much memory as its receipt.
             let body = VerifyReceiptBody(receipt: receipt, password: password)
             let answer = await ask(body, in: environment, ended: request.ended)
             return (answer, AppleLimits.End(answer, now: now()))
@@ -114,8 +115,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return finding.answer
     }
 
-    /// Reports the end of a request. A function of its own, as `read` is, so that its locals take no room in all tasks
-    /// that wait for Apple.
+    /// Reports the end of a request. It is a function of its own, as `read` is, so that its locals take no room in the
+    /// tasks that wait for Apple.
     @inline(never)
     private func tell(
         _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,
@@ -139,7 +140,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         case .success(let answer) where answer.status == 200:
             return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked, cameAt: WallClock.now)
         case .success(let answer):
-            // No credentials go with a request: no status but 200 says anything of the receipt or the settings.
+            // The HTTP request carries no credentials, so a status other than 200 says nothing about the receipt or the
+            // settings.
             let trouble = AppleAnswer.Trouble(
                 answer.status == 429 ? .rateLimited : .serverError,
                 retryNotBefore: answer.retryAfter.flatMap {

@@ -1,12 +1,13 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The submission or work that asks Apple, for the limits.
+/// The submission or other work that asks Apple, as the limits see it.
 struct AppleAsker {
     let work: RequestKind.Work
     let isRetry: Bool
     let isProven: Bool
-    /// True if the request holds a lease. A lease ends, so that the request does not wait for an outage's end.
+    /// True if the request's row is leased. The lease ends by itself, so the request does not wait for the end of an
+    /// outage.
     let isLeased: Bool
     /// True if the submission has failed in no try of its own, so that it has the place in memory of a first try.
     var hasPlaceOfFirstTry: Bool { work == .submission && !isRetry && !isLeased }
@@ -25,8 +26,8 @@ struct AppleAsker {
         waiting = request.waiting
     }
 
-    /// - Parameter subject: a hash of what is asked about. If one of a thousand fails for ever, that says nothing about
-    ///   Apple.
+    /// - Parameter subject: a hash of the question's subject. A subject whose questions fail for ever says nothing
+    ///   about Apple.
     init(_ share: StoreQueryShare, of subject: Int) {
         work =
             switch share {
@@ -34,7 +35,7 @@ struct AppleAsker {
             case .subscriptions, .history: .queue
             case .background: .background
             }
-        // Goes behind the submissions that have not been answered yet: this one's submission has got one answer.
+        // The question goes behind submissions without an answer, because its own submission has got an answer.
         isRetry = true
         isProven = true
         isLeased = true

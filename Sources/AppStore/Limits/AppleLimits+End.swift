@@ -25,9 +25,9 @@ extension AppleLimits.End {
         case .rateLimited: self = .limited(seconds: seconds)
         case .serverError, .notJSON, .timeout, .connection:
             self = seconds.map { $0 > 0 ? .limited(seconds: $0) : .failed } ?? .failed
-        // A strange receipt may bring this about, a hundred of one player's too.
+        // A strange receipt may cause such a status, and so may a hundred receipts of one player.
         case .status: self = .doubtful
-        // Apple answered, with something that we cannot read or that leads nowhere.
+        // Apple answered, but receiptd cannot read the answer or the answer leads nowhere.
         case .incomplete, .environmentLoop, .unproven, .credentials, .emptyAnswer, .longHistory: self = .answered
         }
     }
@@ -42,9 +42,9 @@ extension AppleLimits.End {
     }
 
     /// - Parameters:
-    ///   - isTelling: true if a failure shows Apple's load. A few receipts that are never answered must not slow down
+    ///   - isTelling: true if a failure shows Apple's load. A few receipts that Apple never answers must not slow down
     ///     all others.
-    ///   - isOfProofs: false for receiptd's own questions, whose limits at Apple show no load of submissions.
+    ///   - isOfProofs: false for receiptd's own questions. Apple's limit on these shows no load of submissions.
     func outcome(isTelling: Bool, isOfProofs: Bool = true) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine

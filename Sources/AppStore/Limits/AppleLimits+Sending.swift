@@ -4,10 +4,10 @@ import Synchronization
 extension AppleLimits {
     /// Sends one request once it may go. Returns nil if the task was cancelled or the wait was too long.
     ///
-    /// Thousands wait here. Each part that only computes is a function of its own, so that its values take no room
-    /// meanwhile.
-    /// - Parameter queueSeconds: the longest queue for the budget that it joins, by the seconds in which the queue
-    ///   passes; nil joins any.
+    /// Thousands of tasks wait in this function. Each part that only computes is a function of its own, so that its
+    /// locals take no room in a waiting task.
+    /// - Parameter queueSeconds: the longest queue for the budget that the request joins, in seconds until the queue
+    ///   has passed; nil for no limit.
     func send<Answer>(
         to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double? = nil,
         _ body: () async -> (Answer, End)
@@ -55,9 +55,10 @@ extension AppleLimits {
         return RequestKind(isFresh: !asker.isRetry && !isKnownToFail, isProven: asker.isProven)
     }
 
-    /// Lets requests that take far longer than Apple's answers keep no place from others. While anyone waits, it looks
-    /// again when the next request is slow. receiptd's own questions wait for a place no longer than for their turn,
-    /// because others come here while they have none.
+    /// Raises the gate's limit by the number of requests that take far longer than Apple's answers, so that these keep
+    /// no place from others. While a request waits for a permit, it runs again when the next request becomes slow. It
+    /// also ends the wait of receiptd's own questions after `patienceSeconds`, because other requests keep coming while
+    /// these have no permit.
     private func makeRoom() {
         let now = now()
         gate.dismiss(RequestKind.own, waitingSince: now - Self.patienceSeconds)
@@ -76,13 +77,14 @@ extension AppleLimits {
         }
     }
 
-    /// Sets the gate's limit under the lock, so that the last to set it is the last to have decided.
+    /// Sets the gate's limit. The caller holds the lock, so that the newest decision is the one that stays.
     private func adjustGate(_ state: inout State, now: Double) {
         let limit = min(state.concurrency.maximum, state.concurrency.limit + state.underWay.slow(now: now))
         if gate.limit != limit { gate.adjust(limit: limit) }
     }
 
-    /// Checks the pass again, because the wait for a permit lies between the pass and this.
+    /// Begins a request and returns its number; nil if its pass counts no more. The request waited for a permit since
+    /// it got the pass, so the pass is checked again.
     @inline(never)
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
@@ -93,7 +95,7 @@ extension AppleLimits {
                 waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
                 return nil
             }
-            // Where anyone waits for a place, the limit was reached.
+            // If a request waits for a permit, the limit was reached.
             let underWay = gate.waiting > 0 ? state.concurrency.limit : state.underWay.count + 1
             let number = state.concurrency.began(underWay: underWay)
             state.underWay.began(number, now: now)
@@ -139,8 +141,8 @@ extension AppleLimits {
         if mustLook { look(at: scope) }
     }
 
-    /// Enters the end of a request, under the lock. Returns the seconds of a hold that the other replicas do not know
-    /// yet; nil if there is none.
+    /// Enters the end of a request. The caller holds the lock. Returns the seconds of a hold that the other replicas do
+    /// not know yet; nil if there is none.
     private func apply(_ end: End, of request: SentRequest, now: Double, _ state: inout State) -> Double? {
         guard let waiting = state.scopes[request.scope] else { return nil }
         let pass = request.pass

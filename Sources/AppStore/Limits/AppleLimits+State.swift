@@ -15,7 +15,8 @@ extension AppleLimits: AppleState {
         return state.withLock { $0.downSince == nil && now - $0.lastAnswer < Self.answeringSeconds }
     }
 
-    /// Reports what changed by a circuit or a hold, under the lock.
+    /// Reports a circuit that opened or closed, and whether Apple as a whole went down or came back. The caller holds
+    /// the lock.
     func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
         let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
             let sibling = AppleScope(bundleID: scope.bundleID, endpoint: scope.endpoint, environment: environment)
@@ -26,7 +27,8 @@ extension AppleLimits: AppleState {
             if isOpen { state.told.openCircuits.insert(key) } else { state.told.openCircuits.remove(key) }
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
         }
-        // The sandbox may fail by itself: no purchase waits for it. Nor for what receiptd asks by itself.
+        // Apple as a whole is down only by Production's answers to proofs. No purchase waits for the sandbox or for
+        // receiptd's own questions.
         let inUse = state.scopes.filter {
             $0.key.environment == .production && $0.key.isOfProofs
                 && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
@@ -53,7 +55,7 @@ extension AppleLimits: AppleState {
         return .init(isOpen ? .connection : .rateLimited, wasAsked: false)
     }
 
-    /// Returns the seconds until `Retry-After` ends; nil if none holds.
+    /// Returns the seconds until the scope's hold ends; nil if there is no hold.
     func heldSeconds(_ scope: AppleScope) -> Double? {
         let now = now()
         let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity
@@ -62,10 +64,10 @@ extension AppleLimits: AppleState {
 
     // MARK: Credentials
 
-    /// Returns false if asking is useless. The answer is then `blocked`.
+    /// Returns whether the app's credentials are worth a request. If not, the answer is `blocked`.
     /// - Parameters:
     ///   - setting: the setting of the secret or the key; nil if the catalog names none.
-    ///   - hasSecret: true if the setting holds one, or if none is named.
+    ///   - hasSecret: true if the setting holds a secret or a key, or if the catalog names no setting.
     func mayAsk(
         _ bundleID: BundleID, endpoint: String, setting: String?, hasSecret: Bool, isProven: Bool = true
     ) -> Bool {
@@ -77,8 +79,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes what verifyReceipt's answer shows about the credentials. Apple may refuse an unproven proof whatever the
-    /// credentials are; that is the proof's own trouble.
+    /// Notes what verifyReceipt's answer shows about the credentials. Apple may refuse an unproven proof although the
+    /// credentials are right, so the refusal is trouble of that proof only.
     /// - Returns: the answer for the proof.
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }
@@ -125,7 +127,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Forgets faults of the endpoint's credentials for all apps except `apps`, which alone have credentials.
+    /// Forgets the faults of the endpoint's credentials for every app outside `apps`, the apps that have credentials.
     public func keepCredentials(of apps: Set<BundleID>, endpoint: String) {
         let gone = state.withLock { state in
             state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }
@@ -153,7 +155,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes doubt about verifyReceipt's credentials only, because a 401 is never the receipt's fault.
+    /// Notes doubt about verifyReceipt's credentials only. A 401 of the other API is never a receipt's fault, so it
+    /// leaves no doubt.
     private func noteDoubt(_ key: Credentials, _ areDoubted: Bool, _ state: inout State) {
         guard state.told.doubted.contains(key.bundleID) != areDoubted, key.endpoint == VerifyReceiptClient.endpoint
         else {
@@ -172,7 +175,7 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Applies the holds of other replicas until it is cancelled.
+    /// Applies the holds of other replicas until the task is cancelled.
     public func follow() async {
         guard let budget else { return }
         while !Task.isCancelled {

@@ -3,14 +3,14 @@ import NIOCore
 import Synchronization
 
 extension AppleLimits {
-    /// One scope's limits and the requests that wait for them. A class, so that it changes in place; the lock around it
-    /// guards it.
+    /// One scope's limits, and the requests that wait for them. It is a class, so that it changes in place. The lock
+    /// around `state` guards it.
     final class Waiting {
         struct Waiter {
             let ticket: UInt64
             let since: Double
             let isLeased: Bool
-            /// True if its proof has failed before, and it has the place in memory of a first try.
+            /// True if the request's proof has failed before, and the request has the place in memory of a first try.
             let isKnownToFail: Bool
             let continuation: CheckedContinuation<ScopeLimits.Pass?, Never>
         }
@@ -28,14 +28,14 @@ extension AppleLimits {
         var isEmpty: Bool { queue.isEmpty }
         var count: Int { queue.count }
 
-        /// Returns the next request to go; nil if none may.
+        /// Returns the next request that may go; nil if there is none.
         func next(now: Double) -> (Waiter, ScopeLimits.Pass)? {
             limits.next(of: &queue, now: now) { $0.since }
         }
     }
 
-    /// Waits until one request may be sent. Returns nil if the task was cancelled, or if the app's own wait took too
-    /// long.
+    /// Waits until one request may be sent. Returns nil if the task was cancelled, if the queue is longer than
+    /// `queueSeconds`, or if the app's own wait took too long.
     func admission(
         to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, of asker: AppleAsker
     ) async -> ScopeLimits.Pass? {
@@ -80,7 +80,7 @@ extension AppleLimits {
         return waiting
     }
 
-    /// Returns the rate, which is none without a budget to share.
+    /// Returns the scope's rate; without a budget the rate is 0, which means no limit.
     private func rate(_ scope: AppleScope) -> AppleRate {
         budget == nil ? AppleRate(perSecond: 0) : scope.rate(ofSetting: perSecond)
     }
@@ -90,8 +90,8 @@ extension AppleLimits {
     ) async -> ScopeLimits.Pass? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Cancellation is looked at under the lock: its handler runs after the flag is set, so that either this
-                // look sees the flag or the handler finds the waiter.
+                // The lock covers the check for cancellation. Swift sets the flag before it runs the handler, so either
+                // this check sees the flag or the handler finds the waiter.
                 let isCancelled = state.withLock { state in
                     if Task.isCancelled { return true }
                     let waiter = Waiting.Waiter(
@@ -109,8 +109,7 @@ extension AppleLimits {
         }
     }
 
-    /// Sends off the requests that may go now, leases more budget if it is needed, and makes sure that the next look
-    /// comes in time.
+    /// Sends off the requests that may go now, leases more budget if they need it, and arranges the next look.
     func look(at scope: AppleScope) {
         let now = now()
         var admitted: [(Waiting.Waiter, ScopeLimits.Pass?)] = []
@@ -118,7 +117,7 @@ extension AppleLimits {
         var wakeUp: Double?
         state.withLock { state in
             guard let waiting = state.scopes[scope] else { return }
-            // A circuit closes and a hold ends by themselves too.
+            // Time alone may have closed a circuit or ended a hold.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
             for waiter in takeImpatient(waiting, isDown: state.downSince != nil, now: now) {
@@ -133,10 +132,13 @@ extension AppleLimits {
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
     }
 
-    /// Takes requests that failed before and are due to leave memory, although they wait for their turn. Leased work
-    /// comes again from the database, even while Apple is down. An unproven proof that only its own circuit holds back
-    /// keeps its place for a moment only. So does a proof that is known to fail where no first try waits: many of them
-    /// would fill memory, and nobody would find out whether Apple answers others.
+    /// Takes out the waiting requests that must leave memory and come again later. While Apple answers, a request
+    /// leaves after `patienceSeconds` if it failed before or a circuit or hold stops it. An unproven proof that only
+    /// its own circuit holds back leaves after `shortPatienceSeconds`.
+    ///
+    /// While Apple is down, leased work leaves after `patienceSeconds`, because it comes again from the database. A
+    /// proof that is known to fail leaves after `shortPatienceSeconds` if no first try waits. Many such proofs would
+    /// fill memory, and nobody would find out whether Apple answers others.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
         let isLateByLittle = { (waiter: Waiting.Waiter) in waiter.since < now - Self.shortPatienceSeconds }
@@ -155,11 +157,12 @@ extension AppleLimits {
         return late + waiting.queue.takeFirst(held, while: isLateByLittle)
     }
 
-    /// Returns nil if a look is on its way already, or if nobody waits.
+    /// Returns the time of the next look; nil if an earlier look is arranged, or if no request waits and nothing is
+    /// shut.
     private func nextWakeUp(_ waiting: Waiting, now: Double) -> Double? {
         guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
         let next = waiting.limits.nextLook(for: waiting.queue, now: now) ?? .infinity
-        // Never at once again: what is due now was just looked at.
+        // This look has just handled all due requests, so the next one comes at least a millisecond later.
         let lookAt = min(max(next, now + 0.001), now + Self.longestSleepSeconds)
         guard lookAt < waiting.lookAt || waiting.lookAt <= now else { return nil }
         waiting.lookAt = lookAt
@@ -169,7 +172,8 @@ extension AppleLimits {
     private func look(at scope: AppleScope, when time: Double, seconds: Double) {
         Task.detached { [weak self] in
             try? await Task.sleep(for: .seconds(seconds))
-            // An earlier look was arranged meanwhile, and arranged the ones after it.
+            // If `lookAt` differs, another look was arranged for an earlier time, and that look arranged the later
+            // ones.
             let isDue = self?.state.withLock { state in
                 guard state.scopes[scope]?.lookAt == time else { return false }
                 state.scopes[scope]?.lookAt = .infinity

@@ -4,31 +4,32 @@ import Synchronization
 
 /// Holds a request to Apple until it may be sent: circuit breaker, fleet-wide budget, concurrency.
 ///
-/// There is one for the process and all its clients. A request that nothing holds back costs two short locks and no
-/// suspension. No request waits for the database while its replica holds a lease. Run `follow` beside it.
+/// The process has one, which all its clients share. A request that nothing holds back costs two short locks and no
+/// suspension. No request waits for the database while its replica holds a lease on the budget. Run `follow` beside it.
 public final class AppleLimits: Sendable {
-    /// The seconds that a request waits for its own app's circuit or `Retry-After` until it must come again. A request
-    /// that failed before waits so long for its turn. While Apple as a whole is down, a request waits as long as that
-    /// lasts; leased work does not, nor a proof that is known to fail (`takeImpatient`).
+    /// The seconds that a request waits for its own app's circuit or `Retry-After` before it must come again. A retry
+    /// waits as long for its turn. While Apple as a whole is down, requests wait until Apple is back. `takeImpatient`
+    /// names the exceptions: leased work and proofs that are known to fail.
     static let patienceSeconds = 10.0
-    /// The same seconds for unproven proofs in front of their own circuit, and for proofs that are known to fail.
+    /// The shorter patience, in seconds, of an unproven proof in front of its own circuit, and of a proof that is known
+    /// to fail.
     static let shortPatienceSeconds = 1.0
-    /// The seconds after an answer to anybody in which Apple counts as answering others.
+    /// The seconds after Apple's last answer to any request in which Apple counts as answering.
     static let answeringSeconds = 60.0
-    /// The seconds without a request after which an app and endpoint are not in use.
+    /// The seconds without a request after which an app's endpoint counts as out of use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
     /// The seconds of a hold after a 429 that names no time.
     static let defaultHoldSeconds = 1.0
-    /// The seconds between two looks at other replicas' holds, even if this replica has asked nothing for
-    /// `inUseSeconds`.
+    /// The seconds between two looks at other replicas' holds.
     static let pollSeconds = 0.5
+    /// The seconds between two such looks while this replica has asked nothing for `inUseSeconds`.
     static let idlePollSeconds = 1.0
     /// The longest sleep of a waiting request in seconds, so that it never misses the end of its wait by much.
     static let longestSleepSeconds = 1.0
 
-    /// The permits, one for each request. The limit is adapted.
+    /// The permits, one for each request. The limit adapts to Apple's answers.
     public let gate: ConcurrencyGate
-    /// True if there is nothing but the gate, with a fixed limit.
+    /// True if these limits are only the gate, with a fixed limit.
     let isFixed: Bool
     let perSecond: Double
     let budget: (any AppleBudget)?
@@ -59,7 +60,8 @@ public final class AppleLimits: Sendable {
         var doubted: Set<BundleID> = []
     }
 
-    /// The state of one app's credentials. It changes in place; the lock around it guards it.
+    /// The state of one app's credentials. It is a class, so that it changes in place. The lock around
+    /// `AppleLimits.state` guards it.
     final class CredentialsBox {
         var state = CredentialsState()
         /// The setting that should have held the secret at the last question; nil if the catalog named none.
@@ -95,7 +97,7 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// Makes limits without circuit breaker and retries: there is only a concurrency cap.
+    /// Makes limits that only cap the concurrency, without circuit breaker and retries.
     /// - Parameter queued: called each time that a request has entered the queue for a permit; nil if nobody asks.
     public init(fixedConcurrency: Int, queued: (@Sendable () -> Void)? = nil) {
         gate = ConcurrencyGate(limit: fixedConcurrency, queued: queued)
@@ -117,7 +119,7 @@ public final class AppleLimits: Sendable {
         case doubtful
         /// Apple answered with 429 or `Retry-After`.
         case limited(seconds: Double?)
-        /// The end says nothing about Apple, as that of a cancelled request.
+        /// The end says nothing about Apple, as the end of a cancelled request.
         case unknown
     }
 }

@@ -53,7 +53,7 @@ extension ServerAPIClient: StoreQueries {
 
     private enum Outcome<Value: Sendable> {
         case answer(StoreQueryAnswer<Value>)
-        /// 401, which is about the token.
+        /// 401: Apple refused the token.
         case unauthorized
     }
 
@@ -77,7 +77,7 @@ extension ServerAPIClient: StoreQueries {
                 guard let token = token(for: context.bundleID, context.credentials) else {
                     return (.answer(.blocked(.serverAPI)), .unknown)
                 }
-                // Here, and not before the wait in front of Apple, which may have lasted beyond it.
+                // The wait in front of Apple may have lasted beyond `notAfter`, so the time is checked after it.
                 guard isInTime(context) else {
                     return (.answer(.trouble(.init(.timeout, wasAsked: false))), .unknown)
                 }
@@ -92,12 +92,12 @@ extension ServerAPIClient: StoreQueries {
         return .notFound
     }
 
-    /// Returns whether an exchange that begins now ends before the time after which nothing may be sent.
+    /// Returns whether an exchange that begins now ends by `notAfter`, even if it takes as long as it may.
     private func isInTime(_ context: StoreQueryContext) -> Bool {
         context.notAfter.map { now().adding(milliseconds: exchangeMilliseconds) <= $0 } ?? true
     }
 
-    /// Concludes, and notes what the answer shows about the token.
+    /// Returns the answer, and notes whether Apple accepted the token.
     private func concluded<Value>(
         _ outcome: Outcome<Value>, in environment: StoreEnvironment, _ context: StoreQueryContext
     ) -> StoreQueryAnswer<Value> {
@@ -107,7 +107,7 @@ extension ServerAPIClient: StoreQueries {
         switch outcome {
         case .unauthorized:
             tokens.forget(context.bundleID)
-            // Production takes the same token: the sandbox by itself does not say that it is wrong.
+            // Production accepts the same token, so a 401 of the sandbox alone does not show that the token is wrong.
             if environment == .production { note(isTaken: false) }
             let isFirst = environment == .production || context.environment != nil
             return isFirst ? .blocked(.serverAPI) : .trouble(.init(.status))
@@ -161,7 +161,7 @@ extension ServerAPIClient: StoreQueries {
         return .answer(answer)
     }
 
-    /// A label value of `receiptd_apple_requests_total{result}`, for an answer of which parts were left out.
+    /// A label value of `receiptd_apple_requests_total{result}`, for an answer that was read without some of its parts.
     private static let partlyReadLabel = "partly_unproven"
 
     private func end<Value>(_ outcome: Outcome<Value>) -> AppleLimits.End {

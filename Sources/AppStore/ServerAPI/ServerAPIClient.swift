@@ -4,25 +4,25 @@ import PooledHTTP
 
 /// Asks the App Store Server API: production first, and the sandbox if production does not know the transaction.
 ///
-/// The functions below look up the transaction of a submission; `StoreQueries` are beside them. All of an app's
-/// requests carry the same token, and so share one state of credentials. Each endpoint has limits of its own, as
-/// Apple's have.
+/// The functions in this file look up the transaction of a submission; an extension adds `StoreQueries`. All requests
+/// of an app carry the same token, and so share one state of credentials. Each endpoint has limits of its own, as at
+/// Apple.
 ///
-/// Each request passes the limits first, and one that waits there holds no connection. Call `shutdown()` before the
-/// last reference goes.
+/// Each request passes the limits first, and holds no connection while it waits there. Call `shutdown()` before the
+/// last reference is released.
 public final class ServerAPIClient: Sendable {
     /// The endpoint's name in metrics and limits. Apple limits it separately from verifyReceipt.
     public static let endpoint = AppleEndpoint.transactions.rawValue
-    /// The longest queue in front of the sandbox, by the seconds in which it passes. The sandbox takes a tenth of what
-    /// Production does, and every invented id goes on to it. Thousands would wait there, in places that others need. A
-    /// request that finds a longer queue comes again.
+    /// The longest queue in front of the sandbox that an unproven request joins, in seconds until the queue has passed.
+    /// The sandbox takes a tenth of Production's rate, and every invented id goes on to it. Without this bound
+    /// thousands would wait there, in places that other requests need. A request that finds a longer queue comes again.
     private static let sandboxQueueSeconds = 2.0
 
     let limits: AppleLimits
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
-    /// The longest time of one exchange with its connection, in milliseconds.
+    /// The longest time of one exchange, its connection included, in milliseconds.
     let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
@@ -82,8 +82,8 @@ public final class ServerAPIClient: Sendable {
         return .trouble(.init(.credentials))
     }
 
-    /// Asks about an id that no player chose. Anybody can send an id; its answer accuses the credentials only if this
-    /// one gets the same.
+    /// Asks about `noTransaction`, an id that no player chose. Anybody can send an id, so its `blocked` answer accuses
+    /// the credentials only if this neutral id gets the same answer.
     private func askNeutrally(
         _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {
@@ -105,13 +105,13 @@ public final class ServerAPIClient: Sendable {
         token(for: bundleID, credentials) != nil
     }
 
-    /// Returns the app's token; nil without a key. The secret is read each time, so that a rotated one counts.
+    /// Returns the app's token; nil without a key. The key is read each time, so that a rotated key takes effect.
     func token(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> String? {
         guard let key = secrets(credentials.privateKeySetting), !key.isEmpty else { return nil }
         return tokens.token(for: bundleID, credentials, privateKey: key, now: now())
     }
 
-    /// Asks with at most one change of environment.
+    /// Asks about one transaction, with at most one change of environment.
     private func ask(
         _ query: ServerAPIQuery, about id: StoreTransactionID, _ credentials: ServerAPICredentials,
         for request: VerificationRequest
@@ -121,7 +121,7 @@ public final class ServerAPIClient: Sendable {
             let mustNotPile = environment == .sandbox && !request.isProven
             let queueSeconds = mustNotPile ? Self.sandboxQueueSeconds : nil
             let answer = await limits.send(to: scope, for: AppleAsker(request), queueSeconds: queueSeconds) {
-                // Here, and not before the wait in front of Apple: it might end meanwhile.
+                // The token might end during the wait in front of Apple, so it is made after the wait.
                 guard let token = token(for: request.bundleID, credentials) else {
                     return (TransactionAnswer.answer(.blocked(.serverAPI)), AppleLimits.End.unknown)
                 }
@@ -134,7 +134,8 @@ public final class ServerAPIClient: Sendable {
             guard case .answer(let told) = answer else { continue }
             guard case .blocked = told else { return told }
             tokens.forget(request.bundleID)
-            // Production has just taken the same token: invented ids, which all come here, are to prove nothing.
+            // Production has just accepted the same token. All invented ids come to the sandbox, and they must prove
+            // nothing.
             return environment == .production ? told : .trouble(.init(.status))
         }
         return .refused(.unknownTransaction)
@@ -160,7 +161,7 @@ public final class ServerAPIClient: Sendable {
         let query: ServerAPIQuery
         let environment: StoreEnvironment
         let result: Result<HTTPResponse, HTTPFailure>
-        /// Seconds from its start to its end.
+        /// The seconds from the request's start to its end.
         let seconds: Double
     }
 

@@ -5,7 +5,7 @@ import PooledHTTP
 
 /// One question to the App Store Server API, as it is sent.
 ///
-/// Paths and fields as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi).
+/// Apple's reference defines the paths and fields (https://developer.apple.com/documentation/appstoreserverapi).
 struct ServerAPIQuery: Sendable {
     /// The longest transaction id, in bytes. Apple's are far shorter.
     private static let maximumIDLength = 64
@@ -33,8 +33,8 @@ struct ServerAPIQuery: Sendable {
         subject = Self.subject(endpoint, id)
     }
 
-    /// Makes a question about an app as a whole. The label distinguishes it from the one above, because a bundle id and
-    /// a transaction's id have one type.
+    /// Makes a question about an app as a whole. The label `ofApp` distinguishes this initializer from the one above,
+    /// because a bundle id and a transaction's id have one type.
     private init(
         _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
         body: [UInt8]? = nil, ofApp app: BundleID
@@ -54,7 +54,8 @@ struct ServerAPIQuery: Sendable {
         return hasher.finalize()
     }
 
-    /// Returns nil if the id does not look like one of Apple's, because the id goes into an address.
+    /// Makes the question Get Transaction Info. Returns nil if the id does not look like Apple's, because the id goes
+    /// into a URL.
     static func transaction(_ id: StoreTransactionID) -> ServerAPIQuery? {
         isAskable(id) ? ServerAPIQuery(.transactions, .get, "inApps/v1/transactions", of: id) : nil
     }
@@ -96,13 +97,13 @@ struct ServerAPIQuery: Sendable {
             ofApp: app)
     }
 
-    /// Request a Test Notification.
+    /// Makes the question Request a Test Notification.
     static func testNotification(of app: BundleID) -> ServerAPIQuery {
         ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", ofApp: app)
     }
 
-    /// Get Test Notification Status. Returns nil if the token does not look like one of Apple's, because it goes into
-    /// an address.
+    /// Makes the question Get Test Notification Status. Returns nil if the token does not look like Apple's, because
+    /// the token goes into a URL.
     static func testNotificationStatus(_ token: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumPageLength).contains(token.utf8.count), token.utf8.allSatisfy(URLQuery.isPlain),
             !token.utf8.allSatisfy({ $0 == UInt8(ascii: ".") })
@@ -110,8 +111,8 @@ struct ServerAPIQuery: Sendable {
         return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", ofApp: app)
     }
 
-    /// Look Up Order ID. Returns nil if the order number does not look like one of Apple's, because it goes into an
-    /// address.
+    /// Makes the question Look Up Order ID. Returns nil if the order number does not look like Apple's, because the
+    /// number goes into a URL.
     static func orderLookup(_ order: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumIDLength).contains(order.utf8.count),
             order.utf8.allSatisfy({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && URLQuery.isPlain($0) })
@@ -136,7 +137,7 @@ struct ServerAPIQuery: Sendable {
     }
 }
 
-/// The query as `?name=value&…`; empty without parameters.
+/// The query of a URL, `?name=value&…`; empty without parameters.
 private struct URLQuery {
     private(set) var text = ""
 
@@ -176,7 +177,7 @@ extension ProductKind {
 }
 
 extension ConsumptionAnswer {
-    /// The body of the request. It says that the player agreed, because Apple takes nothing else.
+    /// The body of the request. It says that the player agreed, because Apple accepts nothing else.
     fileprivate var requestBody: [UInt8] {
         var body = JSONWriter(capacity: 160)
         body.beginObject()

@@ -5,7 +5,7 @@ import PooledHTTP
 
 /// The meaning of the status and error code of an answer of the App Store Server API to any question.
 ///
-/// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
+/// Apple's reference defines the error codes (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 enum ServerAPIResponse: Equatable {
     /// A status of 200 to 299.
     case taken(status: Int, body: [UInt8])
@@ -41,27 +41,28 @@ enum ServerAPIResponse: Equatable {
             return
         }
         switch document.value["errorCode"]?.wholeNumber {
-        // Our request, and an app that Apple does not have: nothing that is asked about can bring them about.
+        // These codes mean that our request is wrong, or that Apple does not have the app. No subject of a question
+        // causes them.
         case 4_000_000: self = .blocked(.request)
         case 4_000_002, 4_040_003: self = .blocked(.serverAPI)
         case 4_040_005, 4_040_010: self = .notFound
         case 4_290_000: self = trouble(.rateLimited)
         case 5_000_000, 5_000_001: self = trouble(.serverError)
-        // A fault of the question itself stays one.
+        // A fault of the question itself is the same at each try.
         case let code? where (4_000_001...4_000_999).contains(code) || (4_030_000...4_030_999).contains(code):
             self = .refused(code: code)
         // The account, notification address, test or app transaction does not exist.
         case let code? where [4_040_001, 4_040_007, 4_040_008, 4_040_009, 4_040_019].contains(code):
             self = .refused(code: code)
-        // 4040002, 4040004 and 4040006 among them.
+        // The other codes include 4040002, 4040004 and 4040006.
         default: self = trouble(.status)
         }
     }
 }
 
 extension StoreQueryAnswer {
-    /// A label value of `receiptd_apple_requests_total{result}`: `answered`, `not_found`, `refused`, `blocked`, or the kind of
-    /// trouble.
+    /// A label value of `receiptd_apple_requests_total{result}`: `answered`, `not_found`, `refused`, `blocked`, or the
+    /// kind of trouble.
     var label: String {
         switch self {
         case .answered: "answered"

@@ -12,7 +12,7 @@ final class ServerAPITokens: Sendable {
     static let lifetimeSeconds: Int64 = 1800
     /// The fewest seconds that a token must still last to be sent. Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
-    /// The seconds by which `iat` lies before now. A clock that is ahead then does not put it in Apple's future.
+    /// The seconds by which `iat` lies before now, so that a clock that is ahead does not put `iat` in Apple's future.
     static let backdatedSeconds: Int64 = 30
     private static let audience = "appstoreconnect-v1"
 
@@ -38,7 +38,7 @@ final class ServerAPITokens: Sendable {
         let known = tokens.withLock { $0[bundleID] }
         if let known, known.credentials == credentials, known.privateKey == privateKey,
             known.expiresAt - seconds >= Self.leastLeftSeconds,
-            // A clock that was set back: this one would be too far in the future.
+            // After a clock was set back, the known token would lie too far in the future.
             known.expiresAt - seconds <= Self.lifetimeSeconds
         {
             return known.text

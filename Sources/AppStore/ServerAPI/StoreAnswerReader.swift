@@ -2,17 +2,18 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads answers of the App Store Server API. Data that Apple signs counts once it is proven by our roots and is of the
-/// app and the environment that were asked. Pure, and never a trap.
+/// Reads answers of the App Store Server API. Data that Apple signs counts only if our roots prove it and it is of the
+/// app and the environment that were asked. The reader is pure and never traps.
 ///
-/// A part that cannot be proven makes the whole answer trouble, so that nothing is concluded from some parts. Three
-/// answers are read in parts (decision 0036). Of the statuses, another subscription's may be left out. Of the history,
-/// a transaction that Apple signed and whose name or environment cannot be read may be left out, because it can never
-/// be granted. Notifications are handed on as they are, each to be proven by itself.
+/// If one part cannot be proven, the whole answer is trouble, so that nothing is concluded from the other parts. Three
+/// answers are read in parts (decision 0036). In the statuses, another subscription may be left out. In the history, a
+/// transaction may be left out if Apple signed it and its name or environment cannot be read, because it can never be
+/// granted. Notifications are handed on as they are, and each is proven by itself.
 public struct StoreAnswerReader: Sendable {
-    /// The largest body in bytes. Apple's have at most 20 signed parts, or as many as the customer has subscriptions.
+    /// The largest body in bytes. Apple's bodies have at most 20 signed parts, or as many as the customer has
+    /// subscriptions.
     public static let maximumBytes = 4 << 20
-    /// The most items of a page. Apple's have 20.
+    /// The most items of a page. Apple's pages have 20.
     public static let maximumPageItems = 100
     static let maximumStatuses = 1000
 
@@ -20,7 +21,7 @@ public struct StoreAnswerReader: Sendable {
         case notJSON
         case incomplete
         case unproven
-        /// Apple signed it, and its name or environment cannot be read. It will be the same at each question.
+        /// Apple signed the part, but its name or environment cannot be read. Later answers have the same part.
         case unreadable
 
         var troubleKind: AppleAnswer.TroubleKind {
@@ -49,7 +50,7 @@ public struct StoreAnswerReader: Sendable {
         self.environment = environment
     }
 
-    /// The members of all answers.
+    /// The names of the members that are read, for all answers.
     private static let names = JSONNames([
         "signedTransactionInfo", "signedRenewalInfo", "signedTransactions", "signedPayload", "data", "lastTransactions",
         "subscriptionGroupIdentifier", "originalTransactionId", "status", "revision", "hasMore", "notificationHistory",
@@ -65,7 +66,7 @@ public struct StoreAnswerReader: Sendable {
         return document.value
     }
 
-    /// Get Transaction Info.
+    /// Reads an answer of Get Transaction Info.
     public func transaction(_ body: [UInt8], asked id: StoreTransactionID) throws(Fault) -> Reading<NotifiedTransaction>
     {
         guard let jws = try parse(body)["signedTransactionInfo"]?.string else { throw .incomplete }
@@ -74,7 +75,7 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: transaction)
     }
 
-    /// Look Up Order ID. Status 0 has transactions, status 1 none.
+    /// Reads an answer of Look Up Order ID. Status 0 has transactions, status 1 none.
     public func order(_ body: [UInt8]) throws(Fault) -> Reading<[NotifiedTransaction]> {
         let answer = try parse(body)
         guard let status = answer["status"]?.wholeNumber else { throw .incomplete }
@@ -90,7 +91,7 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: transactions)
     }
 
-    /// Get Transaction History.
+    /// Reads an answer of Get Transaction History.
     /// - Parameter page: the page that was asked for; nil for the first.
     public func history(_ body: [UInt8], page: String?) throws(Fault) -> Reading<TransactionHistoryPage> {
         let answer = try parse(body)
@@ -107,12 +108,12 @@ public struct StoreAnswerReader: Sendable {
             }
         }
         let next = try next(of: answer, "revision")
-        // The same page for ever.
+        // A page that names itself as the next one would be asked for ever.
         if let next, next == page { throw .incomplete }
         return Reading(value: TransactionHistoryPage(transactions: transactions, next: next), leftOut: leftOut)
     }
 
-    /// Get Notification History.
+    /// Reads an answer of Get Notification History.
     public func notifications(_ body: [UInt8]) throws(Fault) -> Reading<NotificationHistoryPage> {
         let answer = try parse(body)
         guard let items = answer["notificationHistory"]?.array, items.count <= Self.maximumPageItems else {
@@ -130,13 +131,13 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: page, leftOut: items.count - bodies.count)
     }
 
-    /// Request a Test Notification.
+    /// Reads an answer of Request a Test Notification.
     public func testNotificationToken(_ body: [UInt8]) throws(Fault) -> Reading<String> {
         guard let token = try parse(body)["testNotificationToken"]?.string, !token.isEmpty else { throw .incomplete }
         return Reading(value: token)
     }
 
-    /// Get Test Notification Status.
+    /// Reads an answer of Get Test Notification Status.
     public func sendAttempts(_ body: [UInt8]) throws(Fault) -> Reading<[String]> {
         guard let attempts = try parse(body)["sendAttempts"]?.array, attempts.count <= Self.maximumPageItems else {
             throw .incomplete
@@ -144,7 +145,7 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: attempts.compactMap { $0["sendAttemptResult"]?.string })
     }
 
-    /// Get All Subscription Statuses.
+    /// Reads an answer of Get All Subscription Statuses.
     public func statuses(_ body: [UInt8], asked id: StoreTransactionID) throws(Fault) -> Reading<[SubscriptionStatus]> {
         guard let groups = try parse(body)["data"]?.array, groups.count <= Self.maximumStatuses else {
             throw .incomplete
@@ -163,7 +164,8 @@ public struct StoreAnswerReader: Sendable {
                 }
             }
         }
-        // Left out may be what was not asked about, where it is certain that it was not.
+        // A faulty part may be left out only if it is surely another subscription's, and the subscription in question
+        // is told.
         let isAnswered = statuses.contains { $0.transaction.isNamed(id) }
         if let own = faults.first(where: { !isAnswered || $0.original == nil || $0.original == id.text }) {
             throw own.fault
@@ -177,7 +179,7 @@ public struct StoreAnswerReader: Sendable {
             let renewalInfo = item["signedRenewalInfo"]?.string
         else { throw .incomplete }
         let transaction = try transaction(transactionInfo)
-        // A state is told by what is read of it, or not at all.
+        // A transaction with an unreadable field tells no state.
         guard transaction.purchase.unreadable.isEmpty else { throw .unreadable }
         let original = transaction.purchase.originalTransactionID
         guard case .proven(let renewal) = parser.parse(renewalInfo: renewalInfo),

@@ -4,10 +4,10 @@ import NamesAndTimes
 
 /// The content of one answer of the App Store Server API's "Get Transaction Info".
 ///
-/// Error codes as in Apple's reference (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
+/// Apple's reference defines the error codes (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum TransactionAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
-    /// 4040010: this environment does not know it, the other one may.
+    /// 4040010: this environment does not know the transaction, but the other one may.
     case notFound
 
     public struct Response {
@@ -61,12 +61,12 @@ public enum TransactionAnswer: Sendable, Equatable {
             return .answer(.genuine(receipt))
         }
         switch document.value["errorCode"]?.wholeNumber {
-        // 4000048: it is the id of an app transaction, which is no purchase.
+        // 4000048 stands for the id of an app transaction, which is no purchase.
         case 4_000_006, 4_000_048: return .answer(.refused(.invalidTransaction))
         case 4_040_010: return .notFound
         case 4_290_000: return trouble(.rateLimited)
         case 5_000_000, 5_000_001: return trouble(.serverError)
-        // 4040002, 4040004 and 4040006 among them.
+        // The other codes include 4040002, 4040004 and 4040006.
         default: return trouble(.status)
         }
     }
