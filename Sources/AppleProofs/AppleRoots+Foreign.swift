@@ -1,7 +1,8 @@
 import Fulfillment
 
 extension AppleRoots {
-    /// The SHA-256 of each root in receiptd's own repository. Their keys lie there for everybody, in `seeds/signing`.
+    /// The SHA-256 of each root in receiptd's own repository. Everybody can read their private keys there, in
+    /// `seeds/signing`.
     static let published: Set<String> = [
         "7b4edbda86235627ed7040d7fea18eebcf18cc2ba5e062115840aa20dd44b6e1",
         "90f33e83c8506c50b37d936d1c7dbb04afd9c317737bad9335938db3155cd763",
@@ -13,7 +14,7 @@ extension AppleRoots {
         return fingerprints.count { !apples.contains($0) }
     }
 
-    /// True if anybody can make receipts that one of the roots proves.
+    /// True if anybody can make receipts that these roots prove.
     public var holdsPublishedRoot: Bool { fingerprints.contains { Self.published.contains($0.hexadecimal) } }
 }
 

@@ -1,16 +1,18 @@
 import Fulfillment
 import SwiftASN1
 
-/// The trusted root certificates: Apple's, or those of a PEM file in their place.
+/// The trusted root certificates: Apple's, or the roots of a PEM file in their place.
 public struct AppleRoots: Sendable {
     let roots: [TrustedCertificate]
-    /// The issuers of iOS 6 receipts, which name only their leaf. They prove nothing unless a root signed them.
+    /// The issuers of iOS 6 receipts, which contain only their leaf certificate. An issuer proves nothing unless a root
+    /// signed it.
     let intermediates: [CertificateOutline]
 
     public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
         case notPEM
         case noRoot
-        /// The certificate, counted from 1, is none, or has a key other than RSA (2048 to 4096 bits), P-256 or P-384.
+        /// The entry with this number, counted from 1, is no certificate, or its key is not RSA (2048 to 4096 bits),
+        /// P-256 or P-384.
         case unusable(certificate: Int)
 
         public var description: String {
@@ -22,8 +24,8 @@ public struct AppleRoots: Sendable {
         }
     }
 
-    /// Trusts the self-issued certificates of a PEM text in place of Apple's. It takes the others as issuers of iOS 6
-    /// receipts.
+    /// Trusts the self-issued certificates of a PEM text in place of Apple's roots. The other certificates become
+    /// issuers of iOS 6 receipts.
     public init(pem: String) throws(Fault) {
         guard let documents = try? PEMDocument.parseMultiple(pemString: pem), !documents.isEmpty else { throw .notPEM }
         var certificates: [TrustedCertificate] = []

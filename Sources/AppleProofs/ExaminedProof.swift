@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The kind and content of any text, for a person who asks. It decides nothing.
+/// The kind and content of any text, for a person who asks. It takes part in no decision.
 public struct ExaminedProof: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case receipt
@@ -18,25 +18,25 @@ public struct ExaminedProof: Sendable {
     public var bundleID: BundleID?
     /// The environment as written, `Xcode` too; nil if it is absent.
     public var environment: String?
-    /// The state of the signature; nil if nothing is there that could be signed.
+    /// The state of the signature; nil if the text holds nothing that could be signed.
     public var signature: LocalSignature?
-    /// The common names of the root, intermediate and leaf that vouch for it; empty if the signature is not proven.
+    /// The common names of the root, intermediate and leaf that vouch for the signature; empty if it is not proven.
     public var chain: [String] = []
     /// The receipt's creation date, or the JWS's `signedDate`; nil if there is none.
     public var signedAt: Timestamp?
     public var purchases: [StorePurchase] = []
     /// The `notificationType` and `subtype` of a notification; nil for everything else.
     public var notification: (type: String, subtype: String?)?
-    /// The reason why it is forged, or the likely kind of an unknown text; nil if nothing is wrong.
+    /// The reason why the text is forged, or the likely kind of an unknown text; nil if nothing is wrong.
     public var cause: Cause?
     /// The repair that made the text readable; nil if it needed none.
     public var repair: Cause?
-    /// The envelope around it; nil without one.
+    /// Unity's envelope around the proof; nil without one.
     public var envelope: UnityEnvelope?
     /// The proof in a submission's form; nil if the text is no proof of a purchase.
     public var proof: Submission.Proof?
 
-    /// True if it can be read and nothing in it is forged.
+    /// True if the text can be read and no signature in it is forged.
     public var isSound: Bool {
         if case .forged? = signature { return false }
         return kind != .unknown && cause == nil
@@ -47,7 +47,7 @@ extension ProofReader {
     /// Reads any text: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
     /// body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
-        // A reader of its own: what vouches for this proof is all that it knows.
+        // A reader of its own knows only the chain that vouches for this proof.
         let reader = ProofReader(chains: chains.forgetful)
         var examined = reader.read(bytes)
         if examined.signature == .proven { examined.chain = reader.chains.knownChains.first ?? [] }
@@ -140,7 +140,7 @@ extension ExaminedProof {
         self.proof = proof
     }
 
-    /// The members that distinguish the kinds. The first one that is there counts.
+    /// The members that distinguish the kinds. The first member of this list that is present counts.
     private static let marks: [(member: String, kind: Kind)] = [
         ("notificationType", .notification), ("transactionId", .signedTransaction), ("autoRenewStatus", .renewalInfo),
         ("autoRenewProductId", .renewalInfo), ("originalApplicationVersion", .appTransaction),

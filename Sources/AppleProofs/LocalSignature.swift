@@ -1,5 +1,6 @@
-/// The state of a proof's signature, found without asking anyone. Each state has its own consequence. If Apple refuses
-/// a proven receipt, Apple is in trouble. receiptd refuses a forged one, and asks Apple about one that is not provable.
+/// The state of a proof's signature, found without asking Apple. Each state has its own consequence. If Apple refuses a
+/// proven receipt, Apple is in trouble. receiptd refuses a forged proof, and asks Apple about a proof that is not
+/// provable.
 public enum LocalSignature: Sendable, Equatable {
     case proven
     case forged(Forgery)
@@ -28,8 +29,8 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// The reason why a signature can neither be proven nor called forged. Only a proof that a known root vouches for so
-/// far can be in doubt, and an iOS 6 receipt, which lacks its issuer.
+/// The reason why a signature can neither be proven nor called forged. Such a proof has a chain for which a known root
+/// vouches so far, or is an iOS 6 receipt, which lacks its issuer.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"

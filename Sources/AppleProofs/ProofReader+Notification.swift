@@ -31,7 +31,8 @@ extension ProofReader: NotificationParser {
             let type = payload["notificationType"]?.string
         else { return .unusable("Apple signed it, but it is no notification") }
         let data = payload["data"]
-        // A summary and others name their app where there are no data (source: Apple's `responseBodyV2DecodedPayload`).
+        // A summary and other payloads without `data` name their app elsewhere (source: Apple's
+        // `responseBodyV2DecodedPayload`).
         let app = data ?? payload["summary"] ?? payload["appData"] ?? payload["externalPurchaseToken"]
         let appAppleID = app?.integer("appAppleId") ?? .absent
         if case .unreadable = appAppleID { return .unusable("its appAppleId cannot be read") }
@@ -41,7 +42,7 @@ extension ProofReader: NotificationParser {
             environment: app?["environment"]?.string.flatMap(StoreEnvironment.init(rawValue:)),
             transaction: part(data?["signedTransactionInfo"], parse(transactionInfo:)),
             renewal: part(data?["signedRenewalInfo"], parse(renewalInfo:)))
-        // A state that is not known here says nothing.
+        // A state that receiptd does not know counts as absent.
         notification.state = data?.integer("status").told.flatMap(SubscriptionState.init(status:))
         notification.consumptionRequestReason = data?.identifier("consumptionRequestReason").told?.text
         return .read(notification)

@@ -21,7 +21,7 @@ extension ProofReader: ProofParser {
 
     public func parse(signedTransaction text: String) -> ProofReading {
         switch readSignedTransaction(text) {
-        // Without a transaction in it there is nothing that Apple could be asked for, whatever its signature is worth.
+        // Without a transaction in the text receiptd can ask Apple nothing, whatever the signature is worth.
         case .malformed(let why): .unreadable(.notAJWS(why))
         case .notATransaction: .unreadable(.notATransaction)
         case .nameless(let field): .unreadable(.namelessPurchase([field]))
@@ -36,7 +36,7 @@ extension ProofReader: ProofParser {
 }
 
 extension LocalSignature {
-    /// The reason why it is forged; nil if it is not.
+    /// The reason why the signature is forged; nil if it is not.
     fileprivate var cause: Cause? {
         if case .forged(let forgery) = self { forgery.cause } else { nil }
     }

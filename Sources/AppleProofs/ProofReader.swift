@@ -1,17 +1,17 @@
 import Fulfillment
 
-/// Reads receipts and signed transactions, and finds out whether Apple signed them, without asking anyone.
+/// Reads receipts and signed transactions, and finds out without asking Apple whether Apple signed them.
 ///
-/// It does no I/O and reads no clock: a signature is judged as of the time that is signed with it. The same bytes get
-/// the same reading, whatever was read before. Any thread may use it. Copies share what is known of Apple's
-/// certificates.
+/// The reader does no I/O and reads no clock: it judges a signature as of the time that is signed with it. The same
+/// bytes get the same reading, whatever was read before. Any thread may use the reader. Its copies share one cache of
+/// Apple's certificate chains.
 public struct ProofReader: Sendable {
     /// The most bytes of a receipt or a signed transaction.
     public static let maximumSize = 1024 * 1024
 
     let chains: ChainVerifier
 
-    /// - Parameter rememberedChains: the number of Apple's certificate chains to remember. There are a handful.
+    /// - Parameter rememberedChains: the number of Apple's certificate chains to remember. Apple uses a handful.
     public init(roots: AppleRoots, rememberedChains: Int = 64) {
         chains = ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: rememberedChains))
     }
@@ -19,8 +19,8 @@ public struct ProofReader: Sendable {
     init(chains: ChainVerifier) { self.chains = chains }
 
     /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
-    /// - Parameter matters: returns whether the signature of an app receipt with this content matters. If not, it is
-    ///   not checked.
+    /// - Parameter matters: returns whether the signature of an app receipt with this content matters. If not, the
+    ///   signature is not checked.
     public func readReceipt(
         _ bytes: [UInt8], provingWhere matters: (LocalReceipt) -> Bool = { _ in true }
     ) -> ReceiptReading {

@@ -2,7 +2,8 @@ import Crypto
 
 /// One SignerInfo of a signed message: the signer, the algorithm and the signature.
 struct MessageSigner {
-    /// The name and serial number of the signer's certificate, as encoded; nil if a key identifier names it.
+    /// The name and serial number of the signer's certificate, as encoded; nil if the message names the signer by a key
+    /// identifier.
     let issuerAndSerialNumber: (issuer: ArraySlice<UInt8>, serialNumber: ArraySlice<UInt8>)?
     let digestAlgorithm: ArraySlice<UInt8>
     let signedAttributes: BERElement?
@@ -48,7 +49,7 @@ enum MessageDigest {
         }
     }
 
-    /// Returns whether a signature of that algorithm covers this digest.
+    /// Returns whether a signature of the algorithm `identifier` covers this digest.
     func isUsed(bySignature identifier: some Sequence<UInt8>) -> Bool {
         if identifier.elementsEqual(EncodedOID.rsaEncryption) { return true }
         switch self {

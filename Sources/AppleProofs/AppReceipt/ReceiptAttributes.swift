@@ -23,7 +23,7 @@ enum ReceiptAttribute {
     static let cancellationDate: Int64 = 1712
 }
 
-/// Reads one attribute after the other.
+/// Reads the attributes one by one.
 struct ReceiptAttributeReader {
     private let bytes: [UInt8]
     private var reader: BERReader
@@ -47,13 +47,13 @@ struct ReceiptAttributeReader {
         return (type ?? -1, try parts.next(BERTag.octetString).content)
     }
 
-    /// Returns the one element in a value; nil if the value holds none, or something that is not BER.
+    /// Returns the first element in a value; nil if the value holds none, or something that is not BER.
     func element(in value: Range<Int>) -> BERElement? {
         var reader = BERReader(bytes, in: value)
         return (try? reader.next()) ?? nil
     }
 
-    /// Returns the text; nil if it is unset or no text.
+    /// Returns the value's text; nil if the value is empty or holds no text.
     func text(_ value: Range<Int>) -> String? {
         guard let element = element(in: value), let text = BERReader.string(element, in: bytes), !text.isEmpty else {
             return nil
@@ -61,7 +61,7 @@ struct ReceiptAttributeReader {
         return text
     }
 
-    /// Returns whether the value is empty, which means an absent text.
+    /// Returns whether the value or its text is empty, which means that the attribute is absent.
     func isUnset(_ value: Range<Int>) -> Bool {
         guard !value.isEmpty else { return true }
         return element(in: value).flatMap { BERReader.string($0, in: bytes) }?.isEmpty ?? false

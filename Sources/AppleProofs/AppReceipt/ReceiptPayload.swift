@@ -6,7 +6,7 @@ struct ReceiptPayload {
     private(set) var bundleID: BundleID?
     private(set) var appAppleID: Int64?
     private(set) var environment: StoreEnvironment?
-    /// True if the environment is a development machine's.
+    /// True if a development machine issued the receipt.
     private(set) var isLocal = false
     private(set) var creationDate: Timestamp?
     private(set) var purchases: [StorePurchase] = []
@@ -16,7 +16,8 @@ struct ReceiptPayload {
     /// True if Apple's id of the app is there and cannot be read.
     private(set) var hasUnreadableFields = false
 
-    /// Throws if the bytes are no payload. Of two attributes of one type the first counts.
+    /// Throws if the bytes are no payload. If an attribute other than a purchase comes twice, the first readable one
+    /// counts.
     init(_ bytes: [UInt8]) throws(BERFault) {
         var attributes = try ReceiptAttributeReader(bytes, in: 0..<bytes.count)
         while let (type, value) = try attributes.next() {
@@ -51,8 +52,8 @@ struct ReceiptPayload {
 }
 
 extension StoreEnvironment {
-    /// Reads `Production`, `ProductionVPP`, `ProductionSandbox` or `ProductionVPPSandbox`. Returns nil for a
-    /// development machine's.
+    /// Reads `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox` or `Sandbox`. Returns nil for
+    /// every other type, such as a development machine's.
     init?(receiptType: String) {
         switch receiptType {
         case "Production", "ProductionVPP": self = .production
@@ -66,7 +67,7 @@ extension StoreEnvironment {
 enum ReceiptText {
     static let maximumIdentifierSize = 256
 
-    /// Returns nil if the name is empty, too long or holds a NUL, which PostgreSQL stores in no text.
+    /// Returns nil if the name is empty, is too long or holds a NUL, because PostgreSQL stores no NUL in text.
     static func identifier(_ text: String) -> Identifier? {
         var text = text
         let isName = text.withUTF8 { utf8 in

@@ -7,13 +7,15 @@ struct ReceiptPurchase {
     let kind: ProductKind?
     let isAutoRenewable: Bool
 
-    /// Returns nil if it is no purchase: transaction, product or time is missing, or a number is impossible.
+    /// Returns nil if the range holds no purchase: the transaction, product or time is missing, or a field is
+    /// impossible.
     init?(_ bytes: [UInt8], in range: Range<Int>) {
         guard let fields = try? Fields(bytes, in: range), let transactionID = fields.transactionID,
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
         else { return nil }
         kind = fields.kindCode.flatMap(ProductKind.init(receiptCode:))
-        // A free subscription has no period. One that has is none.
+        // A free subscription never ends. A purchase with its code and an end is therefore another kind of
+        // subscription.
         let mayRenew = kind == nil || fields.kindCode == ProductKind.freeSubscriptionCode
         isAutoRenewable = kind == .autoRenewableSubscription || (mayRenew && fields.expiresAt != nil)
         var purchase = StorePurchase(
@@ -34,8 +36,8 @@ struct ReceiptPurchase {
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
         var webOrderLineItemID: Identifier?
-        /// True for a quantity below one, or for a date or an original that is set and cannot be read. To take it for
-        /// unset would be worse than to leave the purchase unread.
+        /// True for a quantity below one, and for a date or an original that is set and cannot be read. The purchase
+        /// then stays unread, because to take such a field for unset would be worse.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
@@ -77,7 +79,7 @@ struct ReceiptPurchase {
 }
 
 extension ProductKind {
-    /// The code of Newsstand's free subscriptions. They never end, and come back on every device.
+    /// The code of Newsstand's free subscriptions. Such a subscription never ends, and comes back on every device.
     fileprivate static let freeSubscriptionCode: Int64 = 4
 
     /// Reads attribute 1707, which nobody documents.

@@ -1,5 +1,5 @@
 /// The attributes that a CMS signature may cover in place of the content (RFC 5652, section 5.4). Apple's receipts have
-/// none; other software signs in no other way.
+/// none, but other software always signs such attributes.
 struct SignedAttributes {
     /// The signed bytes: the attributes as a DER SET OF, whatever the message's own encoding.
     let encoded: [UInt8]

@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension SignedMessage {
-    /// Returns whether Apple signed the content, as of `time`. That is the receipt's creation date, so that a receipt
-    /// outlives its certificates.
+    /// Returns whether Apple signed the content, as of `time`. The caller gives the receipt's creation date, so that a
+    /// receipt outlives its certificates.
     func signature(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(signer, at: time, chains: chains)
@@ -15,8 +15,8 @@ extension SignedMessage {
         }
     }
 
-    /// Proves the signer's chain and signature first. What these prove can be in doubt because of receiptd's limits;
-    /// nothing else can.
+    /// Proves the signer's chain and signature first. receiptd's limits leave a signature in doubt only once these are
+    /// proven; an unproven one is forged.
     private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
         let outlines = try certificateOutlines()
         guard let leaf = leaf(of: signer, among: outlines) else { throw .forged(.signerCertificateMissing) }
@@ -43,7 +43,8 @@ extension SignedMessage {
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
     }
 
-    /// Returns the signer's own certificate. If a key identifier names it, that is the one that issued no other.
+    /// Returns the signer's own certificate. If a key identifier names the signer, it is the certificate that issued no
+    /// other.
     private func leaf(of signer: MessageSigner, among outlines: [CertificateOutline]) -> CertificateOutline? {
         if let name = signer.issuerAndSerialNumber {
             return outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }

@@ -6,7 +6,7 @@ struct SignedMessage {
     let certificates: [BERElement]
     let signers: [BERElement]
 
-    /// Throws if the bytes are no such message.
+    /// Throws if the bytes are no such message, or one without its content.
     init(_ bytes: [UInt8]) throws(BERFault) {
         self.bytes = bytes
         var outer = BERReader(bytes)

@@ -1,6 +1,6 @@
-/// One element of BER or DER, as ranges into the bytes it was read from.
+/// One element of BER or DER, as ranges into the bytes from which it was read.
 struct BERElement {
-    /// The identifier octet: class, form and number. No receipt has numbers above 30, and they are not read.
+    /// The identifier octet: class, form and number. The reader rejects numbers above 30, which no receipt has.
     let tag: UInt8
     let start: Int
     /// The content without the end-of-contents octets of an indefinite length.
@@ -28,7 +28,7 @@ enum BERTag {
     static let context1: UInt8 = 0xA1
 }
 
-/// The reason why bytes are not BER, or are beyond the limits here. It never holds the bytes themselves.
+/// The reason why bytes are not BER, or exceed the limits here. The reason never holds the bytes themselves.
 enum BERFault: Error, Equatable {
     case truncated
     case unsupportedTag

@@ -1,5 +1,5 @@
 extension BERReader {
-    /// Returns the value of an INTEGER; nil if it does not fit.
+    /// Returns the value of an INTEGER; nil if it is longer than 8 bytes.
     static func integer(_ element: BERElement, in bytes: [UInt8]) -> Int64? {
         guard element.tag == BERTag.integer, (1...8).contains(element.content.count) else { return nil }
         var value: Int64 = bytes[element.content.lowerBound] & 0x80 == 0 ? 0 : -1
@@ -7,7 +7,8 @@ extension BERReader {
         return value
     }
 
-    /// Returns a UTF8String or IA5String; nil if it is neither, is not UTF-8 or holds a NUL.
+    /// Returns the text of a UTF8String or IA5String; nil for another element, for bytes that are not UTF-8, and for a
+    /// NUL.
     static func string(_ element: BERElement, in bytes: [UInt8]) -> String? {
         guard element.tag == BERTag.utf8String || element.tag == BERTag.ia5String else { return nil }
         return bytes[element.content].withUnsafeBufferPointer { content in

@@ -1,8 +1,9 @@
 /// Reads the elements in a range of bytes one by one, including BER's indefinite lengths.
 ///
-/// It makes no tree, and steps over what nobody asks for. So neither a message of a million tiny elements nor one
-/// nested a million deep costs memory. swift-asn1 makes a node of every element, also of a receipt's certificates,
-/// which alone costs two thirds of a whole proof. The tests compare this reader with it on the same inputs.
+/// The reader makes no tree, and steps over elements that its caller does not need. So neither a message of a million
+/// tiny elements nor one nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's
+/// certificates included, which alone costs two thirds of a whole proof. The tests compare this reader with swift-asn1
+/// on the same inputs.
 struct BERReader {
     /// The most indefinite lengths inside one another. A genuine message has four.
     static let maximumOpenLengths = 32
@@ -52,20 +53,20 @@ struct BERReader {
         return element
     }
 
-    /// Returns the next element. Throws unless it has that tag.
+    /// Returns the next element. Throws unless it has the tag `tag`.
     mutating func next(_ tag: UInt8) throws(BERFault) -> BERElement {
         guard let element = try next(), element.tag == tag else { throw .unexpectedElement }
         return element
     }
 
-    /// Returns the next element if it has that tag. Otherwise it reads nothing and returns nil.
+    /// Returns the next element if it has the tag `tag`. Otherwise it reads nothing and returns nil.
     mutating func next(ifTagged tag: UInt8) throws(BERFault) -> BERElement? {
         nextTag == tag ? try next() : nil
     }
 
     private struct Header {
         let contentStart: Int
-        /// The length; nil if it is indefinite. A definite one ends within the range.
+        /// The length; nil if it is indefinite. A definite length ends within the range.
         let length: Int?
     }
 
@@ -94,8 +95,8 @@ struct BERReader {
         return Header(contentStart: contentStart, length: length)
     }
 
-    /// Finds the end-of-contents octets that close an indefinite length. It does not recurse, so that depth costs no
-    /// stack.
+    /// Finds the end-of-contents octets that close an indefinite length. The function does not recurse, so that depth
+    /// costs no stack.
     private func endOfContents(from start: Int) throws(BERFault) -> Int {
         var position = start
         var open = 1

@@ -5,12 +5,12 @@ import SwiftASN1
 import X509
 
 extension Certificate {
-    /// Marks the signers of receipts and transactions.
+    /// The extension by which Apple marks the signers of receipts and transactions.
     package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
-    /// Marks Apple's Worldwide Developer Relations authorities.
+    /// The extension by which Apple marks its Worldwide Developer Relations authorities.
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// The critical extensions that are checked here, or that restrict only what receiptd does not rely on.
+    /// The critical extensions that receiptd checks, or that restrict only uses on which it does not rely.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
         leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
         .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],
@@ -31,7 +31,7 @@ extension Certificate {
         guard let from = Timestamp(notValidBefore), let until = Timestamp(notValidAfter), from <= until else {
             return nil
         }
-        // notAfter names its whole second.
+        // `notAfter` names a second, all of which is valid.
         return from...until.adding(milliseconds: 999)
     }
 

@@ -10,8 +10,8 @@ extension CertificateOutline {
         case unknownAlgorithm
     }
 
-    /// Returns whether the owner of `key` signed the certificate. Nothing of the certificate is computed with, least of
-    /// all its own key.
+    /// Returns whether the owner of `key` signed the certificate. The check computes only with `key`, never with the
+    /// certificate's own key.
     func signature(by key: Certificate.PublicKey) -> SignatureCheck {
         guard let algorithm = SignatureAlgorithm(identifier: signatureAlgorithm) else { return .unknownAlgorithm }
         let isValid =

@@ -1,10 +1,10 @@
-/// A certificate's skeleton, read before anything is computed with it: its issuer, the octets that the issuer signed,
-/// and the size of its own key.
+/// A certificate's skeleton, read before receiptd computes with any of its values: its issuer, the octets that the
+/// issuer signed, and the size of its own key.
 ///
-/// Sizes are checked here, so that a hostile key never reaches public-key arithmetic. An unusable key is a doubt only
-/// once the issuer's signature is checked. Until then anybody may have made the certificate.
+/// Sizes are checked here, so that a hostile key never reaches public-key arithmetic. An unusable key counts as a doubt
+/// only once the issuer's signature is checked. Until then anybody may have made the certificate.
 struct CertificateOutline {
-    /// The most bytes of a certificate. Apple's have 1 to 1.5 KB.
+    /// The most bytes of a certificate. Apple's certificates have 1 to 1.5 KB.
     static let maximumSize = 16 * 1024
     /// The bits of an RSA modulus. 1024-bit keys, as in iOS 6 receipts before 2015, prove nothing any more.
     static let rsaKeySizes = 2048...4096
@@ -19,7 +19,7 @@ struct CertificateOutline {
     let signedOctets: ArraySlice<UInt8>
     let signatureAlgorithm: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
-    /// The reason not to compute with its key; nil if there is none.
+    /// The reason not to compute with the certificate's key; nil if there is none.
     let doubt: Doubt?
 
     /// Throws if the bytes are no certificate.
@@ -46,7 +46,7 @@ struct CertificateOutline {
         var algorithm = BERReader(bytes, inside: try certificate.next(BERTag.sequence))
         signatureAlgorithm = bytes[try algorithm.next(BERTag.objectIdentifier).content]
         let signature = try certificate.next(BERTag.bitString)
-        // The first octet counts unused bits: a signature has none.
+        // The first octet counts unused bits, and a signature has no unused bits.
         guard certificate.isAtEnd, bytes[signature.content].first == 0 else { throw .unexpectedElement }
         self.signature = bytes[signature.content].dropFirst()
         doubt = range.count > Self.maximumSize ? .certificateSize : try Self.doubt(about: key, in: bytes)
@@ -65,7 +65,7 @@ struct CertificateOutline {
         guard identifier.elementsEqual(EncodedOID.ellipticCurveKey),
             let curve = try algorithm.next(ifTagged: BERTag.objectIdentifier)
         else { return .unknownAlgorithm }
-        // One octet for the unused bits, one that says "uncompressed", then the two coordinates.
+        // One octet counts the unused bits, one says "uncompressed", and the two coordinates follow.
         if bytes[curve.content].elementsEqual(EncodedOID.p256) {
             return encodedKey.content.count == 66 ? nil : .keySize
         }

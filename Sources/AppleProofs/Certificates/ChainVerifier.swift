@@ -4,9 +4,10 @@ import Fulfillment
 import SwiftASN1
 import X509
 
-/// Verifies a signer's certificate up to a trusted root: leaf, intermediate and root, never more nor fewer.
+/// Verifies a signer's certificate up to a trusted root. A chain has exactly a leaf, an intermediate and a root.
 ///
-/// It works from the root down. No key is computed with before the one above it is Apple's.
+/// The verifier works from the root down, and computes with a certificate's key only once the certificate above vouches
+/// for it.
 struct ChainVerifier: Sendable {
     private let roots: AppleRoots
     private let cache: VerifiedChainCache
@@ -22,23 +23,23 @@ struct ChainVerifier: Sendable {
     /// The names of the chains that were verified lately, for people.
     var knownChains: [[String]] { cache.names }
 
-    /// Returns the chain of `leaf` over one of `candidates`, whenever it was valid. A self-issued certificate is a
-    /// root, and no intermediate: a chain of only leaf and root is none of Apple's.
+    /// Returns the chain of `leaf` over one of `candidates`, whenever the chain was valid. A self-issued certificate is
+    /// a root and no intermediate, because Apple has no chain of only leaf and root.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
         var failure = ProofFailure.forged(.intermediateMissing)
         for intermediate in candidates where intermediate.subject == leaf.issuer && !intermediate.isSelfIssued {
             do {
                 return try verify(leaf, intermediate)
             } catch {
-                // An authority that was renewed keeps its name: the other one may be the issuer. A certificate in doubt
-                // may be genuine, whatever else is sent with it.
+                // Apple renews an authority under the same name, so another candidate may be the issuer. A doubt
+                // outweighs a forgery, because a certificate in doubt may be genuine, whatever else is sent with it.
                 if case .forged = failure { failure = error }
             }
         }
         throw failure
     }
 
-    /// Returns the chain of a receipt that names only its leaf.
+    /// Returns the chain of an iOS 6 receipt, which contains only its leaf.
     func verify(_ leaf: CertificateOutline) throws(ProofFailure) -> VerifiedChain {
         try verify(leaf, candidates: roots.intermediates)
     }
@@ -51,8 +52,8 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Proves each certificate under the one above it before it looks at anything in it. A certificate that nobody
-    /// vouches for is a forgery, whatever else it holds. Only a vouched-for one can be in doubt.
+    /// Proves each certificate under the one above it, and only then reads its content. A certificate for which nobody
+    /// vouches is a forgery, whatever it holds. Only a certificate with a valid signature can be in doubt.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
@@ -92,7 +93,7 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Reads a vouched-for certificate. Only such a one can be in doubt.
+    /// Reads a certificate for which the one above vouches. A fault here is a doubt.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
         if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {

@@ -3,17 +3,17 @@ import CryptoExtras
 import Fulfillment
 import NamesAndTimes
 
-/// A signer's key that Apple's root vouches for, with the time for which it does.
+/// A signer's key for which a trusted root vouches, with the time in which the chain is valid.
 struct VerifiedChain: Sendable {
     let key: Key
     /// The time in which leaf, intermediate and root were all valid.
     let validity: ClosedRange<Timestamp>
     /// Common names of root, intermediate and leaf, for people.
     var names: [String] = []
-    /// The marker that the chain lacks as a signer of the App Store; nil if it has all. The root vouches for it all the
-    /// same.
+    /// Apple's first marker that the chain lacks; nil if it has all. The root vouches for the chain even without its
+    /// markers.
     var missingMarker: Forgery?
-    /// The reason why its key proves no signatures; nil if there is none.
+    /// The reason why the chain's key proves no signatures; nil if there is none.
     var doubt: Doubt?
 
     enum Key: Sendable {
@@ -24,7 +24,7 @@ struct VerifiedChain: Sendable {
     }
 
     /// Throws unless the chain was valid at `time`, at which a signature was made. A certificate that has expired since
-    /// proves it all the same.
+    /// still proves the signature.
     func check(at time: Timestamp) throws(ProofFailure) {
         guard validity.contains(time) else { throw .forged(.notValidThen) }
     }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The chains that were verified lately. Apple signs for months with the same one, and verifying it costs ten times as
-/// much as the signature below it.
+/// The chains that were verified lately. Apple signs for months with the same chain, and verifying a chain costs ten
+/// times as much as verifying the signature below it.
 ///
-/// Only chains that end in a trusted root are kept, so that nobody else can fill it. Any thread.
+/// The cache keeps only chains that end in a trusted root, so that nobody else can fill it. Any thread may use it.
 final class VerifiedChainCache: Sendable {
     private struct State {
         var entries: [ChainKey: (chain: VerifiedChain, lastUse: UInt64)] = [:]
@@ -33,7 +33,7 @@ final class VerifiedChainCache: Sendable {
         }
     }
 
-    /// Adds a chain in place of the one that was used longest ago.
+    /// Adds a chain. A full cache drops the chain that was used longest ago.
     func insert(_ chain: VerifiedChain, for key: ChainKey) {
         state.withLock { state in
             if state.entries[key] == nil, state.entries.count >= capacity,

@@ -2,8 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One claim of a payload that Apple signed. A fact that is there and cannot be read is never taken for absent, because
-/// it may be the refund.
+/// One claim of a payload that Apple signed. An unreadable fact never counts as absent, because it may be the refund.
 enum Claim<Value> {
     case absent
     case unreadable
@@ -16,12 +15,12 @@ enum Claim<Value> {
         }
     }
 
-    /// The value; nil if it is absent or cannot be read.
+    /// The value; nil if the claim is absent or cannot be read.
     var told: Value? {
         if case .told(let value) = self { value } else { nil }
     }
 
-    /// The claim for a field that is never left out.
+    /// The claim of a field that Apple never leaves out: an absent one counts as unreadable.
     var orUnreadable: Claim { isTold ? self : .unreadable }
 
     /// True if the claim is there, readable or not.
@@ -30,7 +29,7 @@ enum Claim<Value> {
     }
 }
 
-/// Reads the facts of one signed payload, and keeps the names of those that are there and cannot be read, in one pass.
+/// Reads the facts of one signed payload in one pass, and keeps the names of the facts that cannot be read.
 struct ClaimReader {
     private let payload: JSONValue
     private(set) var unreadable: [String] = []
@@ -39,7 +38,8 @@ struct ClaimReader {
         self.payload = payload
     }
 
-    /// Returns nil if the claim is absent, or if it cannot be read, which is noted.
+    /// Returns the claim's value; nil if the claim is absent or cannot be read. The reader notes the name of an
+    /// unreadable claim.
     mutating func callAsFunction<Value>(_ name: String, _ read: (JSONValue) -> (String) -> Claim<Value>) -> Value? {
         switch read(payload)(name) {
         case .told(let value): return value
@@ -62,7 +62,7 @@ extension JSONValue {
         }
     }
 
-    /// Reads a whole number from 1 on.
+    /// Reads a whole number of at least 1.
     func quantity(_ name: String) -> Claim<Int32> {
         Claim(self[name]) { claim in claim.integer.flatMap { Int32(exactly: $0) }.flatMap { $0 >= 1 ? $0 : nil } }
     }
@@ -71,8 +71,8 @@ extension JSONValue {
         Claim(self[name]) { $0.string.flatMap { ReceiptText.identifier($0) } }
     }
 
-    /// Reads milliseconds since 1970. A time outside the years 1 to 9999 counts as unreadable: the rules compute with
-    /// times, and PostgreSQL stores them.
+    /// Reads milliseconds since 1970. A time outside the years 1 to 9999 counts as unreadable, because the rules
+    /// compute with times and PostgreSQL stores them.
     func date(_ name: String) -> Claim<Timestamp> {
         Claim(self[name]) { claim in
             claim.integer.flatMap { Self.times.contains($0) ? Timestamp(milliseconds: $0) : nil }
@@ -86,8 +86,7 @@ extension JSONValue {
         identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
     }
 
-    /// True for a number of milliseconds at which no certificate was valid, because none of our times is so early or so
-    /// late.
+    /// True for a number of milliseconds outside the years 1 to 9999. No certificate was valid at such a time.
     var isOutsideAllTimes: Bool {
         guard case .number(let text) = self, let number = Double(text) else { return false }
         return number < Double(Self.times.lowerBound) || number > Double(Self.times.upperBound)
@@ -103,7 +102,7 @@ extension JSONValue {
 
     func text(_ name: String) -> Claim<String> { Claim(self[name], \.string) }
 
-    /// The value of a number without a fraction, also in the form `1.7e12`; nil for any other.
+    /// The value of a number without a fraction, also in the form `1.7e12`; nil for anything else.
     private var integer: Int64? {
         guard case .number(let text) = self else { return nil }
         return Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }

@@ -6,11 +6,11 @@ import NamesAndTimes
 extension CompactJWS {
     private static let chainLength = 3
 
-    /// Returns whether Apple signed it, as of `time`; nil judges the chain at no time at all, for data that is no
-    /// transaction.
+    /// Returns whether Apple signed the JWS, as of `time`. A nil `time` judges the chain at no time at all, for data
+    /// without a readable signing time.
     ///
-    /// The algorithm is ES256 whatever the header says, and the key is the leaf's. Nothing in the header chooses
-    /// either. The trusted root counts, not the header's root certificate.
+    /// The algorithm is ES256 and the key is the leaf's. The header chooses neither: any other algorithm counts as
+    /// forged. The trusted root counts, and not the header's root certificate.
     func signature(at time: Timestamp?, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(at: time, chains: chains)

@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
-    /// The purchase, with the names of all unreadable facts. The environment and the signing time are among them.
+    /// The purchase, with the names of all unreadable facts, the environment and the signing time included.
     let purchase: StorePurchase
     let bundleID: BundleID
     /// The environment; nil if it cannot be read or is unknown.
@@ -31,7 +31,7 @@ struct TransactionClaims {
         let original = payload.transactionID("originalTransactionId")
         if case .unreadable = original { throw .nameless("originalTransactionId") }
         var claim = ClaimReader(payload)
-        // No transaction is without an environment and a time.
+        // Every transaction has an environment and a purchase time, so an absent one counts as unreadable.
         environment = claim("environment") { payload in { payload.environment($0).orUnreadable } }
         signedDate = payload.signedDate
         _ = claim("signedDate") { payload in { _ in payload.signedDate } }
@@ -74,7 +74,8 @@ extension Timestamp {
 }
 
 extension StorePurchase {
-    /// Notes the fields that cannot be read. The value in place of such a field means nothing, and is never granted by.
+    /// Notes the fields that cannot be read. The value in place of such a field means nothing, and no grant follows
+    /// from it.
     fileprivate init(
         _ transactionID: StoreTransactionID, original: StoreTransactionID?, _ productID: ProductID,
         reading claim: inout ClaimReader, besides claims: JSONValue
@@ -86,7 +87,7 @@ extension StorePurchase {
                 ?? Timestamp(milliseconds: 0),
             expiresAt: claim("expiresDate", JSONValue.date), cancelledAt: claim("revocationDate", JSONValue.date),
             appAccountToken: claim("appAccountToken", JSONValue.accountToken)?.text,
-            // The next two decide little: an unreadable one counts as absent.
+            // The next two fields decide little: an unreadable one counts as absent.
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
         ownership = claim("inAppOwnershipType", JSONValue.text).map(Ownership.init(claim:)) ?? .purchased
@@ -95,9 +96,9 @@ extension StorePurchase {
         refundedMilliPercent = claim("revocationPercentage", JSONValue.milliPercent)
         previousOriginalTransactionID = claim("previousOriginalTransactionId", JSONValue.transactionID)
         unreadable = claim.unreadable
-        // Where it cannot be read a period is known by its times.
+        // If the number cannot be read, receiptd knows the period by its times.
         webOrderLineItemID = claims.digits("webOrderLineItemId")
-        // Nothing of these decides.
+        // The fields below decide nothing.
         revocationType = claims.identifier("revocationType").told?.text
         subscriptionGroupID = claims.identifier("subscriptionGroupIdentifier").told?.text
         told = PurchaseFacts(claims: claims)

@@ -1,7 +1,7 @@
-/// A flat property list of the old style, `{ "key" = "value"; … }`, in any spacing. It does not nest, so that nothing
-/// recurses.
+/// A flat property list of the old style, `{ "key" = "value"; … }`, in any spacing. It does not nest, so that the
+/// scanner needs no recursion.
 struct PropertyList {
-    /// The most pairs. A genuine one has some thirty at most.
+    /// The most pairs. A genuine list has some thirty at most.
     static let maximumPairs = 128
 
     private var pairs: [String: String] = [:]
@@ -33,7 +33,7 @@ private struct PropertyListScanner {
         self.bytes = bytes
     }
 
-    /// True if nothing follows but white space and NULs: clients send C strings.
+    /// True if only white space and NULs follow. NULs are allowed because clients send C strings.
     var isAtEnd: Bool { bytes[index...].allSatisfy { $0 <= 0x20 } }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -55,7 +55,7 @@ private struct PropertyListScanner {
             index += 1
             if byte == UInt8(ascii: "\"") { return String(validating: text, as: UTF8.self) }
             if byte == UInt8(ascii: "\\") {
-                // Only what escapes itself: a receipt has no other text to escape.
+                // Only the quote and the backslash may be escaped, because a receipt has no other text to escape.
                 guard index < bytes.count, bytes[index] == byte || bytes[index] == UInt8(ascii: "\"") else {
                     return nil
                 }

@@ -2,7 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// An iOS 6 receipt: a property list whose `purchase-info` is another one, in base64, with the one purchase.
+/// An iOS 6 receipt: a property list whose `purchase-info` holds another property list, in base64, with the one
+/// purchase.
 struct TransactionReceipt {
     let purchaseInfo: [UInt8]
     let signature: [UInt8]?
@@ -10,7 +11,7 @@ struct TransactionReceipt {
     let appAppleID: Int64?
     let environment: StoreEnvironment?
     let purchase: StorePurchase
-    /// True if something that decides is there and cannot be read. Apple can read it.
+    /// True if a field on which verdicts depend is present and unreadable. Apple can read it.
     let hasUnreadableFields: Bool
 
     enum Fault: String, Error {

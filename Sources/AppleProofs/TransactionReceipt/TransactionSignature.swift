@@ -8,7 +8,7 @@ import NamesAndTimes
 /// SHA-1.
 ///
 /// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The receipt lacks the issuer's
-/// certificate, which is built in, or which the operator names with the roots.
+/// certificate, so receiptd takes a built-in one, or one that the operator names with the roots.
 struct TransactionSignature {
     private static let version: UInt8 = 3
     private static let signatureSize = 256
@@ -16,7 +16,7 @@ struct TransactionSignature {
     private let signature: ArraySlice<UInt8>
     private let certificate: CertificateOutline
 
-    /// Returns nil if it has another layout.
+    /// Returns nil if the bytes have another layout or version.
     init?(_ blob: [UInt8]) {
         let lengthStart = 1 + Self.signatureSize
         let certificateStart = lengthStart + 4
@@ -29,8 +29,8 @@ struct TransactionSignature {
         self.certificate = certificate
     }
 
-    /// Returns whether it is proven. One that fails may be of a kind that receiptd does not know, so that Apple is
-    /// asked.
+    /// Returns whether the signature is proven. An unproven signature may be of a kind that receiptd does not know, so
+    /// receiptd then asks Apple.
     func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
         guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
             chain.missingMarker == nil, chain.doubt == nil, case .rsa(let key) = chain.key
