@@ -14,8 +14,7 @@ struct ReceiptPurchase {
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
         else { return nil }
         kind = fields.kindCode.flatMap(ProductKind.init(receiptCode:))
-        // A free subscription never ends. A purchase with its code and an end is therefore another kind of
-        // subscription.
+        // A free subscription never ends, so a purchase with its code and an end may renew.
         let mayRenew = kind == nil || fields.kindCode == ProductKind.freeSubscriptionCode
         isAutoRenewable = kind == .autoRenewableSubscription || (mayRenew && fields.expiresAt != nil)
         var purchase = StorePurchase(

@@ -53,7 +53,8 @@ struct ChainVerifier: Sendable {
     }
 
     /// Proves each certificate under the one above it, and only then reads its content. A certificate for which nobody
-    /// vouches is a forgery, whatever it holds. Only a certificate with a valid signature can be in doubt.
+    /// vouches is a forgery, whatever it holds. Only a certificate that its issuer signed can be in doubt, and a leaf
+    /// whose signature has an unknown algorithm.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
