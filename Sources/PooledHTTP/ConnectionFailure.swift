@@ -8,7 +8,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// The reason of a failed connection in an operator's words. Holds nothing of the request.
+/// The reason of a failed connection in an operator's words. It holds nothing of the request.
 public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     case lost
     case refused
@@ -29,7 +29,7 @@ public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     }
 
     private init(_ error: NIOConnectionError) {
-        // Each of several addresses may have failed otherwise: the first says enough.
+        // Several addresses may each have failed for another reason. The first reason is enough for an operator.
         if let first = error.connectionErrors.first {
             self.init(first.error)
         } else {

@@ -5,11 +5,11 @@ import NIOSSL
 
 /// The connections to all hosts, and the exchanges under way on them.
 ///
-/// Connections are unbounded here: whoever asks bounds the exchanges.
+/// The pool does not limit the connections, because its callers limit the exchanges.
 ///
-/// `@unchecked Sendable`: every method is called on `loop`, and only `loop` and constants are read elsewhere.
+/// `@unchecked Sendable`: callers call every method on `loop`. Elsewhere they read only `loop` and constants.
 final class ConnectionPool: @unchecked Sendable {
-    /// An idle connection is closed after this, give or take a sweep.
+    /// The time after which the pool closes an idle connection, give or take a sweep.
     private static let idleTime = TimeAmount.seconds(60)
     private static let sweepInterval = TimeAmount.seconds(15)
 
@@ -19,14 +19,14 @@ final class ConnectionPool: @unchecked Sendable {
     private let tls: NIOSSLContext?
 
     private var exchanges = HTTPExchangeList()
-    /// The one used last comes last, and goes first.
+    /// The idle connections of each origin. The connection that was used last is the last, and is used first.
     private var idle: [HTTPEndpoint.Origin: [HTTPConnection]] = [:]
     private var open: [ObjectIdentifier: HTTPConnection] = [:]
     private var connecting = 0
     private var deadline: Scheduled<Void>?
     private var sweep: Scheduled<Void>?
     private var isShutDown = false
-    /// Resumed when no connection is being made any more.
+    /// The task that waits in `shutdown`. It is resumed when no connection is being made any more.
     private var shutdownContinuation: CheckedContinuation<Void, Never>?
 
     init(loop: any EventLoop, timeout: TimeAmount, connectTimeout: TimeAmount, tls: NIOSSLContext?) {
@@ -38,7 +38,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: Exchanges
 
-    /// Ends in the continuation's being resumed.
+    /// Starts an exchange. The pool resumes the continuation when the exchange ends.
     func start(_ exchange: HTTPExchange, _ continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>)
     {
         loop.assertInEventLoop()
@@ -63,8 +63,8 @@ final class ConnectionPool: @unchecked Sendable {
         abandon(exchange, .connection(.lost))
     }
 
-    /// Retries on a new connection, once, and within the same time-out: the server had closed the kept one before a
-    /// byte of response.
+    /// Retries once on a new connection, within the same time-out. The server had closed the kept connection before it
+    /// sent a byte of response.
     func retry(_ exchange: HTTPExchange) {
         exchange.connection = nil
         guard !isShutDown, !exchange.isRetried else { return end(exchange, .failure(.connection(.lost))) }
@@ -84,7 +84,8 @@ final class ConnectionPool: @unchecked Sendable {
         end(exchange, .failure(failure))
     }
 
-    /// Most often the exchange that was first has long ended, and the timer moves on to the one that is first then.
+    /// Ends overdue exchanges at `time`, and moves the timer on to the exchange that is then first. Most often the
+    /// exchange that was first has long ended.
     private func watch(_ time: NIODeadline) {
         deadline = loop.scheduleTask(deadline: time) {
             let now = NIODeadline.now()
@@ -169,7 +170,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     func closeIdle(since time: NIODeadline) {
         for (origin, connections) in idle {
-            // The longest idle come first.
+            // The connections that have been idle longest come first.
             let stale = connections.prefix { $0.idleSince <= time }
             idle[origin]?.removeFirst(stale.count)
             for connection in stale { connection.close() }
@@ -178,7 +179,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     // MARK: End
 
-    /// Fails what is under way, closes everything, and resumes once no connection is being made.
+    /// Fails the exchanges under way, closes all connections, and resumes once no connection is being made.
     func shutdown(_ continuation: CheckedContinuation<Void, Never>) {
         loop.assertInEventLoop()
         if isShutDown { return continuation.resume() }

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// A request's body, written straight to where it is sent from.
+/// A request's body, which writes itself straight into the buffer that is sent.
 public protocol HTTPBody {
-    /// Bytes that `write` writes.
+    /// The number of bytes that `write` writes.
     var count: Int { get }
     func write(to buffer: inout ByteBuffer)
 }

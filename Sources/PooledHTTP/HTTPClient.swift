@@ -4,16 +4,16 @@ import NIOSSL
 
 /// HTTP/1.1 over one pool of connections and one thread.
 ///
-/// For requests that may be sent twice: one whose kept connection turns out to have been closed by the server before a byte
-/// of response goes out again, once. Speaks no HTTP/2, follows no redirect and knows no proxy. Bounds no connections: whoever
-/// sends bounds the exchanges under way.
+/// The client is for requests that may be sent twice. If the server closed a kept connection before it sent a byte of
+/// response, the client sends the request again, once. The client speaks no HTTP/2, follows no redirect and knows no
+/// proxy. It does not limit the connections: its callers limit the exchanges under way.
 public final class HTTPClient: Sendable {
     public struct Settings: Sendable {
-        /// Seconds for one exchange: connection, request and the response's last byte.
+        /// The seconds for one exchange: connection, request and the response's last byte.
         public var timeoutSeconds: Double
-        /// PEM roots for TLS. Nil takes the system's.
+        /// The file of PEM roots for TLS; nil for the system's roots.
         public var caFile: String?
-        /// Makes a context for TLS also where no endpoint asks for one.
+        /// True to make a context for TLS, which endpoints with `https` need.
         public var usesTLS: Bool
 
         public init(timeoutSeconds: Double, caFile: String? = nil, usesTLS: Bool) {
@@ -23,12 +23,13 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// The file of roots cannot be read or holds no PEM certificate; nil names the system's roots.
+    /// The fault that the file of roots cannot be read or holds no PEM certificate. A nil path stands for the system's
+    /// roots.
     public struct NoCertificates: Error, Sendable, Equatable {
         public let path: String?
     }
 
-    /// Seconds. A host that does not answer a SYN is not worth the whole time-out.
+    /// The most seconds for making a connection. A host that does not answer a SYN is not worth the whole time-out.
     private static let maximumConnectSeconds = 3.0
     /// The time that a closed connection waits for the peer's close_notify.
     private static let maximumCloseWait = TimeAmount.seconds(1)
@@ -40,7 +41,7 @@ public final class HTTPClient: Sendable {
     /// - Precondition: `timeoutSeconds` is positive and finite.
     public init(_ settings: Settings) throws(NoCertificates) {
         let tls = settings.usesTLS || settings.caFile != nil ? try Self.tls(rootsAt: settings.caFile) : nil
-        // NIO's own threads never end: each job on them is done, also after the shutdown.
+        // NIO's own threads never end, so each job on them is done, even after the shutdown.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         executor = LoopExecutor(loop)
         pool = ConnectionPool(
@@ -67,7 +68,7 @@ public final class HTTPClient: Sendable {
         .milliseconds(Int64(max(1, min(seconds, 86_400) * 1000)))
     }
 
-    /// One request and its whole response within the time-out. Cancelling the task drops the request.
+    /// Sends one request and returns its whole response, within the time-out. Cancelling the task drops the request.
     public func send(_ exchange: HTTPExchange) async -> Result<HTTPResponse, HTTPFailure> {
         let pool = pool
         return await withTaskCancellationHandler {
@@ -83,7 +84,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// Ends requests in flight as a lost connection; later requests are the same. A second call returns at once.
+    /// Fails requests in flight, and all later ones, as a lost connection. A second call returns at once.
     public func shutdown() async {
         let pool = pool
         await withCheckedContinuation { continuation in

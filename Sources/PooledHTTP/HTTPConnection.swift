@@ -3,13 +3,13 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// One connection, with at most one exchange on it. It and the pool share one event loop.
+/// One connection, with at most one exchange on it. The connection and its pool share one event loop.
 final class HTTPConnection: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum State {
-        /// The connection is idle, also until its first exchange.
+        /// The connection has no exchange, or has not had its first.
         case idle
         case awaitingHead(HTTPExchange)
         case readingBody(HTTPExchange)
@@ -17,16 +17,17 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     let origin: HTTPEndpoint.Origin
-    /// The time since which it is idle.
+    /// The time since which the connection is idle.
     private(set) var idleSince = NIODeadline.now()
 
     private let pool: ConnectionPool
     private let wire: HTTPWire
     private var context: ChannelHandlerContext?
     private var state = State.idle
-    /// Outside of the state, so that the body grows in place.
+    /// The gathered response; nil if no body is being read. It is kept outside of the state, so that the body grows in
+    /// place.
     private var collector: ResponseCollector?
-    /// Whether the present exchange found it idle, so that the server may have closed it already.
+    /// True if the present exchange found the connection idle, so that the server may have closed it already.
     private var isReused = false
     private var isKept = true
 
@@ -41,7 +42,7 @@ final class HTTPConnection: ChannelInboundHandler {
         return context?.channel.isActive ?? false
     }
 
-    /// Open, and nothing came unasked.
+    /// True if the connection is open and the server sent nothing unasked.
     var isUsable: Bool { isOpen && !wire.hasRead }
 
     func send(_ exchange: HTTPExchange, isReused: Bool) {
@@ -53,7 +54,7 @@ final class HTTPConnection: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.body(.byteBuffer(exchange.bytes))), promise: nil)
     }
 
-    /// Closes it without ending its exchange.
+    /// Closes the connection without ending its exchange.
     func close() {
         if case .closed = state { return }
         state = .closed
@@ -83,7 +84,7 @@ final class HTTPConnection: ChannelInboundHandler {
         lose(isCleanEnd: isCloseNotifyMissing || error is IOError || error is ChannelError, ConnectionFailure(error))
     }
 
-    /// - Parameter isCleanEnd: the peer is gone, and sent nothing wrong.
+    /// - Parameter isCleanEnd: true if the peer is gone and sent nothing wrong.
     private func lose(isCleanEnd: Bool, _ cause: ConnectionFailure = .lost) {
         let lost = state
         close()

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// The server of a URL's requests, and the content of their head.
+/// The server that a URL names, and the parts of the URL that a request's head needs.
 public struct HTTPEndpoint: Sendable {
-    /// The requests that one connection may serve.
+    /// The address of a server. One connection serves requests to one origin.
     public struct Origin: Sendable, Hashable {
         public let isSecure: Bool
         /// A name, or an IP address without brackets.
@@ -10,12 +10,12 @@ public struct HTTPEndpoint: Sendable {
         public let port: Int
 
         var isAddress: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
-        /// The name to ask a certificate for. An address is none: RFC 6066, section 3.
+        /// The name for which TLS asks a certificate; nil for an IP address, which is no name (RFC 6066, section 3).
         var serverName: String? { isAddress ? nil : host }
     }
 
     public let origin: Origin
-    /// Path and query.
+    /// The path with its query.
     public let target: String
     /// The URL for people, without the query, which may hold a secret.
     public var shownURL: String { "\(origin.isSecure ? "https" : "http")://\(authority)\(target.prefix { $0 != "?" })" }
@@ -23,7 +23,8 @@ public struct HTTPEndpoint: Sendable {
     /// The `Host` header's value.
     public let authority: String
 
-    /// Returns nil for everything but `http://` or `https://` with a host, without user and password, in plain ASCII.
+    /// Returns nil unless the URL starts with `http://` or `https://`, has a host, has no user or password, and is
+    /// plain ASCII.
     public init?(url: String) {
         let isSecure = url.hasPrefix("https://")
         guard isSecure || url.hasPrefix("http://"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }

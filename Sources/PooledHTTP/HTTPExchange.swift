@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// One request and the caller that waits for its response.
 ///
-/// `@unchecked Sendable`: what changes is read and written only on the pool's event loop.
+/// `@unchecked Sendable`: variables are read and written only on the pool's event loop.
 public final class HTTPExchange: @unchecked Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.
@@ -13,30 +13,30 @@ public final class HTTPExchange: @unchecked Sendable {
 
     /// The waiting task; nil before the start and after the end.
     var continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>?
-    /// Cancelled, perhaps before the start.
+    /// True if the request was cancelled, perhaps before its start.
     var isCancelled = false
     var deadline = NIODeadline.distantFuture
-    /// The connection on which it is under way; nil while one is being made.
+    /// The connection that carries the exchange; nil while a connection is being made.
     var connection: HTTPConnection?
     var isRetried = false
 
-    /// Neighbours in the list of what is under way.
+    /// The neighbours in the list of exchanges under way.
     var previous: HTTPExchange?
     var next: HTTPExchange?
 
-    /// A POST.
+    /// Makes a POST.
     public init(_ template: HTTPPostTemplate, body: some HTTPBody) {
         origin = template.origin
         head = template.head
         bytes = template.bytes(body: body)
     }
 
-    /// A request for JSON.
+    /// Makes a request for JSON.
     /// - Parameters:
-    ///   - path: what follows the endpoint's own, such as `/items/1`, with its query.
+    ///   - path: the path behind the endpoint's own, such as `/items/1`, with its query.
     ///   - bearer: the token of the `Authorization` header.
-    ///   - userAgent: the `User-Agent` header's value. All three are free of spaces and line breaks.
-    ///   - body: JSON; nil sends none.
+    ///   - userAgent: the `User-Agent` header's value. Path, token and value are free of spaces and line breaks.
+    ///   - body: JSON; nil sends no body.
     public init(
         _ method: HTTPRequestMethod, _ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String,
         body: [UInt8]? = nil
@@ -54,7 +54,7 @@ public final class HTTPExchange: @unchecked Sendable {
 
                 """)
         if body != nil { bytes.writeString("content-type: application/json\r\n") }
-        // Servers want a length of whatever may have a body.
+        // Servers want a length for each method that may have a body.
         if method != .get { bytes.writeString("content-length: \(body?.count ?? 0)\r\n") }
         bytes.writeString("\r\n")
         if let body { bytes.writeBytes(body) }

@@ -1,5 +1,5 @@
-/// Exchanges under way, in the order of their start. All have the same time-out, so that the first is due first: one
-/// timer serves them all.
+/// The exchanges under way, in the order of their start. All have the same time-out, so that the first is due first and
+/// one timer serves them all.
 struct HTTPExchangeList {
     private(set) var first: HTTPExchange?
     private var last: HTTPExchange?

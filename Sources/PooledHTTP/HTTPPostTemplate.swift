@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// JSON POSTs to one endpoint: all their bytes but the length and the body are made once. A class, since each
-/// request holds it.
+/// A template of JSON POSTs to one endpoint. All bytes but the length and the body are made once. It is a class,
+/// because each request holds it.
 public final class HTTPPostTemplate: Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.
@@ -24,7 +24,7 @@ public final class HTTPPostTemplate: Sendable {
                 """)
     }
 
-    /// Head and body in one buffer, so that one write sends them.
+    /// Returns head and body in one buffer, so that one write sends them.
     func bytes(body: some HTTPBody) -> ByteBuffer {
         let length = String(body.count)
         var bytes = ByteBufferAllocator().buffer(

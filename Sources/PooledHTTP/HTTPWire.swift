@@ -1,14 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
-/// Below the response decoder. A request comes as its head, of which the decoder learns what the answer is to, and as one
-/// body part that is the whole request's bytes; only these are sent.
+/// The handler below the response decoder. A request comes as its head and as one body part that holds the whole
+/// request's bytes. The decoder learns from the head which request the response answers; only the bytes are sent.
 final class HTTPWire: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// Whether a byte came since this was last set to false.
+    /// True if a byte came since this was last set to false.
     var hasRead = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {

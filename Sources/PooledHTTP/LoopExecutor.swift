@@ -1,22 +1,22 @@
 import NIOCore
 
-/// Runs tasks on an event loop's thread: what lies between a response and the next request waits behind no other task, and
-/// wakes no other thread. For work of microseconds: everything else on the loop waits for it.
+/// Runs tasks on an event loop's thread. The work between a response and the next request then waits behind no other
+/// task, and wakes no other thread. Each job must take microseconds, because everything else on the loop waits for it.
 ///
-/// Work that a job makes ready goes right after it and before the jobs that were there: a response is followed by the
-/// request that takes its place at the server, and not by the reading of all the other responses that came with it.
+/// A job that a running job makes ready runs right after it, before the jobs that were waiting. So a response is
+/// followed by the request that takes its place at the server, before the other responses that came with it are read.
 ///
-/// The loop must never end: a task whose job it does not run would wait for ever.
+/// The loop must never end, because a task whose job does not run would wait for ever.
 ///
-/// `@unchecked Sendable`: what changes is read and written only on the loop's thread.
+/// `@unchecked Sendable`: variables are read and written only on the loop's thread.
 public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
-    /// Jobs that follow one of which the loop knows, before all else has its turn.
+    /// The most jobs that run right after the job that made them ready. The loop does its other work before the rest.
     private static let maximumFollowing = 8
 
     private let loop: any EventLoop
-    /// Made ready on the loop outside of jobs: they all go with one turn of the loop.
+    /// The jobs that were made ready on the loop, but by no running job. One turn of the loop runs them all.
     private var ready: [UnownedJob] = []
-    /// Made ready by the job that runs.
+    /// The jobs that the running job made ready.
     private var following: [UnownedJob] = []
     private var isRunning = false
 

@@ -3,9 +3,9 @@ import NIOHTTP1
 
 /// Gathers one response's head and body.
 struct ResponseCollector {
-    /// Bytes of a body.
+    /// The most bytes of a body.
     static let maximumBodyLength = 16 << 20
-    /// Bytes reserved because the head claims so many.
+    /// The most bytes that are reserved because the head announces them.
     private static let maximumReserve = 256 << 10
 
     private let status: Int
