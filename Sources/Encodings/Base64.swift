@@ -1,4 +1,5 @@
-/// Base64 (RFC 4648). Foundation's is strict about white space and alphabets, or about nothing at all.
+/// Base64 (RFC 4648). Foundation's decoder is either strict about white space and alphabets, or strict about nothing at
+/// all.
 public enum Base64 {
     /// The accepted forms of base64, with white space anywhere.
     public enum Form: Sendable {
@@ -8,15 +9,15 @@ public enum Base64 {
         case standard
     }
 
-    /// Returns nil if `text` is not base64: it has a foreign character, data behind the padding, or a length that no
-    /// bytes give.
+    /// Returns the bytes; nil if `text` is not base64: it has a foreign character, data behind the padding, or a length
+    /// that no bytes give.
     @inlinable
     public static func decode(_ text: some Collection<UInt8>, _ form: Form = .any) -> [UInt8]? {
         text.withContiguousStorageIfAvailable { decodeContiguous($0, form) }
             ?? Array(text).withUnsafeBufferPointer { decodeContiguous($0, form) }
     }
 
-    /// The standard alphabet, padded, in one line.
+    /// Returns the bytes in the standard alphabet, padded, in one line.
     public static func encode(_ bytes: [UInt8]) -> String {
         String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { output in
             alphabet.withUnsafeBufferPointer { alphabet in
@@ -39,7 +40,7 @@ public enum Base64 {
         }
     }
 
-    /// RFC 7515's: the URL alphabet without padding.
+    /// Returns the bytes in the URL alphabet without padding, as RFC 7515 wants them.
     public static func encodeURL(_ bytes: [UInt8]) -> String {
         let text = encode(bytes).utf8.compactMap { byte -> UInt8? in
             switch byte {
@@ -65,7 +66,7 @@ public enum Base64 {
         return isValid ? bytes : nil
     }
 
-    /// Returns the number of padding characters; nil if it is not base64.
+    /// Returns the number of padding characters; nil if the text is not base64.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>, count: inout Int,
         values: UnsafeBufferPointer<UInt8>
@@ -81,7 +82,7 @@ public enum Base64 {
         }
         var index = 0
         while index < text.count {
-            // A whole group at once, wherever nothing but digits comes.
+            // Four digits in a row are decoded as one group.
             if digits & 3 == 0, padding == 0, index + 4 <= text.count {
                 let first = UInt32(values[Int(text[index])])
                 let second = UInt32(values[Int(text[index + 1])])
@@ -107,7 +108,7 @@ public enum Base64 {
                 return nil
             }
         }
-        // Padding that is there must fill the last group.
+        // Padding, if there is any, must fill the last group.
         switch digits & 3 {
         case 0: return padding == 0 ? padding : nil
         case 2:
@@ -138,7 +139,7 @@ public enum Base64 {
         return values
     }()
 
-    /// The URL alphabet's digits among them.
+    /// The same values, with the URL alphabet's digits added.
     private static let values: [UInt8] = {
         var values = standardValues
         values[Int(UInt8(ascii: "-"))] = 62

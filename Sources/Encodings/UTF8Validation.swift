@@ -1,5 +1,6 @@
 enum UTF8Validation {
-    /// ASCII is checked a word at a time; the standard library judges the rest.
+    /// Returns whether the bytes are UTF-8. ASCII is checked a word at a time, and the standard library judges other
+    /// text.
     static func isValid(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { raw in
             var index = 0

@@ -1,6 +1,6 @@
-/// The members of a document that are of interest: the others are read over, which costs no memory.
+/// The names of the members to keep of a document. The parser skips all others, which costs no memory.
 public struct JSONNames: Sendable {
-    /// The names by their length in bytes. The strings are the caller's literals, so that no document makes new ones.
+    /// The names by their length in bytes. Documents share these strings, so that a document makes no new ones.
     private let byLength: [[(utf8: [UInt8], name: String)]]
 
     public init(_ names: [String]) {
@@ -13,7 +13,7 @@ public struct JSONNames: Sendable {
         self.byLength = byLength
     }
 
-    /// Returns nil if it is none of the names.
+    /// Returns the name that equals `utf8`; nil if no name does.
     func name(_ utf8: UnsafeBufferPointer<UInt8>) -> String? {
         guard utf8.count < byLength.count else { return nil }
         return byLength[utf8.count].first { $0.utf8.elementsEqual(utf8) }?.name

@@ -1,5 +1,5 @@
 extension JSONParser {
-    /// Reads a string, the index on its opening quote.
+    /// Reads a string, with the index on its opening quote.
     mutating func string() throws(JSONFault) -> String {
         index += 1
         let start = index
@@ -34,13 +34,13 @@ extension JSONParser {
         throw fault("a string is not closed")
     }
 
-    /// Goes on by eight bytes at a time, as long as none of them is a quote, a backslash or a control character: base64 is
-    /// thousands of bytes in a row without one.
+    /// Moves on by eight bytes at a time, as long as no byte is a quote, a backslash or a control character. Base64 has
+    /// thousands of such bytes in a row.
     private mutating func skipPlainWords() {
         let raw = UnsafeRawBufferPointer(bytes)
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops = ones << 7
-        /// Returns a value that is not 0 where, and only where, some byte is 0.
+        /// Returns 0 if no byte of `word` is 0, and another value otherwise.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         while index + 8 <= raw.count {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -55,7 +55,7 @@ extension JSONParser {
         keeps ? String(decoding: bytes[start..<index], as: UTF8.self) : ""
     }
 
-    /// The slow path: the index on the first backslash.
+    /// Reads the rest of a string with escapes, with the index on the first backslash. This is the slow path.
     private mutating func escapedString(from start: Int) throws(JSONFault) -> String {
         var text: [UInt8] = []
         var plainStart = start
@@ -86,7 +86,7 @@ extension JSONParser {
         throw fault("a string is not closed")
     }
 
-    /// Reads `XXXX`, or a surrogate pair `XXXX\uXXXX`; half a pair is no character.
+    /// Reads `XXXX`, or a surrogate pair `XXXX\uXXXX`. Throws for half a pair, which is no character.
     private mutating func unicodeEscape() throws(JSONFault) -> Unicode.Scalar {
         let first = try fourHexDigits()
         guard (0xD800...0xDBFF).contains(first) else {

@@ -1,20 +1,21 @@
-/// A strict JSON reader (RFC 8259) for bytes from outside: one pass, bounded depth, never a trap.
+/// A strict JSON reader (RFC 8259) for bytes from outside. It reads in one pass, bounds the depth and never traps.
 ///
-/// Foundation's decoder costs eight to sixteen times as much, and loses the text of numbers (decision 0005). The tests hold
-/// this reader against Foundation's on the same inputs.
+/// Foundation's decoder costs eight to sixteen times as much, and loses the text of numbers (decision 0005). The tests
+/// compare this reader with Foundation's on the same inputs.
 public struct JSONParser {
-    /// Containers inside one another. A deeper one is skipped, not read: see `exceededDepth`.
+    /// The most containers inside one another. The parser skips a deeper container (`exceededDepth`).
     public static let maximumDepth = 64
 
     public struct Document: Sendable {
         public let value: JSONValue
-        /// True where a container lay deeper than `maximumDepth`: it is valid by its brackets and reads as null.
+        /// True if a container lay deeper than `maximumDepth`. The parser checked only its brackets and made it null.
         public let exceededDepth: Bool
     }
 
-    /// Reads a whole document: one value with white space around it. Throws `JSONFault` where the bytes are none.
-    /// - Parameter names: the members to keep, in every object. The others have to be JSON too, but are not there in
-    ///   what is returned. Nil keeps all.
+    /// Reads a whole document: one value with white space around it. Throws `JSONFault` if the bytes are no such
+    /// document.
+    /// - Parameter names: the members to keep, in every object. The others must be JSON too, but are absent from the
+    ///   document. Nil keeps all.
     public static func parse(_ bytes: [UInt8], keeping names: JSONNames? = nil) throws(JSONFault) -> Document {
         guard UTF8Validation.isValid(bytes) else { throw JSONFault(message: "not valid UTF-8", offset: 0) }
         let result: Result<Document, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
@@ -36,12 +37,13 @@ public struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     let names: JSONNames?
     var index = 0
-    /// False inside a member that is not kept. No values are made of it.
+    /// False inside a member that is not kept. The parser makes no values of such a member.
     var keeps = true
     private var exceededDepth = false
-    /// The members of the open objects and arrays, the innermost last. Each takes its own off when it ends, in an array
-    /// of just their number.
+    /// The members of all open objects, the innermost last. An object takes its own members off when it ends, in an
+    /// array of exactly their number.
     private var openMembers: [JSONMember] = []
+    /// The elements of all open arrays, kept in the same way.
     private var openElements: [JSONValue] = []
 
     private init(bytes: UnsafeBufferPointer<UInt8>, names: JSONNames?) {
@@ -51,7 +53,7 @@ public struct JSONParser {
 
     func fault(_ message: String) -> JSONFault { JSONFault(message: message, offset: index) }
 
-    /// The byte at the index, 0 at the end: NUL is never valid where it is asked for.
+    /// The byte at the index; 0 at the end. No caller takes a NUL for valid.
     @inline(__always) var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
     @inline(__always) mutating func skipWhitespace() {
@@ -137,7 +139,7 @@ public struct JSONParser {
         }
     }
 
-    /// Reads a value as any other, and makes nothing of it.
+    /// Reads a value like any other, but keeps nothing of it.
     private mutating func skipValue(depth: Int) throws(JSONFault) {
         let keptBefore = keeps
         keeps = false

@@ -1,14 +1,14 @@
-/// A JSON value as it was written: numbers keep their text, objects keep the order of their members.
+/// A JSON value as it was written. Numbers keep their text, and objects keep the order of their members.
 public enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
-    /// The number as written: no precision is lost on the way.
+    /// The number as written, so that no precision is lost.
     case number(String)
     case string(String)
     case array([JSONValue])
     case object([JSONMember])
 
-    /// The last member with that name; nil if there is none, or if this is no object.
+    /// The last member with the name; nil if there is none, or if the value is no object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -33,9 +33,9 @@ public struct JSONMember: Sendable, Equatable {
     }
 }
 
-/// The reason why bytes are not JSON. Never holds the bytes themselves.
+/// The reason why bytes are not JSON. It never holds the bytes themselves.
 public struct JSONFault: Error, Sendable, Equatable {
     public let message: String
-    /// Byte offset at which reading stopped.
+    /// The offset in bytes at which reading stopped.
     public let offset: Int
 }

@@ -1,4 +1,4 @@
-/// Builds one JSON document as bytes, members in the order they are written. The same calls give the same bytes.
+/// Builds one JSON document as bytes, with the members in the order of the calls. The same calls give the same bytes.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -40,7 +40,7 @@ public struct JSONWriter: Sendable {
     public mutating func bool(_ value: Bool) { raw(value ? "true" : "false") }
     public mutating func null() { raw("null") }
 
-    /// Writes text that is a JSON value already.
+    /// Writes text that is already a JSON value.
     public mutating func raw(_ json: String) {
         separate()
         bytes.append(contentsOf: json.utf8)
@@ -91,7 +91,7 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Control characters are escaped, those of Latin-1's upper half (U+0080 to U+009F) and DEL too.
+    /// Appends a string in quotes. It escapes control characters, DEL and the C1 controls (U+0080 to U+009F) included.
     private mutating func appendQuoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
@@ -101,7 +101,7 @@ public struct JSONWriter: Sendable {
             var index = 0
             while index < utf8.count {
                 let byte = utf8[index]
-                // A lead byte is never a string's last.
+                // Valid UTF-8 never ends in a lead byte, so another byte follows.
                 let isUpperControl = byte == 0xC2 && utf8[index + 1] < 0xA0
                 let isPlain = byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") && byte != 0x7F
                 if isPlain, !isUpperControl {
@@ -118,7 +118,8 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Printable ASCII that needs no escape. Without an early exit, so that many bytes are looked at in one step.
+    /// Returns whether all bytes are printable ASCII without need of an escape. The loop has no early exit, so that the
+    /// machine checks many bytes in one step.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in bytes {
