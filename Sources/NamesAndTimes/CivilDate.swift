@@ -14,7 +14,7 @@ public struct CivilDate: Sendable, Equatable {
         self.day = day
     }
 
-    /// - Parameter daysSinceEpoch: days since 1970-01-01.
+    /// - Parameter daysSinceEpoch: the number of days since 1970-01-01.
     public init(daysSinceEpoch: Int64) {
         let shifted = Int(daysSinceEpoch) + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -27,7 +27,7 @@ public struct CivilDate: Sendable, Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// Days since 1970-01-01.
+    /// The number of days since 1970-01-01.
     public var daysSinceEpoch: Int64 {
         let shiftedYear = month <= 2 ? year - 1 : year
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

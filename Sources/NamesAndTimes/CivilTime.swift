@@ -6,10 +6,10 @@ public struct CivilTime: Sendable, Equatable {
     public let second: Int
     public let millisecond: Int
 
-    /// Bytes that `write` writes.
+    /// The number of bytes that `write` writes.
     public static let length = 19
 
-    /// Times outside of the years 0001 to 9999 count as the nearest inside.
+    /// Converts a time. A time outside of the years 0001 to 9999 counts as the nearest one inside.
     public init(_ time: Timestamp) {
         let first = CivilDate.firstDay * Timestamp.millisecondsPerDay
         let last = (CivilDate.lastDay + 1) * Timestamp.millisecondsPerDay - 1
@@ -25,7 +25,7 @@ public struct CivilTime: Sendable, Equatable {
 
     /// Writes date and time to the second, such as `2026-11-20 09:30:00`.
     /// - Parameters:
-    ///   - output: at least `length` bytes.
+    ///   - output: the place for at least `length` bytes.
     ///   - separator: the byte between date and time.
     public func write(to output: UnsafeMutableRawBufferPointer, separator: UInt8) {
         func digits(_ value: Int, at start: Int, count: Int) {

@@ -1,4 +1,4 @@
-/// Fixed-width decimal fields of a date.
+/// Reads a date's decimal fields of fixed width.
 struct DigitScanner {
     let bytes: [UInt8]
     var index = 0
