@@ -3,28 +3,29 @@ import Foundation
 
 /// A program, run from a thread that lives as long as the program does.
 ///
-/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, not its process, and a thread of Swift's or
-/// Dispatch's pools may end any time. Hence a thread for each program, which waits for its end.
+/// The kernel sends PR_SET_PDEATHSIG when the *thread* that forked ends, not when its process ends. A thread of Swift's
+/// or Dispatch's pools may end at any time. So each program gets a thread of its own, which waits for the program's
+/// end.
 ///
-/// Not Foundation's `Process`: it learns of an end by a socket that every program started at the same instant inherits,
-/// so that a short program may seem to run for as long as a server that was started beside it.
+/// Foundation's `Process` is not used. It learns of a program's end by a socket that every program started at the same
+/// instant inherits. A short program may then seem to run as long as a server that was started beside it.
 package final class ChildProcess: Sendable {
     package let processID: Int32
-    /// The exit status, or the number of the signal that ended it below zero.
+    /// The exit status; or, below zero, the number of the signal that ended the program.
     let exit: Outcome<Int32>
 
-    /// The input of a program's start. It reads nothing.
+    /// The parameters of a program's start. The program gets an empty standard input.
     package struct Start: Sendable {
         package var command: [String]
-        /// No PGHOST, PGOPTIONS and the like.
+        /// The program's whole environment, without PGHOST, PGOPTIONS and the like.
         package var environment = ["PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"]
         /// The file that standard error is appended to.
         package var log: String
-        /// The program's working directory; nil: ours. postgres must be able to enter it, whoever it runs as.
+        /// The program's working directory; nil for our own. The user that runs postgres must be able to enter it.
         package var folder: String? = "/"
-        /// Whether standard output goes there too, and not nowhere.
+        /// True to send standard output to `log` too; false to discard it.
         package var logsOutput = true
-        /// Whether it is killed where our process exits before it.
+        /// True to kill the program if our process exits before it.
         package var endsWithUs = false
 
         package init(_ command: [String], log: String) {
@@ -60,15 +61,16 @@ package final class ChildProcess: Sendable {
 
     package var isRunning: Bool { exit.current == nil }
 
-    /// Nothing where it has ended: its number may be another's by now.
+    /// Sends a signal, or nothing if the program has ended: its process id may belong to another process by then.
     package func send(_ signal: Int32) {
         if isRunning { kill(processID, signal) }
     }
 
-    /// Blocks until the program has ended: its status, or the signal below zero.
+    /// Blocks until the program has ended. Returns its exit status; or, below zero, the number of the signal that ended
+    /// it.
     package func wait() -> Int32 { exit.wait() }
 
-    /// - Returns: 0, or what went wrong as an `errno`.
+    /// - Returns: 0, or the `errno` of the step that failed.
     private static func spawn(_ start: Start, _ processID: inout pid_t) -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -81,12 +83,13 @@ package final class ChildProcess: Sendable {
         } else {
             posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
         }
-        // A listening socket of ours, say, would be kept open.
+        // The program would otherwise keep our open files, such as a listening socket.
         posix_spawn_file_actions_addclosefrom_np(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A group of its own, so that Ctrl-C reaches it by way of us; and no signal is ignored or held back because we do.
+        // The program gets a process group of its own, so that Ctrl-C reaches it only through us. It inherits no
+        // ignored or blocked signals.
         var all = sigset_t()
         var none = sigset_t()
         sigfillset(&all)
@@ -104,7 +107,7 @@ package final class ChildProcess: Sendable {
         return posix_spawn(&processID, program, &actions, &attributes, &arguments, &environment)
     }
 
-    /// Runs a program to its end.
+    /// Runs a program to its end. Throws if its status is not 0.
     static func run(_ command: [String], log: String) throws {
         let process = try ChildProcess(Start(command, log: log))
         let status = process.wait()

@@ -2,12 +2,12 @@ import Foundation
 import Synchronization
 
 /// A throw-away PostgreSQL server for tests and demonstrations, on 127.0.0.1 without passwords. It ends with this
-/// process, however that ends. All calls block, for a second at most when all is well.
+/// process, however the process ends. All calls block, for a second at most when all is well.
 public final class EmbeddedPostgres: Sendable {
-    /// The most starts at which somebody else takes the free port first.
+    /// The most starts at which another program takes the free port first.
     private static let maximumPorts = 5
 
-    /// Stays the same when the server stops and starts.
+    /// The server's TCP port. It stays the same when the server stops and starts.
     public var port: Int { listening.withLock { $0.port } }
     private let listening: Mutex<Listening>
     let installation: PostgresInstallation
@@ -15,14 +15,14 @@ public final class EmbeddedPostgres: Sendable {
     private let isTemporary: Bool
     /// The settings as postgres takes them, `name=value`.
     let settings: [String]
-    /// The running server. Locked for as long as it starts or stops.
+    /// The running server. The lock is held while the server starts or stops.
     private let server = Mutex<ChildProcess?>(nil)
-    /// PostgreSQL copies one database at a time.
+    /// The lock that lets one copy of a database run at a time, because PostgreSQL allows no more.
     private let creation = Mutex<Void>(())
 
     private struct Listening {
         var port: Int
-        /// Somebody may know the port.
+        /// True if a caller may know the port.
         var hasBegun = false
     }
 
@@ -32,10 +32,10 @@ public final class EmbeddedPostgres: Sendable {
     /// `postgresql://postgres@127.0.0.1:PORT/postgres`
     public var uri: String { uri(database: "postgres") }
 
-    /// The server's, 0 while it is stopped. Its sessions are its children.
+    /// The server's process id; 0 while the server is stopped. Its sessions are its child processes.
     public var processID: Int32 { server.withLock { $0?.processID ?? 0 } }
 
-    /// The server's and its children's, the sessions' among them; none while it is stopped.
+    /// The process ids of the server and its children, the sessions included; empty while the server is stopped.
     public var processIDs: [Int32] {
         let server = processID
         guard server != 0 else { return [] }
@@ -43,7 +43,8 @@ public final class EmbeddedPostgres: Sendable {
         return [server] + all.compactMap { Int32($0) }.filter { Self.parent(of: $0) == server }
     }
 
-    /// Linux: the fourth field of `stat`, behind the name, which may hold anything.
+    /// Returns the parent's process id, which Linux writes as the fourth field of `stat`. The name before it may hold
+    /// anything.
     private static func parent(of process: Int32) -> Int32? {
         guard let text = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8),
             let name = text.lastIndex(of: ")")
@@ -57,12 +58,12 @@ public final class EmbeddedPostgres: Sendable {
         return "postgresql://postgres@127.0.0.1:\(port)/\(name)"
     }
 
-    /// Starts a server in a fresh temporary directory, which `stop` removes, or in `directory`, which stays and whose
-    /// databases are found again; the server's user must be able to reach it.
-    ///
-    /// `durable: false` is for tests: a crash of the machine, though not of the server, may destroy the databases.
-    /// `settings` are PostgreSQL's, by name.
-    /// - Parameter port: tried first, for tests.
+    /// Starts a server in a fresh temporary directory, which `stop` removes, or in `directory`. That directory stays,
+    /// and a later start finds its databases again. The server's user must be able to reach it.
+    /// - Parameters:
+    ///   - durable: false, for tests, if a crash of the machine, though not of the server, may destroy the databases.
+    ///   - settings: PostgreSQL's settings, by name.
+    ///   - port: the port to try first, for tests; nil for a free one.
     public static func start(
         directory: String? = nil, durable: Bool = true, settings: [String: String] = [:], port: Int? = nil
     ) throws -> EmbeddedPostgres {
@@ -115,7 +116,7 @@ public final class EmbeddedPostgres: Sendable {
         ExitCleanup.set(.init(directory: isTemporary ? directory : nil), for: data)
     }
 
-    /// Starts a server that `stopServer` stopped. Does nothing when it runs.
+    /// Starts a server that `stopServer` stopped. Does nothing if the server runs.
     public func startServer() throws {
         try server.withLock { server in
             if let running = server, running.exit.current == nil { return }
@@ -133,7 +134,7 @@ public final class EmbeddedPostgres: Sendable {
     }
 
     private func launch() throws -> ChildProcess {
-        // TCP only: the path of a socket may have 107 bytes and no more.
+        // The server listens on TCP only, because the path of a socket has at most 107 bytes.
         let arguments =
             ["-D", data, "-p", "\(port)", "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="]
             + settings.flatMap { ["-c", $0] }
@@ -142,8 +143,8 @@ public final class EmbeddedPostgres: Sendable {
         return process
     }
 
-    /// Seconds lie between the look for a free port and the server's listening there, for initdb: somebody else may
-    /// take the port.
+    /// Returns true if the port was taken, after choosing another. Seconds of initdb lie between the search for a free
+    /// port and the server's start, so another program may take the port.
     private func takesAnotherPort() throws -> Bool {
         guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
         let another = try FreePort.find()
@@ -154,12 +155,13 @@ public final class EmbeddedPostgres: Sendable {
         }
     }
 
-    /// Stops the server and keeps its databases. `crashing`: without a checkpoint, as after a power cut of postgres.
+    /// Stops the server and keeps its databases. With `crashing` it writes no checkpoint, as after a power cut.
     public func stopServer(crashing: Bool = false) {
         server.withLock { server in
             guard let process = server else { return }
             server = nil
-            // Fast shutdown, immediate shutdown, and what nothing withstands; 10 s for each.
+            // PostgreSQL takes SIGINT for a fast and SIGQUIT for an immediate shutdown, and nothing withstands SIGKILL.
+            // Each gets 10 s.
             for signal in (crashing ? [] : [SIGINT]) + [SIGQUIT, SIGKILL] where process.exit.current == nil {
                 kill(process.processID, signal)
                 _ = process.exit.wait(seconds: 10)
@@ -192,13 +194,13 @@ public final class EmbeddedPostgres: Sendable {
         return uri(database: name)
     }
 
-    /// postgres writes its state to the eighth line of a file, for pg_ctl to see.
+    /// Waits until postgres writes that it is ready, on the eighth line of the file that pg_ctl reads too.
     private func waitUntilReady(_ process: ChildProcess) throws {
         let limit = Date(timeIntervalSinceNow: 30)
         while process.exit.current == nil, Date() < limit {
             let text = (try? String(contentsOfFile: data + "/postmaster.pid", encoding: .utf8)) ?? ""
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-            // A standby that may be read says so.
+            // A standby that accepts readers writes `standby`.
             if lines.count > 7, lines[0] == "\(process.processID)",
                 lines[7].hasPrefix("ready") || lines[7].hasPrefix("standby")
             {

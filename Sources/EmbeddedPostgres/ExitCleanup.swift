@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Ends what still runs, and removes its directories, when this process exits in order. When it is killed the kernel
-/// ends the servers (see `PostgresInstallation.command`) and the temporary directories stay.
+/// Ends the programs that still run, and removes their directories, when this process exits in order. If this process
+/// is killed, the kernel ends the servers (see `PostgresInstallation.command`) and the temporary directories stay.
 package enum ExitCleanup {
     package struct Leftover: Sendable {
         var process: Int32?
@@ -20,8 +20,8 @@ package enum ExitCleanup {
     private static let leftovers = Mutex<[String: Leftover]>([:])
     private static let registered: Void = { atexit { ExitCleanup.cleanUp() } }()
 
-    /// Sets the cleanup for the server of this data directory, or for another program under a name of its own; nil when
-    /// it is gone.
+    /// Sets the cleanup for the server of a data directory, or for another program under a name of its own. Nil removes
+    /// it.
     package static func set(_ leftover: Leftover?, for name: String) {
         _ = registered
         leftovers.withLock { $0[name] = leftover }
@@ -33,7 +33,7 @@ package enum ExitCleanup {
             if let process = leftover.process { kill(process, leftover.signal) }
         }
         for leftover in all {
-            // 2 s: Foundation's own thread reaps it, and then there is no such process.
+            // Another thread reaps the process within these 2 s, and then there is no such process.
             var polls = 400
             while let process = leftover.process, kill(process, 0) == 0, polls > 0 {
                 usleep(5_000)

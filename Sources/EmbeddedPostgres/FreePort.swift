@@ -1,8 +1,9 @@
 import Foundation
 
 package enum FreePort {
-    /// A TCP port of 127.0.0.1 that nobody listens on, below the range the kernel takes for outgoing connections
-    /// (32768 and up): while the server is down, a client in that range could be given the port, or meet itself on it.
+    /// Returns a TCP port of 127.0.0.1 on which nobody listens, below the range that the kernel takes for outgoing
+    /// connections (32768 and up). While the server is down, a client in that range could get the port, or connect to
+    /// itself on it.
     package static func find() throws -> Int {
         for _ in 0..<100 {
             let port = Int.random(in: 20_000..<32_000)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value that one thread reports once and others wait for, blocking.
+/// A value that one thread reports once, and for which other threads wait, blocked.
 ///
 /// `@unchecked Sendable` is sound: `value` is read and written with `condition` locked.
 final class Outcome<Value: Sendable>: @unchecked Sendable {
@@ -25,7 +25,7 @@ final class Outcome<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// nil when there is none within so many seconds.
+    /// Waits for the value; nil if none is reported within so many seconds.
     func wait(seconds: Double) -> Value? {
         let limit = Date(timeIntervalSinceNow: seconds)
         return condition.withLock {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// The PostgreSQL of this machine, and who may run it: `initdb` and `postgres` refuse to be root.
+/// The PostgreSQL of this machine, and the user that runs it, because `initdb` and `postgres` refuse to run as root.
 struct PostgresInstallation: Sendable {
     private let binaries: String
     private let setpriv: String?
-    /// The user to become, when we are root.
+    /// The user to become if we are root; nil otherwise.
     private let user: (name: String, id: uid_t, group: gid_t)?
 
     init() throws {
@@ -23,11 +23,11 @@ struct PostgresInstallation: Sendable {
         user = ("postgres", entry.pointee.pw_uid, entry.pointee.pw_gid)
     }
 
-    /// The command that runs one of PostgreSQL's programs as the right user, and sends it SIGQUIT (which PostgreSQL
-    /// takes for "end at once") when this process dies, even by SIGKILL.
+    /// Returns the command that runs one of PostgreSQL's programs as the right user. The kernel sends the program
+    /// SIGQUIT when this process dies, even by SIGKILL, and PostgreSQL then ends at once.
     ///
-    /// setpriv sets the signal after it changes the user, which would clear it, and then becomes the program: the
-    /// process ID is the program's.
+    /// setpriv changes the user, which would clear that signal, before it sets the signal. Then setpriv becomes the
+    /// program, so the process id is the program's.
     func command(_ program: String, _ arguments: [String]) -> [String] {
         var command: [String] = []
         if let setpriv {
@@ -51,7 +51,7 @@ struct PostgresInstallation: Sendable {
         return user == nil || Self.isOpenToAll(directory) ? directory : "/tmp"
     }
 
-    /// Whether everybody may go through the directory and all that are above it.
+    /// Returns whether everybody may pass through the directory and all directories above it.
     static func isOpenToAll(_ directory: String) -> Bool {
         var path = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
         while true {
@@ -62,7 +62,8 @@ struct PostgresInstallation: Sendable {
         }
     }
 
-    /// Debian's newest, then the PATH's.
+    /// Returns the folder of Debian's newest version; without one, the first folder of PATH that has `initdb` and
+    /// `postgres`.
     private static func findBinaries() throws -> String {
         let debian = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
