@@ -143,8 +143,8 @@ public final class EmbeddedPostgres: Sendable {
         return process
     }
 
-    /// Returns true if the port was taken, after choosing another. Seconds of initdb lie between the search for a free
-    /// port and the server's start, so another program may take the port.
+    /// Chooses another port if the port was taken and no caller knows it yet, and returns whether it did. Seconds of
+    /// initdb lie between the search for a free port and the server's start, so another program may take the port.
     private func takesAnotherPort() throws -> Bool {
         guard ChildProcess.tail(of: log).contains("Address already in use") else { return false }
         let another = try FreePort.find()
