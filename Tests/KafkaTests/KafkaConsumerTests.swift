@@ -131,7 +131,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    @Test("Watermarks come from the broker, and after a fetch from the consumer's cache")
+    @Test("The broker tells the watermarks, and after a fetch the consumer keeps the high one")
     func watermarks() async throws {
         try await withConsumer { consumer, _ in
             let (low, high) = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)

@@ -21,7 +21,7 @@ struct ConfirmationTests {
         }
     }
 
-    @Test("a terminal user is asked with the count; without a terminal only --yes confirms; other answers refuse")
+    @Test("on a terminal the question names the count, and only a yes confirms; without one only --yes does")
     func table() {
         #expect(code(isGiven: true, isTerminal: false, answer: nil) == nil)
         #expect(code(isGiven: true, isTerminal: true, answer: "no") == nil)

@@ -10,7 +10,7 @@ public protocol SuspectedWork: Sendable {
 }
 
 public enum Suspected {
-    /// The work on a suspect, if this task does some; nil in nearly every task. A suspect's task waits for one answer
+    /// The task's work on a suspect: a record or row that may have killed processes. Nil if it works on no suspect. A suspect's task waits for one answer
     /// at a time.
     @TaskLocal public static var work: (any SuspectedWork)?
 

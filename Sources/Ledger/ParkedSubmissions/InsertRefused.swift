@@ -9,7 +9,8 @@ enum InsertRefused {
     private enum Form {
         /// Identifiers are as they came, except for control characters.
         case readable
-        /// Texts have only bytes that every encoding has, and times are such that every database takes them.
+        /// Texts are ASCII: every other character is written as an escape. Times are within the years that every
+        /// database takes.
         case plain
 
         /// The most Unicode scalars of a shown name. An escaped scalar has up to ten bytes, and a key of an index at

@@ -1,10 +1,10 @@
 import Fulfillment
 import Postgres
 
-/// Changes many parked rows, one page of ids in each transaction, because no statement changes half a million in its
-/// time. Finished pages stay changed after a failure; call it again for the rest.
+/// Changes many parked rows page by page, each page in its own SQL transaction. One statement for half a million rows
+/// would run into `statement_timeout`. Finished pages stay changed after a failure; call it again for the rest.
 package enum ParkedPages {
-    /// The rows that one statement reads.
+    /// The most rows of a page.
     package static let size: Int64 = 2_000
 
     private static let start = PostgresUUID(high: 0, low: 0)

@@ -94,8 +94,9 @@ struct CrashHistory: Equatable, Sendable {
     /// Notes whether the record is at work, so that a death from now on counts against it, or waits.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
-    /// Clears a suspect before `position`: the database has its decision, so its owner died of something later. Kafka
-    /// may have refused the commit that shows this, as while a group rebalances.
+    /// Clears the suspect if its offset is below `position`. The database has the record's decision, so that the
+    /// partition's last owner died after it. Kafka may have refused the commit of its offset, for instance while the
+    /// group rebalanced.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }

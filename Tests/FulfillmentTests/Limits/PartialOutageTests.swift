@@ -101,7 +101,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "bursts in which Apple answers nobody leave the median wait below 1 second and the 99th percentile below 20",
+        "if Apple fails for part of each ten seconds, the median wait stays below 1 s and the 99th percentile below 20 s",
         arguments: [5, 20, 40])
     func bursts(percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))
