@@ -10,8 +10,8 @@ public protocol SuspectedWork: Sendable {
 }
 
 public enum Suspected {
-    /// The task's work on a suspect: a record or row that may have killed processes. Nil if it works on no suspect. A suspect's task waits for one answer
-    /// at a time.
+    /// The task's work on a suspect: a record or row that may have killed processes. Nil if the task works on no
+    /// suspect. A suspect's task waits for one answer at a time.
     @TaskLocal public static var work: (any SuspectedWork)?
 
     /// Runs `body`, which only waits, as for PostgreSQL or Kafka. A death meanwhile does not count against the suspect.

@@ -101,7 +101,7 @@ struct PartialOutageTests {
     }
 
     @Test(
-        "if Apple fails for part of each ten seconds, the median wait stays below 1 s and the 99th percentile below 20 s",
+        "if Apple fails for part of each 10 s, the median wait stays below 1 s, the 99th percentile below 20 s",
         arguments: [5, 20, 40])
     func bursts(percent: Int) {
         let figures = Self.figures(PartialOutage(pattern: .bursts, amount: percent))
