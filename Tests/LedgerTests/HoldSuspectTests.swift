@@ -43,6 +43,11 @@ struct HoldSuspectTests {
                 environment: .production, decidedAt: Sample.noon, catalogVersion: 1))
     }
 
+    private func lease(of transaction: String, in database: LedgerDatabase) async throws -> LeasedHold.Lease {
+        let microseconds = "SELECT (extract(epoch FROM leased_until) * 1000000)::int8 FROM holds"
+        return LeasedHold.Lease(try await database.number(microseconds + " WHERE transaction_id = '\(transaction)'"))
+    }
+
     /// The worker is gone: nobody ends what it had leased.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
@@ -176,17 +181,21 @@ struct HoldSuspectTests {
                 """)
             await #expect(throws: PostgresError.self) { try await take(holds) }
             #expect(try await database.number("SELECT sum(takes) FROM holds") == 2)
-            // The hold is leased by nobody any more when the finding about it comes.
-            try await database.run("UPDATE holds SET leased_until = NULL")
+            let leases = try await [lease(of: "1001", in: database), lease(of: "1002", in: database)]
+            // The first hold is leased by nobody any more when the finding about it comes, and the second one still is.
+            try await database.run("UPDATE holds SET leased_until = NULL WHERE transaction_id = '1001'")
             try await database.run("DROP TRIGGER failing ON holds")
             try await database.pool.run { session in
                 try UpdateHolds.setAside(
                     [
-                        LeasedHolds.Unreadable(transaction: "1001", player: "player-1", lease: 1),
-                        LeasedHolds.Unreadable(transaction: "1002", player: "player-1", lease: 2),
+                        LeasedHolds.Unreadable(transaction: "1001", player: "player-1", lease: leases[0]),
+                        LeasedHolds.Unreadable(transaction: "1002", player: "player-2", lease: leases[1]),
                     ], catalogVersion: 1, in: session)
             }
-            #expect(try await database.number("SELECT count(*) FROM holds WHERE released_at IS NOT NULL") == 2)
+            let released = "SELECT count(*) FROM holds WHERE transaction_id = '1001' AND released_at IS NOT NULL"
+            #expect(try await database.number(released + " AND note IS NULL AND takes = 1") == 1)
+            let setAside = "SELECT count(*) FROM holds WHERE transaction_id = '1002' AND released_at IS NULL"
+            #expect(try await database.number(setAside + " AND note = '\(UpdateHolds.unreadable)'") == 1)
         }
     }
 
