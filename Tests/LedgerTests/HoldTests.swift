@@ -238,6 +238,13 @@ struct HoldTests {
         #expect(try await take(database, catalogVersion: 3).count == 2)
         #expect(try await database.number("SELECT count(*) FROM holds WHERE reason = 'currency_not_allowed'") == 3)
         #expect(try await database.number("SELECT max(catalog_version) FROM holds") == 3)
+        // A worker with an older catalog keeps the holds that the newer one kept.
+        let newer = try await take(database, catalogVersion: 4)
+        #expect(newer.map(\.transactionID).sorted() == some.map(\.transactionID).sorted())
+        try await holds.keepHeld(newer.map { ($0, .currencyNotAllowed) }, catalogVersion: 2)
+        #expect(
+            try await database.number("SELECT count(*) FROM holds WHERE catalog_version = 3 AND leased_until IS NULL")
+                == 3)
         #expect(try await LedgerCounts.read(from: database.pool).held == 5)
         await ledger.close()
     }
