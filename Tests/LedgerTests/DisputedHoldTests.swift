@@ -110,6 +110,7 @@ struct DisputedHoldTests {
         let owner =
             "SELECT count(*) FROM refund_owner('1000', '1000', '\(Sample.bundle.text)', 'Production') WHERE player_id = "
         #expect(try await database.number(owner + "'first'") == 1)
+        #expect(try await database.number(owner + "'second'") == 0)
         await ledger.close()
     }
 
