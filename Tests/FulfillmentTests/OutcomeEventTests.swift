@@ -89,16 +89,18 @@ struct OutcomeEventTests {
         for name in names { #expect(!text.contains(name), "\(name)") }
     }
 
-    @Test("a grant event has Apple's price, currency, storefront and offer, and is_trial only for a free trial")
+    @Test("a grant event has the price of all units, currency, storefront, offer, and is_trial only for a free trial")
     func told() throws {
         var purchase = Sample.purchase()
+        purchase.quantity = 3
         purchase.currency = "EUR"
         purchase.told = PurchaseFacts(
             priceMilliunits: 5970, storefront: "DEU", offerType: 1, offerDiscountType: "FREE_TRIAL",
             transactionReason: "RENEWAL")
         #expect(
             try event(purchase).text.contains(
-                #","purchased_at":"2026-11-20T09:29:00.000Z","price_milliunits":5970,"currency":"EUR","#
+                #","quantity":3,"environment":"Production","purchased_at":"2026-11-20T09:29:00.000Z","#
+                    + #""price_milliunits":5970,"currency":"EUR","#
                     + #""storefront":"DEU","offer_type":1,"offer_discount_type":"FREE_TRIAL","#
                     + #""transaction_reason":"RENEWAL","is_trial":true,"revision":1,"#))
         purchase.told = PurchaseFacts(offerType: 2, offerDiscountType: "PAY_AS_YOU_GO")
@@ -174,7 +176,7 @@ struct OutcomeEventTests {
         for text in ["", "{}", "[]", #"{"event_id":"x"}"#] { #expect(OutcomeEvent(stored: Array(text.utf8)) == nil) }
     }
 
-    @Test("event ids differ by kind, submission and record for answers, and by kind and revision for grants")
+    @Test("event ids differ by kind, submission and record for answers, by kind, transaction and revision for grants")
     func ids() {
         let identity = Sample.decision(.each([])).identity
         let position = Sample.position()
@@ -185,11 +187,13 @@ struct OutcomeEventTests {
             OutcomeEvent.eventID(.rejected, submission: NameBasedUUID("x"), position: position),
         ]
         for kind: OutcomeEvent.Kind in [.granted, .revoked, .reinstated] {
-            for revision in Int32(1)...3 {
-                ids.insert(OutcomeEvent.eventID(kind, transaction: "1", revision: revision))
+            for transaction: StoreTransactionID in ["1", "2"] {
+                for revision in Int32(1)...3 {
+                    ids.insert(OutcomeEvent.eventID(kind, transaction: transaction, revision: revision))
+                }
             }
         }
-        #expect(ids.count == 13)
+        #expect(ids.count == 4 + 3 * 2 * 3)
     }
 
     @Test("every reason has a code of lower-case letters and a sentence of its own")
