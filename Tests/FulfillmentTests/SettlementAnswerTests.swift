@@ -113,10 +113,16 @@ struct SettlementAnswerTests {
         }
     }
 
-    @Test("a rejected transaction makes no grant, hold or claim")
+    @Test("a rejected transaction makes no grant, hold or claim, and leaves an existing claim as it is")
     func rejectionClaimsNothing() {
-        var view = LedgerView()
-        _ = Sample.decision(.each([judged("1", .reject(.cancelled))])).settle(in: &view)
-        #expect(view.grants.isEmpty && view.holds.isEmpty && view.claims.isEmpty)
+        let free = LedgerView.Claim(player: nil)
+        let (own, other) = (LedgerView.Claim(player: "player-1"), LedgerView.Claim(player: "player-2"))
+        let before: [[StoreTransactionID: LedgerView.Claim]] = [[:], ["1": free], ["1": own], ["1": other]]
+        for claims in before {
+            var view = LedgerView(claims: claims)
+            let settlement = Sample.decision(.each([judged("1", .reject(.cancelled))])).settle(in: &view)
+            #expect(settlement.answer?.reason == .cancelled)
+            #expect(view.grants.isEmpty && view.holds.isEmpty && view.claims == claims)
+        }
     }
 }
