@@ -180,10 +180,18 @@ struct ParkingPolicyTests {
                 == WaitingHistory(failures: 2, doubts: [.noPurchase: 2], firstFailureAt: now, parkings: 1))
     }
 
-    @Test("the id of a parked row is the same for the same record, and differs by offset and by content")
+    @Test("the id of a parked row is the same for the same record, and differs by topic, partition, offset and content")
     func rows() {
         let position = Sample.position()
+        func placed(topic: String, partition: Int32) -> RecordPosition {
+            RecordPosition(
+                topic: topic, partition: partition, offset: position.offset, timestamp: position.timestamp,
+                content: position.content)
+        }
         #expect(position.parkedID == Sample.position().parkedID)
+        #expect(position.parkedID == placed(topic: position.topic, partition: position.partition).parkedID)
+        #expect(position.parkedID != placed(topic: "other", partition: position.partition).parkedID)
+        #expect(position.parkedID != placed(topic: position.topic, partition: position.partition + 1).parkedID)
         #expect(position.parkedID != Sample.position(offset: 8).parkedID)
         #expect(position.parkedID != Sample.position(content: "other").parkedID)
     }
