@@ -5,10 +5,12 @@ import Testing
 
 @Suite("Daily limits")
 struct DailyLimitTests {
-    private func limited(_ id: StoreTransactionID, after milliseconds: Int64 = 0) -> JudgedPurchase {
+    private func limited(
+        _ id: StoreTransactionID, product: ProductID = Sample.product, after milliseconds: Int64 = 0
+    ) -> JudgedPurchase {
         JudgedPurchase(
-            purchase: Sample.purchase(id, after: milliseconds), kind: .consumable, verdict: .grant(payload: nil),
-            dailyLimit: 2)
+            purchase: Sample.purchase(id, product: product, after: milliseconds), kind: .consumable,
+            verdict: .grant(payload: nil), dailyLimit: 2)
     }
 
     @Test("of three purchases with a daily limit of two, the third is held and claimed for its player")
@@ -24,7 +26,7 @@ struct DailyLimitTests {
         #expect(theirs.answer?.reason == .ownedByOtherPlayer)
     }
 
-    @Test("each player and each UTC day counts separately, and purchases counted before the batch count too")
+    @Test("each player, product and UTC day counts separately, and purchases counted before the batch count too")
     func countedApart() {
         let decision = Sample.decision(.each([limited("1")]))
         var view = LedgerView(dailyCounts: [decision.dailyCount(of: Sample.purchase("1")): 2])
@@ -33,6 +35,13 @@ struct DailyLimitTests {
         #expect(tomorrow.settle(in: &view).grants.count == 1)
         let other = Sample.decision(.each([limited("3")]), submission: Sample.submission("s", player: "player-2"))
         #expect(other.settle(in: &view).grants.count == 1)
+        // The limit of another product is reached by that product's own purchases.
+        var granted: [Int] = []
+        for id: StoreTransactionID in ["4", "5", "6"] {
+            let silver = Sample.decision(.each([limited(id, product: "silver.1")]))
+            granted.append(silver.settle(in: &view).grants.count)
+        }
+        #expect(granted == [1, 1, 0])
     }
 
     @Test("a repeated submission gets its grant event again, and its purchase counts once against the limit")
