@@ -97,12 +97,18 @@ struct TakeoverTests {
         try await bench.close()
     }
 
-    @Test("a worker can be stopped twice before any partition is assigned")
+    @Test("a worker stopped twice before any partition is assigned asks nothing, and the next worker answers")
     func early() async throws {
         let bench = try PipelineBench()
-        let running = try bench.start()
-        running.pipeline.stop()
-        try await running.stop()
+        try await bench.submit("early", player: "early", partition: 0)
+        let stopped = try bench.start()
+        stopped.pipeline.stop()
+        try await stopped.stop()
+        #expect(bench.verifier.asked.isEmpty)
+        let next = try bench.start()
+        try await bench.untilAnswered("early", ["granted early"])
+        #expect(bench.verifier.asked == ["early"])
+        try await next.stop()
         try await bench.close()
     }
 
