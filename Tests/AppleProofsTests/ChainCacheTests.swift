@@ -91,14 +91,25 @@ struct ChainCacheTests {
         #expect(cache.count == 1)
     }
 
-    @Test("a hundred tasks that share the cache all prove the same receipt")
+    @Test("a hundred tasks that share the cache all prove the same receipt, and find the one chain that is remembered")
     func concurrency() async throws {
         let authority = try TestAuthority.receipts()
-        let reader = authority.reader
+        let cache = VerifiedChainCache(capacity: 4)
+        let verifier = ChainVerifier(roots: authority.roots, cache: cache)
+        let reader = ProofReader(chains: verifier)
         let bytes = try TestReceipt().signed(by: authority)
+        let leaf = try CertificateOutline(authority.leaf)
+        let intermediate = try CertificateOutline(authority.intermediate)
+        let key = ChainKey(leaf: leaf.bytes, intermediate: intermediate.bytes)
+        let expected = try verifier.forgetful.verify(leaf, intermediate)
+        #expect(cache.count == 0)
         await withTaskGroup { group in
-            for _ in 0..<100 { group.addTask { reader.readReceipt(bytes).signature } }
-            for await signature in group { #expect(signature == .proven) }
+            for _ in 0..<100 { group.addTask { (reader.readReceipt(bytes).signature, cache.chain(for: key)) } }
+            for await (signature, chain) in group {
+                #expect(signature == .proven)
+                #expect(chain?.names == expected.names && chain?.validity == expected.validity)
+            }
         }
+        #expect(cache.count == 1)
     }
 }
