@@ -47,12 +47,14 @@ package struct NotificationCheck: Sendable {
             var asked: [Asked] = []
             for app in apps { asked += await ask(of: app) }
             let wanted = Set(asked.compactMap { one in one.answer.isAnswered ? one.test : nil })
-            let found = try await topic.wait(for: wanted, from: ends, seconds: seconds)
             var lines: [Line] = []
-            for one in asked {
-                lines.append((one.name, await result(of: one, isFound: found.contains(one.test))))
-                await one.client.shutdown()
+            do {
+                let found = try await topic.wait(for: wanted, from: ends, seconds: seconds)
+                for one in asked { lines.append((one.name, await result(of: one, isFound: found.contains(one.test)))) }
+            } catch {
+                lines = [("notifications", .failure(CheckFailure(error)))]
             }
+            for one in asked { await one.client.shutdown() }
             return lines
         } catch {
             return [("notifications", .failure(CheckFailure(error)))]
