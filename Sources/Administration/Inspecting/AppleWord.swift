@@ -57,9 +57,11 @@ package enum AppleWord {
     }
 }
 
-/// Sends one GET over HTTP/1.0, for a page of an own worker. Each wait on the socket ends after 2 s.
+/// Sends one GET over HTTP/1.0, for a page of an own worker. Each wait on the socket ends after 2 s, and the reading of
+/// the answer after 5 s.
 enum PlainHTTP {
     private static let seconds = 2
+    private static let totalSeconds = 5.0
     private static let maximumBytes = 4 * 1024 * 1024
 
     /// Returns the body of an answer with status 200; nil otherwise.
@@ -83,15 +85,16 @@ enum PlainHTTP {
         }
         var answer: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
-        while answer.count < maximumBytes {
+        let end = WallClock.monotonicSeconds + totalSeconds
+        while answer.count < maximumBytes, WallClock.monotonicSeconds < end {
             let count = recv(connection, &chunk, chunk.count, 0)
             guard count > 0 else { break }
             answer += chunk[..<count]
         }
         let text = String(decoding: answer, as: UTF8.self)
-        guard let end = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1."), text.dropFirst(9).hasPrefix("200") else {
+        guard let head = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1."), text.dropFirst(9).hasPrefix("200") else {
             return nil
         }
-        return String(text[end.upperBound...])
+        return String(text[head.upperBound...])
     }
 }
