@@ -201,7 +201,7 @@ struct SalesReportTests {
         "an amount is read to thousandths, and a malformed amount is none",
         arguments: [
             ("0.99", 990), ("1", 1000), ("-4.99", -4990), ("12.3456", 12345), ("", nil), (".5", nil), ("1,99", nil),
-            ("+1", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),
+            ("+1", nil), ("--5", nil), ("99999999999999999999", nil), ("9223372036854775807", nil),
         ] as [(String, Int64?)])
     func amounts(_ text: String, _ milliunits: Int64?) {
         #expect(Money.milliunits(text) == milliunits)
