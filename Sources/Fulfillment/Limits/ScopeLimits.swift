@@ -107,7 +107,8 @@ public struct ScopeLimits: Sendable {
 
     public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
         circuits[pass.kind].withdrew(pass.circuit, now: now, jitter: jitter)
-        if !pass.kind.isFresh { retries.withdrew() }
+        // A probe took no token.
+        if !pass.kind.isFresh, !pass.circuit.isProbe { retries.withdrew() }
     }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {

@@ -8,8 +8,10 @@ import Testing
 struct ScopeLimitsTests {
     private static let fresh = RequestKind(isFresh: true, isProven: true)
 
-    private static func pass(_ limits: inout ScopeLimits, now: Double) -> ScopeLimits.Pass? {
-        if case .pass(let pass) = limits.admit(fresh, now: now) { return pass }
+    private static func pass(
+        _ limits: inout ScopeLimits, _ kind: RequestKind = fresh, now: Double
+    ) -> ScopeLimits.Pass? {
+        if case .pass(let pass) = limits.admit(kind, now: now) { return pass }
         return nil
     }
 
@@ -70,6 +72,32 @@ struct ScopeLimitsTests {
             limits.failed(pass, by: Suspect(number), now: 0, jitter: 1)
         }
         #expect(limits.circuits.ofProven.isOpen)
+    }
+
+    @Test("a withdrawn probe of a retry gives back no token of the retry budget, because it took none")
+    func withdrawnProbe() throws {
+        var limits = ScopeLimits(perSecond: 0)
+        let retry = RequestKind(isFresh: false, isProven: true)
+        func passes() -> Int {
+            var count = 0
+            while Self.pass(&limits, retry, now: 10) != nil { count += 1 }
+            return count
+        }
+        #expect(passes() == Int(RetryBudget.capacity))
+        for number in 0..<FirstTries.fewestFailures {
+            let failing = Self.pass(&limits, now: 10)
+            limits.failed(try #require(failing), by: Suspect(number), now: 10, jitter: 0)
+        }
+        // The probes go at a time at which the budget has regained few tokens.
+        let open = try #require(limits.circuits.ofProven.nextPass(isFirst: false))
+        for _ in 0..<50 {
+            let probe = Self.pass(&limits, retry, now: open)
+            limits.withdrew(try #require(probe), now: open, jitter: 0)
+        }
+        let last = Self.pass(&limits, retry, now: open)
+        limits.succeeded(try #require(last), now: open)
+        // The success paid for two retries, and no time passed since by the clock of the retries.
+        #expect(passes() == Int(RetryBudget.paidBySuccess))
     }
 
     @Test("the rate is the setting's, a tenth for the notification history, and a tenth of either in the sandbox")
