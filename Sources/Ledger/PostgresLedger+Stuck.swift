@@ -14,14 +14,13 @@ extension PostgresLedger {
         var writer = given
         while let entries = await stuck.next(maximum: limits.maximumBatch, bytes: limits.maximumBatchBytes) {
             await settle(entries, as: &writer, isStuck: true)
-            await deleteStuckAcknowledged()
+            if stuck.isEmpty { await deleteStuckAcknowledged() }
         }
     }
 
-    /// Deletes the outbox rows of `stuckAcknowledged` once no entry is put aside. Until then a hung session may have
+    /// Deletes the outbox rows of `stuckAcknowledged`, in one try. While an entry is put aside, a hung session may have
     /// them locked.
-    private func deleteStuckAcknowledged() async {
-        guard stuck.isEmpty else { return }
+    func deleteStuckAcknowledged() async {
         let ids = stuckAcknowledged.take()
         guard !ids.isEmpty else { return }
         do {

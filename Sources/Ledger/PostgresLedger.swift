@@ -124,6 +124,7 @@ public final class PostgresLedger: PurchaseLedger {
         for loop in loops { loop.cancel() }
         for loop in loops { await loop.value }
         _ = await deleteAcknowledged()
+        await deleteStuckAcknowledged()
     }
 
     /// Returns for each of `partitions` an offset above which no record was ever decided, rounded up
