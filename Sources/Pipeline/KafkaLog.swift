@@ -11,9 +11,9 @@ enum KafkaLog {
     /// Trouble with brokers is logged once for all clients that share `voice`.
     static func forward(to logger: Logger, folding voice: KafkaVoice = KafkaVoice()) -> @Sendable (KafkaLogLine) -> Void
     {
-        let client = voice.join()
+        let client = KafkaVoice.Client(of: voice)
         return { line in
-            for saying in voice.hear(line, from: client) { saying.log(to: logger) }
+            for saying in client.hear(line) { saying.log(to: logger) }
         }
     }
 }
@@ -29,17 +29,23 @@ final class KafkaVoice: Sendable {
     ///   reports this.
     init(besides failures: Failures? = nil) { self.failures = failures }
 
-    fileprivate func join() -> Int {
-        fold.withLock { fold in
-            fold.clients += 1
-            return fold.clients
-        }
-    }
+    /// One client of librdkafka. Its trouble ends with the client, because a closed client is never answered.
+    fileprivate final class Client: Sendable {
+        private let voice: KafkaVoice
+        private let number: Int
 
-    fileprivate func hear(_ line: KafkaLogLine, from client: Int) -> [KafkaSaying] {
-        let now = WallClock.monotonicSeconds
-        let told = failures?.told(of: .kafka)
-        return fold.withLock { $0.hear(line, from: client, told: told ?? (0, 0), now: now) }
+        init(of voice: KafkaVoice) {
+            self.voice = voice
+            number = voice.fold.withLock { $0.join() }
+        }
+
+        deinit { voice.fold.withLock { $0.leave(number) } }
+
+        func hear(_ line: KafkaLogLine) -> [KafkaSaying] {
+            let now = WallClock.monotonicSeconds
+            let told = voice.failures?.told(of: .kafka)
+            return voice.fold.withLock { $0.hear(line, from: number, told: told ?? (0, 0), now: now) }
+        }
     }
 
     /// The present trouble with brokers; nil once every client that had trouble was answered.
@@ -84,7 +90,7 @@ struct KafkaFold {
     /// The seconds between two lines while trouble with brokers lasts.
     static let repeatSeconds = 60.0
 
-    var clients = 0
+    private var clients = 0
     /// The clients that reported trouble and were not answered since.
     private var troubled: Set<Int> = []
     private var since = 0.0
@@ -94,6 +100,19 @@ struct KafkaFold {
     private var toldBefore = 0
     /// The memory of recently logged lines that report no trouble with a broker.
     private var others = RepeatedWords()
+
+    /// Returns the number of a new client.
+    mutating func join() -> Int {
+        clients += 1
+        return clients
+    }
+
+    /// Forgets a closed client. If no other client is in trouble, the trouble ends without a line, because nothing shows
+    /// that Kafka is back.
+    mutating func leave(_ client: Int) {
+        troubled.remove(client)
+        if troubled.isEmpty { trouble = nil }
+    }
 
     /// - Parameter told: the numbers of failures of Kafka as a whole that the process has reported as begun and as
     ///   over.

@@ -39,6 +39,22 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
+    @Test("a closed client's trouble ends with it, and the other clients' answers end the trouble")
+    func closed() {
+        var fold = KafkaFold()
+        let (first, second) = (fold.join(), fold.join())
+        _ = fold.hear(fail("refused"), from: first, now: 0)
+        _ = fold.hear(fail("refused"), from: second, now: 1)
+        fold.leave(first)
+        #expect(fold.trouble != nil)
+        #expect(fold.hear(answer, from: second, now: 30) == [.debug(answer), .recovered(seconds: 30)])
+        _ = fold.hear(fail("refused"), from: second, now: 40)
+        fold.leave(second)
+        #expect(fold.trouble == nil)
+        let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
+        #expect(fold.hear(fail("refused"), from: fold.join(), now: 50) == [.trouble(refused, secondsSince: 0)])
+    }
+
     @Test("a recovery that the process' own failures report is not logged again from librdkafka")
     func backOnce() {
         for (before, after) in [((0, 0), (1, 0)), ((1, 0), (1, 1)), ((3, 3), (4, 4))] {
