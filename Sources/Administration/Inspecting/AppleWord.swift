@@ -92,7 +92,8 @@ enum PlainHTTP {
             answer += chunk[..<count]
         }
         let text = String(decoding: answer, as: UTF8.self)
-        guard let head = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1."), text.dropFirst(9).hasPrefix("200") else {
+        guard let head = text.range(of: "\r\n\r\n"), text.hasPrefix("HTTP/1."), text.dropFirst(9).hasPrefix("200")
+        else {
             return nil
         }
         return String(text[head.upperBound...])

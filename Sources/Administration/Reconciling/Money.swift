@@ -4,7 +4,8 @@ package enum Money {
     /// Returns the amount, such as 990 for `0.99`; nil if the text is no amount.
     static func milliunits(_ text: String) -> Int64? {
         let isNegative = text.hasPrefix("-")
-        let parts = text.dropFirst(isNegative ? 1 : 0).split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let parts = text.dropFirst(isNegative ? 1 : 0).split(
+            separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         let isDigits = { (digits: Substring) in digits.utf8.allSatisfy { (0x30...0x39).contains($0) } }
         guard let first = parts.first, !first.isEmpty, parts.allSatisfy(isDigits), let whole = Int64(first) else {
             return nil
