@@ -46,6 +46,12 @@ struct Histories: AsyncParsableCommand {
     var keep: String?
     @Option(help: "Brokers; none: librdkafka's in-process broker.")
     var kafka: String?
+    @Option(
+        help: """
+            How often a drawn history that differs is played again. It fails the run only if it differs again. With 0 it \
+            fails the run at once.
+            """)
+    var again = 0
     @Option(help: "How many of those that fail are shrunk.")
     var shrink = 3
     @Flag(help: "Shrink kept histories that fail, too.")

@@ -57,11 +57,31 @@ final class Session {
                 ended.append((named, outcome))
             }
         }
+        await playAgain()
         for (named, outcome) in failed.filter({ !$0.named.isKept || options.shrinkKept }).prefix(options.shrink) {
             await shrink(named, outcome)
         }
         summary()
         return failed.count
+    }
+
+    /// Plays drawn histories that differed again, one at a time, and forgets those that do not differ any more. On a busy
+    /// machine a history may differ because everything in it was late.
+    private func playAgain() async {
+        guard options.again > 0 else { return }
+        var confirmed: [(named: Named, outcome: Outcome)] = []
+        for (named, outcome) in failed {
+            var differs = named.isKept
+            for _ in 0..<options.again where !differs {
+                differs = await named.history.play(on: ground, keepsLog: options.logs).failed
+            }
+            if differs {
+                confirmed.append((named, outcome))
+            } else {
+                say("? \(named.name) did not differ when it was played again, \(options.again) times")
+            }
+        }
+        failed = confirmed
     }
 
     private func kept() throws -> [Named] {
