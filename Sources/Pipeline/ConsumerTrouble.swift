@@ -6,7 +6,7 @@ enum ConsumerTrouble {
     static func words(_ error: KafkaError) -> String? {
         switch error.code {
         case KafkaError.Code.fencedInstanceID:
-            "another replica joined with the same group.instance.id: give each replica one of its own, or none"
+            "another replica joined with the same group.instance.id: give each replica its own id, or set none"
         case KafkaError.Code.groupAuthorizationFailed: "Kafka does not allow using the consumer group"
         case KafkaError.Code.topicAuthorizationFailed: "Kafka does not allow reading \(topic(error))"
         case KafkaError.Code.unknownTopicOrPartition, KafkaError.Code.unknownTopic: "there is no \(topic(error))"

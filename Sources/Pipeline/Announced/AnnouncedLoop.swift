@@ -81,7 +81,7 @@ struct AnnouncedLoop: LeasingLoop {
         worker.metrics.all.crashedPurchases.with("announced").increment()
         worker.metrics.all.incidents.note(.crashed, of: "an announced purchase")
         logger.error(
-            "an announced purchase crashes the process: it is unclaimed until an operator retries it",
+            "an announced purchase crashes the process: the purchase is unclaimed until an operator retries it",
             [
                 .transactionID: "\(purchase.transactionID)", .bundleID: "\(purchase.bundleID)",
                 .count: .stringConvertible(purchase.deaths),

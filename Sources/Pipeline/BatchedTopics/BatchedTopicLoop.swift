@@ -53,7 +53,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
     func run() {
         while !isStopped {
             do throws(KafkaError) { try consume() } catch {
-                warn("a topic cannot be read", error.name)
+                warn("the worker cannot read a topic", error.name)
                 health.failures.report(error, of: topic.failingPart)
             }
             let end = WallClock.monotonicSeconds + BatchedTopicLimits.pauseSeconds
@@ -253,7 +253,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
             case .failure(let error):
                 health.failures.report(error, of: topic.failingPart)
                 if error is Abandoned || WallClock.monotonicSeconds >= deadline {
-                    warn("records of a topic cannot be entered", "\(type(of: error))")
+                    warn("the worker could not store the records of a topic, and reads them again", "\(type(of: error))")
                     return nil
                 }
                 Thread.sleep(forTimeInterval: BatchedTopicLimits.retrySeconds)

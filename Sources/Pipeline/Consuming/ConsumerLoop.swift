@@ -91,7 +91,7 @@ final class ConsumerLoop {
             } catch {
                 guard hasConsumed else { throw error }
                 health.failures.report(error, of: .consumer)
-                why = "Kafka's consumer cannot be made anew: \(error.message)"
+                why = "the worker cannot create a new Kafka consumer: \(error.message)"
             }
             health.set(.joinedGroup, unmet: why)
             let end = WallClock.monotonicSeconds + PipelineLimits.replacementSeconds
@@ -111,11 +111,11 @@ final class ConsumerLoop {
             logger.warning(
                 "the Kafka consumer cannot recover: the worker replaces it",
                 [.error: "\(error.name)", .reason: "\(words ?? error.message)"])
-            return words ?? "Kafka's consumer is being replaced"
+            return words ?? "the worker is replacing its Kafka consumer"
         }
         guard let restart else { return nil }
         logger.warning("the worker leaves the consumer group and joins it again", [.reason: "\(restart)"])
-        return "Kafka's consumer is being replaced"
+        return "the worker is replacing its Kafka consumer"
     }
 
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }

@@ -72,8 +72,8 @@ extension BatchedTopicOffsets {
         metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
             """
-            the committed offset is beyond the log's end: the topic was made anew, and the worker reads its earliest \
-            record next
+            the partition ends before its committed offset, because the topic was recreated: the worker reads the \
+            partition from its earliest record
             """,
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
@@ -96,7 +96,7 @@ struct LostRecords {
             .deletedUnread, of: "\(partition.topic)/\(partition.partition): \(first) to \(last)",
             count: Int(clamping: count))
         logger.warning(
-            "Kafka deleted records before the worker read them: it reads the earliest record next",
+            "Kafka deleted records before the worker read them: the worker reads the earliest record next",
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
                 .detail: "offsets \(first) to \(last) are lost", .count: .stringConvertible(count),

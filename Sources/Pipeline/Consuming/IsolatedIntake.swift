@@ -72,7 +72,7 @@ final class IsolatedIntake {
         do throws(KafkaError) {
             _ = try offsets.commitPosition(of: partition, metadata: metadata, consumer)
         } catch {
-            logger.warning("the commit that clears an isolated record failed", [.error: "\(error.name)"])
+            logger.warning("the worker could not commit that an isolated record is done", [.error: "\(error.name)"])
         }
     }
 
@@ -101,7 +101,7 @@ final class IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return false }
         } catch {
             logger.warning(
-                "the commit of the isolated record's state failed: the record waits",
+                "the worker could not commit the isolated record's state: the record waits",
                 [.error: "\(error.name)"])
             return false
         }
@@ -141,7 +141,7 @@ final class IsolatedIntake {
             guard try offsets.commitPosition(of: partition, metadata: metadata, consumer) else { return }
         } catch {
             return logger.warning(
-                "the commit that names the record to isolate failed: the record waits", [.error: "\(error.name)"])
+                "the worker could not commit which record it isolates: the record waits", [.error: "\(error.name)"])
         }
         assignment.isolation.isolated(offset, of: partition)
         guard let record = assignment.gate.admitIsolated(of: partition) else { return }

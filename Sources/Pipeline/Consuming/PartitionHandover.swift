@@ -100,7 +100,7 @@ extension PartitionHandover {
         }
         isolated.update()
         guard keep(lost), losses.keepUnseen(in: assigned.filter { lost[$0] == nil }, ends) else {
-            assignment.restart("the database does not answer: it has to store up to which offset it lost decisions")
+            assignment.restart("PostgreSQL does not answer: the worker cannot store up to which offset decisions are lost")
             return starts
         }
         // The search for lost claims needs the losses that were stored just now.
@@ -165,8 +165,8 @@ extension PartitionHandover {
         metrics.incidents.note(.topicMadeAnew, of: "\(partition.topic)/\(partition.partition)")
         logger.warning(
             """
-            the committed offset is beyond the log's end: the topic was made anew, and the worker reads its earliest \
-            record next
+            the partition ends before its committed offset, because the topic was recreated: the worker reads the \
+            partition from its earliest record
             """,
             [
                 .topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition),
@@ -207,7 +207,10 @@ extension PartitionHandover {
                 revoked, consumer, seconds: PipelineLimits.finalCheckpointSeconds + PipelineLimits.finalCommitSeconds)
         }
         forget(revoked, lost: lost)
-        if lost { health.set(.joinedGroup, unmet: "the consumer group's partitions were lost: Kafka does not answer") }
+        if lost {
+            health.set(
+                .joinedGroup, unmet: "the worker lost its partitions: Kafka and the worker exchanged no heartbeat in time")
+        }
         logger.info(
             "partitions revoked",
             [

@@ -20,10 +20,10 @@ import PlantedFaults
 struct PartitionProgress: Sendable {
     /// The reason why the partition is to be read again from the lower of the two offsets.
     enum Restart: String, Sendable {
-        case databaseFellBack = "the database fell back to an earlier state, or another one answers"
-        case otherHistory = "decisions and their checkpoint are of different lives of the database"
+        case databaseFellBack = "PostgreSQL fell back to an earlier state, or another database answers"
+        case otherHistory = "PostgreSQL was restarted, failed over or restored between a decision and its checkpoint"
         case otherOwner = "another worker has written this partition's checkpoint"
-        case lowerCheckpoint = "the database answered late, with a lower offset"
+        case lowerCheckpoint = "PostgreSQL answered late, with a checkpoint below the start of the partition"
     }
 
     /// A checkpoint on its way to the database.

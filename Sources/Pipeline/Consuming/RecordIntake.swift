@@ -132,7 +132,7 @@ struct RecordIntake {
 
     private func warnOfReset(_ record: ConsumerRecord) {
         logger.warning(
-            "offsets went back: the topic was made anew, or Kafka sent records twice",
+            "a record has a lower offset than an earlier record: the topic was recreated, or Kafka sent records twice",
             [
                 .topic: "\(record.topicPartition.topic)",
                 .partition: .stringConvertible(record.topicPartition.partition),

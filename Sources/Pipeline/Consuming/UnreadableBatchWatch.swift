@@ -63,7 +63,7 @@ final class UnreadableBatchWatch {
             let suspicion = batches.look(
                 at: partition, next: reading.next, end: consumer.cachedWatermarks(partition)?.high,
                 mayCome: reading.mayCome, now: WallClock.monotonicSeconds)
-            if let suspicion { examine(suspicion, "there are records, and none comes") }
+            if let suspicion { examine(suspicion, "the partition has records, but Kafka delivers none") }
         }
     }
 
@@ -96,7 +96,7 @@ final class UnreadableBatchWatch {
             }
         } catch {
             logger.warning(
-                "a partition does not advance: the worker could not find the cause, or not step over it",
+                "a partition stalls: the worker could not examine its next batch, or could not seek",
                 [.topic: "\(partition.topic)", .partition: .stringConvertible(partition.partition), .error: "\(error)"])
         }
     }

@@ -92,7 +92,7 @@ struct HeldSource: IsolatingWork {
         worker.desk.metrics.all.crashedPurchases.with("held").increment()
         worker.desk.metrics.all.incidents.note(.crashed, of: "a held purchase")
         logger.error(
-            "a held purchase crashes the process: it waits for an operator",
+            "a held purchase crashes the process: the purchase waits for an operator",
             [
                 .transactionID: "\(purchase.transactionID)", .bundleID: "\(purchase.bundleID)",
                 .count: .stringConvertible(purchase.deaths),

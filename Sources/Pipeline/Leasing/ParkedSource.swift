@@ -78,7 +78,7 @@ struct ParkedSource: IsolatingWork {
         logger.error(
             submission.isTriedAgain
                 ? "a parked submission crashes the process: the worker will try it once more in isolation"
-                : "a parked submission crashes the process: it waits for an operator",
+                : "a parked submission crashes the process: the submission waits for an operator",
             [
                 .submissionID: "\(submission.submissionID)", .bundleID: "\(submission.bundleID)",
                 .count: .stringConvertible(submission.deaths),

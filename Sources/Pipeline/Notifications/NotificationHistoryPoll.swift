@@ -160,7 +160,7 @@ struct NotificationHistoryPoll: DueWork {
                     return .trouble(words(context, "no notification address is set in App Store Connect (4040007)"))
                 case .refused(let code): return .trouble(words(context, "Apple refuses the question: \(code)"))
                 case .trouble: return .trouble(words(context, "Apple does not answer"))
-                case .blocked: return .trouble(words(context, "Apple does not take our credentials"))
+                case .blocked: return .trouble(words(context, "Apple refuses the app's credentials, or they are missing"))
                 }
                 let step: HistoryStep =
                     page.map { .page(HistoryPage(window: window, token: $0)) } ?? .windowEnd(window.to)
@@ -171,11 +171,13 @@ struct NotificationHistoryPoll: DueWork {
                 case .lost: return .lost
                 case .otherDatabase:
                     return .trouble(
-                        words(context, "another database is in use: the window continues where that one has it"))
+                        words(context, "another PostgreSQL database answers: the worker goes on where that database stopped reading"))
                 }
                 if page == nil { break }
             }
-            guard page == nil else { return .trouble(words(context, "Apple's pages have no end")) }
+            guard page == nil else {
+                return .trouble(words(context, "Apple sends more than \(Self.maximumPages) pages for one window"))
+            }
             from = window.to
         }
         return .done

@@ -82,7 +82,7 @@ public final class NotificationIntake: Sendable {
         }
         let type = NotificationWorker.seriesName(of: notification.type)
         if let bundleIDs, notification.bundleID.map({ !bundleIDs.contains($0) }) ?? true {
-            return refused(type, "not an app of ours")
+            return refused(type, "the intake does not take notifications of this app")
         }
         for part in [notification.transaction.fault, notification.renewal.fault] {
             switch part {
@@ -103,7 +103,7 @@ public final class NotificationIntake: Sendable {
             case .kafka(let error): health.failures.report(error, of: .publisher)
             case .noAcknowledgement: health.failures.failed(.publisher, "the broker does not acknowledge in time")
             }
-            return unavailable(type, "not stored: to be sent again", "unavailable")
+            return unavailable(type, "Kafka did not acknowledge the notification", "unavailable")
         }
         return .taken
     }

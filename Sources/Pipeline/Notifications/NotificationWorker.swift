@@ -113,7 +113,7 @@ struct NotificationWorker: Sendable {
         count(type, "dead_letter")
         if Self.takingBack.contains(type) {
             logger.error(
-                "a notification of a refund or reversal is a dead letter and changed no grant: an operator must decide",
+                "a refund notification became a dead letter and changed no grant: run `receiptd grants revoke` or `reinstate`",
                 fields)
         } else {
             logger.warning(topic.invalid, fields)

@@ -18,8 +18,8 @@ final class MissingCredentials: Sendable {
     private static let forgottenSeconds = 2 * ParkingPolicy.longestSeconds
     /// The fault as one clause, for an operator.
     static let sentence =
-        "its players send transaction_id, and the catalog gives it no server_api: import a catalog with the app's "
-        + "server_api, or have the game send receipt_data or signed_transaction"
+        "the app's players send transaction_id, and the catalog gives the app no server_api: import a catalog with the "
+        + "app's server_api, or have the game send receipt_data or signed_transaction"
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
     /// Notes a proof that needs the missing credentials. Returns whether the app now counts as misconfigured, and

@@ -19,7 +19,7 @@ extension SubmissionWorker {
         metrics.lacksServerAPI(submission.bundleID, true)
         guard isNews else { return }
         logger.error(
-            "transaction ids are parked: the app has no App Store Server API credentials",
+            "the worker parks submissions with transaction ids: the catalog gives the app no server_api",
             [
                 .bundleID: "\(submission.bundleID)", .reason: "\(blockage.rawValue)",
                 .detail: "\(MissingCredentials.sentence)",
@@ -33,7 +33,7 @@ extension SubmissionWorker {
             if mended.wasMisconfigured {
                 metrics.lacksServerAPI(mended.bundleID, false)
                 logger.notice(
-                    "the app's transaction ids no longer wait for credentials", [.bundleID: "\(mended.bundleID)"])
+                    "the worker no longer parks the app's submissions with transaction ids", [.bundleID: "\(mended.bundleID)"])
             }
             if catalog.apps[mended.bundleID]?.serverAPI != nil {
                 desk.wake(mended.bundleID, for: ParkingReason.blockagesOfTransactions)

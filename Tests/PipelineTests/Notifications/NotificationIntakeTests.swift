@@ -60,7 +60,7 @@ struct NotificationIntakeTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    private static let notStored = IntakeAnswer.unavailable("not stored: to be sent again")
+    private static let notStored = IntakeAnswer.unavailable("Kafka did not acknowledge the notification")
 
     /// Time passes only where a test says so.
     private final class ManualClock: Sendable {
@@ -97,7 +97,7 @@ struct NotificationIntakeTests {
         let intake = try intake(cluster, metrics)
         #expect(await take("forged", intake) == .refused("forged"))
         #expect(await take("forged transaction", intake) == .refused("forged"))
-        #expect(await take("another app", intake) == .refused("not an app of ours"))
+        #expect(await take("another app", intake) == .refused("the intake does not take notifications of this app"))
         #expect(await take("doubtful", intake) == .unavailable("doubtful"))
         #expect(await take("doubtful transaction", intake) == .unavailable("doubtful"))
         #expect(metrics.notifications.with("TEST", "refused").value == 2)
