@@ -123,7 +123,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         else { return nil }
         let name = words[..<place.lowerBound].range(of: " alert ", options: .backwards)
             .map { words[$0.upperBound..<place.lowerBound].prefix { $0 != ":" } }
-        return "the broker does not accept this client's certificate, or was shown none: "
+        return "the broker refuses the client's certificate, or the client showed none: "
             + (name.map { "\($0) (TLS alert \(number))" } ?? "TLS alert \(number)")
     }
 

@@ -54,7 +54,7 @@ struct KafkaTroubleTests {
             KafkaTrouble(refused)
                 == KafkaTrouble(
                     kind: .tls, broker: "b1:9093",
-                    words: "the broker does not accept this client's certificate, or was shown none: certificate "
+                    words: "the broker refuses the client's certificate, or the client showed none: certificate "
                         + "unknown (TLS alert 46)"))
         func closed(_ words: String, in state: String, after milliseconds: Int = 2, by scheme: String = "")
             -> KafkaLogLine
