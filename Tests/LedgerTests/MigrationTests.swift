@@ -107,7 +107,7 @@ struct MigrationTests {
             try await database.pool.run { _ = try Schema.migrate($0, patience: 0) { _ in } }
         }
         #expect(error?.sqlState == "55P03")
-        for word in ["proofs_days", OpenTransaction.applicationName, "reads as of an earlier time"] {
+        for word in ["proofs_days", OpenTransaction.applicationName, "holds an earlier snapshot"] {
             #expect(error?.message.contains(word) == true, "\(error?.message ?? "")")
         }
         try await backup.finish()

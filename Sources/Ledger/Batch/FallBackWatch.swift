@@ -113,7 +113,7 @@ public final class FallBackWatch: Sendable {
     static let error = PostgresError(
         sqlState: nil,
         message:
-            "the database fell back to an earlier state, or another one answers: what it lacks is looked for first",
+            "PostgreSQL fell back to an earlier state, or another database answers: the worker looks for losses first",
         kind: .connection)
 }
 

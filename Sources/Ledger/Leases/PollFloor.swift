@@ -84,7 +84,7 @@ public final class PollFloor: Sendable {
         let next = found.int8(0, try found.column("next"))
         let first = found.int8(0, try found.column("first"))
         guard let now, let oldest, let next else {
-            throw PostgresError(sqlState: nil, message: "no clock", kind: .other)
+            throw PostgresError(sqlState: nil, message: "PostgreSQL returned no time", kind: .other)
         }
         let history = found.text(0, try found.column("history"))
         state.withLock {

@@ -26,7 +26,7 @@ package enum OutcomePartitions {
         let rows = try session.execute(listing)
         let name = try rows.column("name")
         guard let now = rows.int8(0, try rows.column("now")) else {
-            throw PostgresError(sqlState: nil, message: "no clock", kind: .other)
+            throw PostgresError(sqlState: nil, message: "PostgreSQL returned no time", kind: .other)
         }
         let days = (0..<rows.count).compactMap { row in rows.text(row, name).flatMap(OutcomeDay.init(table:)) }
         return (Timestamp(milliseconds: now / 1000), Set(days))

@@ -17,7 +17,7 @@ public enum DatabaseEncoding {
         let name = rows.text(0, try rows.column("name")) ?? ""
         guard let encoding = rows.text(0, try rows.column("encoding")), encoding != "UTF8" else { return nil }
         return """
-            database "\(name)" has the encoding \(encoding), receiptd needs UTF8: make it anew with \
+            database "\(name)" has the encoding \(encoding), receiptd needs UTF8: create a new one with \
             CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0
             """
     }

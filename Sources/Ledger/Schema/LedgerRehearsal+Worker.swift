@@ -46,7 +46,7 @@ extension LedgerRehearsal {
                 PackageResources.upsert_replays_sql,
             ]),
         Work(
-            "look up what was decided before",
+            "look up earlier decisions",
             [
                 PackageResources.find_outcomes_sql,
                 PackageResources.find_waiting_parked_sql,
@@ -116,7 +116,7 @@ extension LedgerRehearsal {
                 PackageResources.reopen_announced_purchase_sql,
             ]),
         Work(
-            "take notifications",
+            "store notifications",
             [
                 PackageResources.find_originals_sql,
                 PackageResources.find_notifications_sql,
@@ -148,7 +148,7 @@ extension LedgerRehearsal {
                 PackageResources.end_subscription_lease_sql,
             ]),
         Work(
-            "tell Apple of deliveries",
+            "report deliveries to Apple",
             [
                 PackageResources.lease_due_finishes_sql,
                 PackageResources.reset_future_finishes_sql,
@@ -156,7 +156,7 @@ extension LedgerRehearsal {
                 PackageResources.put_off_finish_sql,
             ]),
         Work(
-            "answer about refund requests",
+            "answer refund requests",
             [
                 PackageResources.insert_refund_requests_sql,
                 PackageResources.insert_refund_request_events_sql,
@@ -170,7 +170,7 @@ extension LedgerRehearsal {
                 PackageResources.upsert_consumption_reports_sql,
             ]),
         Work(
-            "deliver what nobody submitted",
+            "deliver announced purchases",
             [
                 PackageResources.insert_announced_purchases_sql,
                 PackageResources.insert_missed_purchase_grants_sql,
@@ -187,7 +187,7 @@ extension LedgerRehearsal {
                 PackageResources.insert_announced_events_sql,
             ]),
         Work(
-            "take whose account tokens are",
+            "store the owners of account tokens",
             [
                 PackageResources.upsert_player_accounts_sql,
                 PackageResources.lock_announced_of_tokens_sql,
@@ -213,7 +213,7 @@ extension LedgerRehearsal {
                 PackageResources.count_subscriptions_sql,
             ]),
         Work(
-            "forget what is old",
+            "delete old rows",
             [
                 PackageResources.list_outcome_days_sql,
                 PackageResources.upsert_maintenance_turn_sql,
@@ -237,17 +237,17 @@ extension LedgerRehearsal {
                 Pruning.trafficHours.finding, Pruning.trafficHours.deleting,
                 Pruning.localRefusals.finding, Pruning.localRefusals.deleting,
             ]),
-        Work("look for what is due", [], and: PollFloor.Rows.all.map(\.statement)),
+        Work("find due rows", [], and: PollFloor.Rows.all.map(\.statement)),
         Work("count the traffic", [PackageResources.upsert_traffic_sql, PackageResources.insert_local_refusals_sql]),
         Work(
-            "keep incidents",
+            "store incidents",
             [
                 PackageResources.upsert_incidents_sql,
                 PackageResources.delete_old_incidents_sql,
                 PackageResources.count_incidents_sql,
             ]),
         Work(
-            "forget signed data, and purchases of unknown apps",
+            "delete old signed data, and purchases of unknown apps",
             [
                 PackageResources.forget_announced_evidence_sql,
                 PackageResources.delete_unknown_apps_announced_sql,

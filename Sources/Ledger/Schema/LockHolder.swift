@@ -16,7 +16,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
         let who = processID.map { "process \($0)" } ?? "a prepared transaction"
         let names = [application, role.isEmpty ? "" : "role \(role)"].filter { !$0.isEmpty }.joined(separator: ", ")
         let age = seconds.map { ", in a transaction for \(Int(max(0, $0.rounded()))) s" } ?? ""
-        let what = table.map { "holds \($0)" } ?? "reads as of an earlier time"
+        let what = table.map { "locks \($0)" } ?? "holds an earlier snapshot"
         return "\(who)\(names.isEmpty ? "" : " (\(names))") \(what)\(age)"
     }
 
@@ -51,7 +51,7 @@ public struct LockHolder: Sendable, Equatable, CustomStringConvertible {
 extension [LockHolder] {
     /// The holders in words, for a log line or an operator.
     public var inWords: String {
-        isEmpty ? "somebody who has gone since" : map(\.description).joined(separator: "; ")
+        isEmpty ? "sessions that have ended since" : map(\.description).joined(separator: "; ")
     }
 }
 

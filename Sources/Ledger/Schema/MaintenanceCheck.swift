@@ -34,7 +34,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
                 let mayDrop = rows.bool(0, try rows.column("may_drop")) ?? false
                 throw RolledBack(
                     finding: mayDrop
-                        ? .able : .refused("old days cannot be dropped without the right to DELETE on outcomes"))
+                        ? .able
+                        : .refused("to drop old days it needs DELETE on outcomes and EXECUTE on drop_outcomes_day"))
             }
         } catch let error as RolledBack {
             return error.finding

@@ -69,7 +69,7 @@ public enum Schema {
             }
         }
         try DefaultOutcomes.moveAll(in: session) {
-            tell("\($0) rows of the default partition of the outcomes are moved")
+            tell("moved \($0) rows out of the default partition of outcomes")
         }
         try OutcomePartitions.makeMissing(in: session)
         return found
@@ -79,8 +79,8 @@ public enum Schema {
 extension Migration.News {
     fileprivate var inWords: String {
         switch self {
-        case .buildingIndex(let name): "building the index \(name); workers go on meanwhile"
-        case .waiting(let holders): "waiting, and holding up nobody: \(holders.inWords)"
+        case .buildingIndex(let name): "the migration builds the index \(name) while workers go on"
+        case .waiting(let holders): "the migration waits and holds up no worker: \(holders.inWords)"
         }
     }
 }
