@@ -253,7 +253,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
             case .failure(let error):
                 health.failures.report(error, of: topic.failingPart)
                 if error is Abandoned || WallClock.monotonicSeconds >= deadline {
-                    warn("the worker could not store the records of a topic, and reads them again", "\(type(of: error))")
+                    warn("the worker could not store a topic's records, and reads them again", "\(type(of: error))")
                     return nil
                 }
                 Thread.sleep(forTimeInterval: BatchedTopicLimits.retrySeconds)

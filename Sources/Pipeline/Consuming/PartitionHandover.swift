@@ -100,7 +100,7 @@ extension PartitionHandover {
         }
         isolated.update()
         guard keep(lost), losses.keepUnseen(in: assigned.filter { lost[$0] == nil }, ends) else {
-            assignment.restart("PostgreSQL does not answer: the worker cannot store up to which offset decisions are lost")
+            assignment.restart("PostgreSQL does not answer: the worker cannot store the offsets of lost decisions")
             return starts
         }
         // The search for lost claims needs the losses that were stored just now.
@@ -209,7 +209,8 @@ extension PartitionHandover {
         forget(revoked, lost: lost)
         if lost {
             health.set(
-                .joinedGroup, unmet: "the worker lost its partitions: Kafka and the worker exchanged no heartbeat in time")
+                .joinedGroup,
+                unmet: "the worker lost its partitions: Kafka and the worker exchanged no heartbeat in time")
         }
         logger.info(
             "partitions revoked",

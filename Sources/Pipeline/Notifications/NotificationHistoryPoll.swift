@@ -160,7 +160,8 @@ struct NotificationHistoryPoll: DueWork {
                     return .trouble(words(context, "no notification address is set in App Store Connect (4040007)"))
                 case .refused(let code): return .trouble(words(context, "Apple refuses the question: \(code)"))
                 case .trouble: return .trouble(words(context, "Apple does not answer"))
-                case .blocked: return .trouble(words(context, "Apple refuses the app's credentials, or they are missing"))
+                case .blocked:
+                    return .trouble(words(context, "Apple refuses the app's credentials, or they are missing"))
                 }
                 let step: HistoryStep =
                     page.map { .page(HistoryPage(window: window, token: $0)) } ?? .windowEnd(window.to)
@@ -171,7 +172,7 @@ struct NotificationHistoryPoll: DueWork {
                 case .lost: return .lost
                 case .otherDatabase:
                     return .trouble(
-                        words(context, "another PostgreSQL database answers: the worker goes on where that database stopped reading"))
+                        words(context, "another PostgreSQL database answers: the worker goes on at its stored time"))
                 }
                 if page == nil { break }
             }

@@ -113,7 +113,7 @@ struct NotificationWorker: Sendable {
         count(type, "dead_letter")
         if Self.takingBack.contains(type) {
             logger.error(
-                "a refund notification became a dead letter and changed no grant: run `receiptd grants revoke` or `reinstate`",
+                "a refund notification became a dead letter and changed no grant: decide with `receiptd grants`",
                 fields)
         } else {
             logger.warning(topic.invalid, fields)

@@ -33,7 +33,8 @@ extension SubmissionWorker {
             if mended.wasMisconfigured {
                 metrics.lacksServerAPI(mended.bundleID, false)
                 logger.notice(
-                    "the worker no longer parks the app's submissions with transaction ids", [.bundleID: "\(mended.bundleID)"])
+                    "the worker no longer parks the app's submissions with transaction ids",
+                    [.bundleID: "\(mended.bundleID)"])
             }
             if catalog.apps[mended.bundleID]?.serverAPI != nil {
                 desk.wake(mended.bundleID, for: ParkingReason.blockagesOfTransactions)
