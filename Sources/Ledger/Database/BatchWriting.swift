@@ -22,7 +22,8 @@ enum BatchWriting {
             let one = try await run([row], refused: refused, write: write)
             if let history, let other = one.history, history != other {
                 throw PostgresError(
-                    sqlState: nil, message: "PostgreSQL was restarted, failed over or restored in the middle of a batch",
+                    sqlState: nil,
+                    message: "PostgreSQL was restarted, failed over or restored in the middle of a batch",
                     kind: .retriable)
             }
             history = history ?? one.history
