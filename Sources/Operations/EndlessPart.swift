@@ -68,6 +68,6 @@ public struct PartEnded: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         let cause = underlying.map { ($0 as? any DescribedError)?.failureWords ?? "\(type(of: $0))" }
-        return "the \(part.rawValue) ended, which is to run for ever" + (cause.map { ": \($0)" } ?? "")
+        return "the \(part.rawValue) ended before the process stopped" + (cause.map { ": \($0)" } ?? "")
     }
 }

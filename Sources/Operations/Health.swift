@@ -60,7 +60,7 @@ public final class Health: Sendable {
         .catalogImported: "the catalog has not been imported yet",
         .brokerReached: "Kafka has not been reached yet",
         .joinedGroup: "the consumer group has not been joined yet",
-        .topicsFound: "Kafka has not told yet that all topics are there",
+        .topicsFound: "Kafka has not described all topics yet",
     ]
 
     /// The conditions that a worker waits for before it asks Kafka anything.

@@ -89,7 +89,7 @@ public final class Incidents: Sendable {
             guard seconds < Self.toldSeconds else { return nil }
             let count = Int(counts.with(kind.rawValue).value)
             let minutes = max(0, Int(seconds / 60))
-            return "\(words), last \(minutes) min ago, \(count) in 90 days: the table incidents says where"
+            return "\(words), last \(minutes) min ago, \(count) in 90 days: the table incidents names the topics"
         }
     }
 
@@ -126,6 +126,6 @@ public final class Incidents: Sendable {
 extension Incidents.Kind {
     /// The kinds after which records are missing, with their words.
     fileprivate static let losses: [(kind: Self, words: String)] = [
-        (.deletedUnread, "Kafka deleted records before they were read"), (.topicMadeAnew, "a topic was made anew"),
+        (.deletedUnread, "Kafka deleted records before they were read"), (.topicMadeAnew, "a topic was recreated"),
     ]
 }

@@ -33,7 +33,7 @@ extension MetricDeclaration {
         "receiptd_outcomes_total", help: "Outcome events decided, by type and reason.", labels: ["type", "reason"])
     static let appOutcomes = Self(
         "receiptd_app_outcomes_total",
-        help: "Outcome events decided, by app and type; those of apps that the catalog does not have are other's.",
+        help: "Outcome events decided, by app and type. `other` is for all apps outside the catalog.",
         labels: ["bundle_id", "type"])
     static let deadLetters = Self(
         "receiptd_dead_letters_total", help: "Records sent to the dead-letter topic.", labels: ["reason"])
@@ -44,7 +44,7 @@ extension MetricDeclaration {
         "receiptd_apple_request_duration_seconds", help: "From a request to Apple to its answer or failure.",
         buckets: Buckets.request)
     static let appleConcurrencyLimit = Self(
-        "receiptd_apple_concurrency_limit", help: "Requests to Apple that may be in flight at once, as adapted.")
+        "receiptd_apple_concurrency_limit", help: "Adaptive limit of the requests to Apple in flight.")
     static let appleCircuitOpen = Self(
         "receiptd_apple_circuit_open", help: "1 while requests to this endpoint are held back after failures.",
         labels: ["bundle_id", "endpoint"])
@@ -66,7 +66,7 @@ extension MetricDeclaration {
         "receiptd_failing", help: "1 while a part fails, and until it has worked for a while.", labels: ["part"])
     static let foreignRoots = Self(
         "receiptd_foreign_roots",
-        help: "Root certificates that receipts and signed data are proven under and that are not Apple's.")
+        help: "Trusted root certificates that are not Apple's.")
     static let clockSkew = Self(
         "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
         labels: ["against"])
@@ -105,8 +105,8 @@ extension MetricDeclaration {
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
         help: """
-            Partitions that started below Kafka's offset because PostgreSQL lacked what was committed, and times that it \
-            lacked published grants.
+            Partitions that started below Kafka's offset because PostgreSQL lacked committed records, and times that \
+            PostgreSQL lacked published grants.
             """)
     static let offsetResets = Self(
         "receiptd_offset_resets_total",

@@ -61,7 +61,7 @@ struct HealthTests {
         #expect(
             health.unmet == [
                 "Kafka has not been reached yet", "the consumer group has not been joined yet",
-                "Kafka has not told yet that all topics are there",
+                "Kafka has not described all topics yet",
             ])
         health.set(.brokerReached, unmet: nil)
         health.set(.topicsFound, unmet: nil)
