@@ -74,13 +74,13 @@ public struct IntakeServer: Service {
 
     /// The rest of the body is not read: the connection ends with the answer.
     private static var tooLarge: Response {
-        var response = text("longer than \(maximumBodyBytes) bytes", .contentTooLarge)
+        var response = text("the body is longer than \(maximumBodyBytes) bytes", .contentTooLarge)
         response.headers[.connection] = "close"
         return response
     }
 
     private static var onlyPosted: Response {
-        var response = text("Apple's notifications are posted here", .methodNotAllowed)
+        var response = text("this address takes POST requests with Apple's notifications", .methodNotAllowed)
         response.headers[.allow] = "POST"
         return response
     }

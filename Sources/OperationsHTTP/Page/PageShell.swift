@@ -23,8 +23,9 @@ enum PageShell {
         <main>
         \(main)
         </main>
-        <footer>Totals since this process started; rates over the last 10 s or a little more. Parked, held and outbox are the
-        fleet's. <a href="/metrics">/metrics</a> <a href="/readyz">/readyz</a> <a href="/livez">/livez</a>
+        <footer>Totals count from the start of this process. Rates cover about the last 10 s. Parked, held and
+        outbox count the whole fleet.
+        <a href="/metrics">/metrics</a> <a href="/readyz">/readyz</a> <a href="/livez">/livez</a>
         <a href="/status.json">/status.json</a></footer>
         <script>\(script)</script>
         </body>

@@ -23,8 +23,8 @@ package enum ShownClass: String, CaseIterable, Sendable {
         switch self {
         case .genuine: "granted or held"
         case .repeated: "the purchase was granted before, or belongs to another player"
-        case .unverifiable: "Apple did not confirm it"
-        case .other: "genuine, but it holds nothing to grant, or a rule refused it"
+        case .unverifiable: "Apple did not confirm the proof"
+        case .other: "a genuine proof that holds nothing to grant, or that a rule refused"
         case .junk: "no receipt, a false signature, an unknown app, dead letters"
         case .foreign: "a receipt of another app"
         }

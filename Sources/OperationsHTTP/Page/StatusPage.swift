@@ -45,8 +45,8 @@ struct StatusPage {
     private var problems: String {
         let apple =
             report.apple.isDown
-            ? ["Apple as a whole is down: submissions wait, Kafka keeps the backlog"]
-            : report.apple.openCircuits.map { "\($0): requests held back after failures" }
+            ? ["Apple is down for every app: submissions wait, and Kafka keeps the backlog"]
+            : report.apple.openCircuits.map { "\($0): the worker holds requests back after failures" }
         let told = report.problems + report.notes + report.apple.outages + apple
         guard !told.isEmpty else { return "" }
         return "<ul class=\"problems\">\(told.map { "<li>\(escaped($0))</li>" }.joined())</ul>"
