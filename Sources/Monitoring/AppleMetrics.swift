@@ -45,7 +45,8 @@ extension AppleMetrics: AppleLimitsObserver {
         gauge.set(isOpen)
         // Many apps' circuits open together: the line that counts is the one of `apple(isDown:afterSeconds:)`.
         logger.info(
-            isOpen ? "requests to Apple are held back after failures" : "requests to Apple go out again",
+            isOpen
+                ? "the worker holds back requests to Apple after failures" : "the worker sends requests to Apple again",
             [.bundleID: "\(bundleID)", .endpoint: "\(endpoint)"])
     }
 

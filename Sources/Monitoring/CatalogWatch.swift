@@ -58,7 +58,8 @@ package final class CatalogWatch: Sendable {
                 return .missing("no catalog yet: run `receiptd catalog import FILE`")
             }
             // The import of this release cannot compare a file with it.
-            return .missing("\(unreadable.words): run the release that imported it, or import another with that")
+            return .missing(
+                "\(unreadable.words): run the release that imported it, or import another catalog with that release")
         }
     }
 

@@ -54,12 +54,12 @@ package struct PartitionMaintenance: Sendable {
         noteUnknownApps(report.pruned.unknownApps)
         if let difference = report.clockDifference {
             let seconds = Int(difference.rounded())
-            return
-                "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") ours: nothing is forgotten"
+            let clocks = "PostgreSQL's clock is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") the worker's"
+            return "\(clocks): the worker deletes no old rows"
         }
         if let blockers = report.blockers { return blockers.inWords }
         if !report.skipped.isEmpty {
-            return "rows lie in the default partition: \(report.skipped.joined(separator: ", "))"
+            return "outcomes_default holds rows, so no partition is made for \(report.skipped.joined(separator: ", "))"
         }
         return nil
     }

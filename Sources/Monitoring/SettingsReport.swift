@@ -16,7 +16,7 @@ extension Settings {
         metrics.foreignRoots.set(apple.foreignRoots)
         guard apple.foreignRoots > 0 else { return }
         logger.warning(
-            "receipts and signed transactions are verified under roots that are not Apple's",
+            "this process trusts roots that are not Apple's: their owners can make receipts",
             [
                 .setting: "\(SettingName.appleRootCertificatesFile.rawValue)",
                 .count: .stringConvertible(apple.foreignRoots),
