@@ -74,14 +74,14 @@ extension Console {
         guard let subject = ChangeSubject(request.query, lists: lists) else { return Self.noChange(session) }
         guard !subject.isNothing else {
             return Self.message(
-                "You selected no row, so nothing was done. Go back and tick some.", .badRequest,
+                "You selected no row, so nothing was done. Go back and tick rows.", .badRequest,
                 title: subject.change.title,
                 session: session)
         }
         let found = try await found(subject)
         guard found.count > 0 else {
             return Self.message(
-                "There is nothing to change: somebody decided it meanwhile, or no waiting row matches the filter.",
+                "There is nothing to change: the rows are decided already, or no waiting row matches the filter.",
                 .conflict, title: subject.change.title, session: session)
         }
         return ConsoleAnswer(
@@ -94,7 +94,7 @@ extension Console {
     func change(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard !isForged(request), let token = request.form["token"], session.takes(token) else {
             logger.warning(
-                "a form was not sent by the console's own page: nothing was done",
+                "the console refused a form that its own page did not send",
                 [.operatorName: "\(session.user.name ?? "")"])
             return Self.message(
                 "This form was not sent by the console, so nothing was done. Open the page again and repeat it.",

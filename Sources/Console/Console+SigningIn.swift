@@ -26,7 +26,7 @@ extension Console {
             let seconds = limit.failed(origin, now: Self.now)
             metrics.consoleSignIns.with("wrong").increment()
             logger.warning(
-                "a wrong name or password at the console",
+                "somebody typed a wrong name or password at the console",
                 [.operatorName: "\(passwords.knows(name) ? name : "unknown")"])
             defer { limit.end(origin, isRight: false) }
             // The wait counts from the beginning: how long the look took says nothing about the name.
@@ -36,7 +36,7 @@ extension Console {
         }
         limit.end(origin, isRight: true)
         metrics.consoleSignIns.with("right").increment()
-        logger.info("signed in to the console", [.operatorName: "\(name)"])
+        logger.info("somebody signed in to the console", [.operatorName: "\(name)"])
         let session = sessions.start(user, now: Self.now)
         var answer = ConsoleAnswer.seeOther(next)
         answer.cookies = [SessionCookie.text(session.id, isSecure: request.isSecure)]

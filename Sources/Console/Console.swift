@@ -37,7 +37,7 @@ struct Console: Sendable {
     func answer(_ request: ConsoleRequest) async throws -> ConsoleAnswer {
         guard hosts.contain(request.host) else {
             return Self.text(
-                "This console does not know the host of this address. An operator adds the host to CONSOLE_HOSTS.\n",
+                "This console does not know the host of this address. Ask an operator to add it to CONSOLE_HOSTS.\n",
                 .misdirectedRequest)
         }
         switch (request.method, request.path) {

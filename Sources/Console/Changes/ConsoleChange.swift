@@ -43,9 +43,9 @@ enum ConsoleChange: String, Sendable, CaseIterable {
             "A worker waives this reason, asks Apple again and applies all other rules. If they allow it, the player gets the purchase."
         case .rejectHeld, .rejectParked:
             "The player gets nothing. The game gets receipt.rejected with the reason refused_by_operator for each."
-        case .retry: "A worker tries each within seconds."
+        case .retry: "A worker tries each submission within seconds."
         case .retryUnclaimed:
-            "A worker tries each within seconds, even one that crashed a worker. Each is then delivered, or unclaimed again."
+            "A worker tries each purchase within seconds, even one that crashed a worker. A purchase may stay unclaimed."
         case .revoke:
             "The game gets receipt.revoked with the reason revoked_by_operator, and takes the purchase from the player."
         case .reinstate: "The game gets receipt.reinstated and gives the purchase back, unless Apple has refunded it."
@@ -79,9 +79,9 @@ enum ConsoleChange: String, Sendable, CaseIterable {
     var undoing: String {
         switch self {
         case .release: "You can still reject it until a worker has decided. After that, Revoke takes the purchase back."
-        case .rejectHeld, .rejectParked: "You cannot undo this: the game is told that it is final."
+        case .rejectHeld, .rejectParked: "You cannot undo a rejection: the game learns that it is final."
         case .retry: "There is nothing to undo: a retry alone changes nothing."
-        case .retryUnclaimed: "Revoke takes back what is delivered."
+        case .retryUnclaimed: "To take a delivered purchase back, revoke it."
         case .revoke: "Reinstate undoes it."
         case .reinstate: "Revoke undoes it."
         }

@@ -28,7 +28,8 @@ struct UnclaimedList: ConsoleList {
         let count = try await store.count(filter.waiting())
         let lost = count.all - count.retriable
         return ListCount(
-            rows: count.all, note: lost > 0 ? "\(lost) cannot be retried, because Apple's data about them is gone" : "")
+            rows: count.all,
+            note: lost > 0 ? "\(lost) cannot be retried, because PostgreSQL no longer has Apple's signed data" : "")
     }
 
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow] {

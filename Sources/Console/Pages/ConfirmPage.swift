@@ -25,7 +25,7 @@ struct ConfirmPage {
             [("token", session.token), ("change", change.rawValue), ("shown", "\(changed)"), ("found", mark)]
             + subject.fields
         let note = """
-            <label for="note">Reason, kept with the change: a ticket's number</label>
+            <label for="note">Reason, such as a ticket's number. The console stores it with the change</label>
             <input id="note" name="note" maxlength="\(Self.maximumNote)">
             """
         return ConsolePage(

@@ -14,7 +14,7 @@ package enum PasswordPrompt {
     /// Returns the password's hash. Throws a `CommandFailure`, with 64 for a text that is no password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {
-            throw CommandFailure("not enough memory: 32 MiB are needed", code: 1)
+            throw CommandFailure("the command needs 32 MiB of memory to hash a password, and gets none", code: 1)
         }
         return hash
     }
@@ -23,10 +23,10 @@ package enum PasswordPrompt {
         let isTerminal = isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1
         let password = isTerminal ? hidden("Password: ") : readLine() ?? ""
         guard !password.isEmpty, !password.utf8.contains(0) else {
-            throw CommandFailure("a password is not empty, and holds no NUL", code: wrongUsage)
+            throw CommandFailure("the password is empty or holds a NUL byte: type another password", code: wrongUsage)
         }
         guard !isTerminal || hidden("Once more: ") == password else {
-            throw CommandFailure("the two are not the same", code: wrongUsage)
+            throw CommandFailure("the two passwords differ", code: wrongUsage)
         }
         return password
     }

@@ -103,8 +103,8 @@ struct Standings {
             case .gracePeriod:
                 Standing(
                     row: row, state: "subscribed: in grace", tone: .warn,
-                    sentence: "\(what): the payment of \(until) failed. Apple keeps it alive until "
-                        + "\(row.shownTime("grace_expires_at")), so the player still has it.",
+                    sentence: "\(what): the payment due at \(until) failed. Apple lets the player keep it until "
+                        + "\(row.shownTime("grace_expires_at")).",
                     answer: PlayerWords.paymentFailed)
             case .billingRetry:
                 Standing(
@@ -114,7 +114,7 @@ struct Standings {
             case .revoked:
                 Standing(
                     row: row, state: "taken back", tone: .bad,
-                    sentence: "Apple refunded or took back this subscription: \(what).",
+                    sentence: "\(what) is over: Apple refunded it or took it back.",
                     answer: PlayerWords.refunded)
             case .expired, nil:
                 Standing(

@@ -18,17 +18,17 @@ extension ParkingReason {
         case .appleTrouble:
             (detail.flatMap(AppleAnswer.TroubleKind.init)?.sentence ?? "Apple gave no usable answer.")
                 + " receiptd keeps asking."
-        case .doubt: "Apple refused it, but may change its answer. receiptd asks again."
+        case .doubt: "Apple refused the proof, but may change its answer. receiptd asks again."
         case .blockedSharedSecret:
             "The app's shared secret is missing, or Apple refuses it. An operator has to correct the setting."
         case .blockedRequest: "Apple refuses the app's requests. An operator has to correct the app's settings."
         case .blockedNoServerAPI:
-            "Only the App Store Server API can answer it, and the app has no key for it. An operator has to set one."
+            "The app has no key for the App Store Server API, which alone can answer. An operator has to set the key."
         case .blockedServerAPI:
             "The app's key for the App Store Server API is missing, or Apple refuses it. An operator has to correct it."
         case .playerShare: "The player sent many submissions at once. receiptd takes them one after the other."
-        case .databaseRefused: "PostgreSQL refuses its data, which is a defect of receiptd. Tell an operator."
-        case .crashed: "It crashed the worker several times, which is a defect of receiptd. Tell an operator."
+        case .databaseRefused: "PostgreSQL refuses the submission. This is a defect of receiptd: tell an operator."
+        case .crashed: "The submission crashed workers. This is a defect of receiptd: tell an operator."
         }
     }
 }
@@ -42,7 +42,7 @@ extension AppleAnswer.TroubleKind {
         case .serverError: "Apple's server had an error."
         case .notJSON, .incomplete: "Apple's answer could not be read."
         case .status: "Apple answered with a status that decides nothing."
-        case .environmentLoop: "Apple's production and sandbox servers each named the other one."
+        case .environmentLoop: "Apple's production server named the sandbox, and the sandbox named production."
         case .credentials: "Apple refused the request with the app's credentials."
         case .unproven: "Apple's answer has no valid signature for this purchase."
         case .emptyAnswer: "Apple answered, but said nothing about the purchase."
@@ -55,13 +55,13 @@ extension AppleAnswer.TroubleKind {
 extension UnclaimedReason {
     var sentence: String {
         switch self {
-        case .unknownApp: "The catalog does not have its app."
+        case .unknownApp: "The catalog does not have the purchase's app."
         case .unknownPlayer:
-            "receiptd does not know its player until the game submits it, or names the player of its token."
+            "receiptd learns the player once the game submits the purchase, or names the owner of the account token."
         case .notDelivered: "The catalog says that this product needs a submission from the game."
-        case .boughtBefore: "It is too old to be delivered without a submission from the game."
-        case .unreadable: "Its stored data cannot be read, which is a defect of receiptd. Tell an operator."
-        case .crashed: "It crashed the worker several times, which is a defect of receiptd. Tell an operator."
+        case .boughtBefore: "The purchase is too old: receiptd delivers it only if the game submits it."
+        case .unreadable: "receiptd cannot read the stored purchase. This is a defect of receiptd: tell an operator."
+        case .crashed: "The purchase crashed workers. This is a defect of receiptd: tell an operator."
         }
     }
 }
