@@ -45,7 +45,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
             "The player gets nothing. The game gets receipt.rejected with the reason refused_by_operator for each."
         case .retry: "A worker tries each submission within seconds."
         case .retryUnclaimed:
-            "A worker tries each purchase within seconds, even one that crashed a worker. A purchase may stay unclaimed."
+            "A worker tries each purchase within seconds, also one that crashed a worker. Any may stay unclaimed."
         case .revoke:
             "The game gets receipt.revoked with the reason revoked_by_operator, and takes the purchase from the player."
         case .reinstate: "The game gets receipt.reinstated and gives the purchase back, unless Apple has refunded it."

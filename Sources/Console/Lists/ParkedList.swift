@@ -10,7 +10,7 @@ struct ParkedList: ConsoleList {
     let title = "Parked"
     let emptiness = "No submission is parked."
     let explanation =
-        "These submissions wait in PostgreSQL until their next try. An operator has to retry a submission without a next try."
+        "These submissions wait in PostgreSQL for their next try. An operator has to retry those without one."
     let reasonLabel = "Reason"
     let reasons = ParkingReason.allCases.map(\.rawValue).sorted()
     let parts: Set<ListPart> = [.player]
