@@ -8,13 +8,13 @@ import ReceiptdConfiguration
 
 /// Requests that change something: the console asks first, and acts once the operator confirms.
 extension Console {
-    /// The rows that a change would be about, by target.
+    /// The rows that a change would change, by target.
     private struct Found {
         var counts: [Int] = []
         var digests: [String] = []
 
         var count: Int { counts.reduce(0, +) }
-        /// The form carries it, to tell whether the rows are still the same.
+        /// The mark that the form carries. The console compares marks to see whether the rows are still the same.
         var mark: String { zip(counts, digests).map { "\($0):\($1)" }.joined(separator: ",") }
     }
 
@@ -51,9 +51,9 @@ extension Console {
         }
     }
 
-    /// Returns what is known of the rows that a change is about: all that it names, and the first of what a filter shows. A
-    /// submission id that several players chose has a row for each of them.
-    /// - Parameter count: how many there are.
+    /// Returns HTML of the change's rows: every named row, or the first rows that match the filter. A submission id
+    /// that several players chose has a row for each player.
+    /// - Parameter count: the number of all rows.
     private func named(_ subject: ChangeSubject, count: Int) async throws -> String {
         guard let list = lists.first(where: { $0.name == subject.change.list }) else {
             let grant = try await Inspection.of(
@@ -112,7 +112,7 @@ extension Console {
             let shown = request.form["shown"].flatMap({ Int($0) }), (1...ListLimits.maximumChanged).contains(shown)
         else { return Self.noChange(session) }
         let found = subject.isOfAny ? try await found(subject) : Found(counts: [shown])
-        // New rows would be rejected or released unseen in the place of rows that are gone.
+        // Otherwise new rows would be rejected or released unseen in the place of rows that are gone.
         if subject.isOfAny, subject.change.needsSameSet, found.mark != request.form["found"] {
             return Self.message(
                 "The list has changed since you looked, so nothing was done. Look again.", .conflict, title: "Changed",

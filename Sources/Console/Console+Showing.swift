@@ -4,7 +4,7 @@ import HTTPTypes
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// The pages that only show.
+/// The pages without a change.
 extension Console {
     var lists: [any ConsoleList] {
         [
@@ -59,7 +59,7 @@ extension Console {
 
     private func changes(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
         guard let page = Self.page(request) else { return Self.noPage("Changes", session) }
-        // One more tells whether there is a page behind.
+        // The query reads one row more, which tells whether there is a next page.
         let found = try await ConsoleChanges(pool: pool).list(
             limit: ListLimits.page + 1, skipping: (page - 1) * ListLimits.page)
         return ConsoleAnswer(
@@ -70,7 +70,7 @@ extension Console {
             ).html)
     }
 
-    /// Returns nil if the number is no page of a list.
+    /// Returns the page's number; nil if the request names no page of a list.
     private static func page(_ request: ConsoleRequest) -> Int? {
         let page = request.query["page"].map { Int($0) ?? 0 } ?? 1
         return (1...ListLimits.maximumPages).contains(page) ? page : nil
@@ -141,7 +141,7 @@ extension Console {
         guard let filter = ListFilter(request.query, of: list) else { return Self.unknownFilter(session) }
         let rows = try await list.rows(filter, limit: ListLimits.maximumExported + 1)
         guard rows.count <= ListLimits.maximumExported else {
-            // A file that is not whole would be taken for all.
+            // An operator would take a part of the rows for all of them.
             return Self.message(
                 "The file would have more than \(ListLimits.maximumExported) rows. Filter the list first.",
                 .contentTooLarge, title: list.title, session: session)

@@ -20,7 +20,7 @@ struct Console: Sendable {
     let sessions = Sessions()
     let limit = SignInLimit()
     let farSearch = FarSearch()
-    /// Everybody's where no users are set: it changes nothing.
+    /// The session of every visitor while no users are set. This session may change nothing.
     private let nobodys: Sessions.Session
 
     init(settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, logger: Logger) {
@@ -78,7 +78,7 @@ struct Console: Sendable {
         return ConsoleAnswer(status: status, body: ConsolePage(title: title, session: session, main: main).html)
     }
 
-    /// A page of the console's own, whatever a link asks for.
+    /// Returns the address after signing in: a page of the console, or `/` if a link asks for another site.
     static func next(_ wanted: String?) -> String {
         guard let wanted, wanted.hasPrefix("/"), !wanted.hasPrefix("//"), !wanted.contains("\\"),
             wanted.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value < 0x7F })
@@ -86,7 +86,7 @@ struct Console: Sendable {
         return wanted
     }
 
-    /// Whether a browser says that another site's page sent it.
+    /// Whether the browser says that another site's page sent the request.
     func isForged(_ request: ConsoleRequest) -> Bool {
         if let site = request.fetchSite, site != "same-origin", site != "none" { return true }
         guard let origin = request.origin else { return false }

@@ -12,7 +12,7 @@ import ServiceLifecycle
 
 /// The console's HTTP server.
 package struct ConsoleServer: Service {
-    /// Connections at once.
+    /// The most connections at once.
     static let maximumConnections = 256
 
     private let settings: ConsoleSettings
@@ -22,7 +22,7 @@ package struct ConsoleServer: Service {
     private let logger: Logger
     private let onBound: @Sendable (Int) -> Void
 
-    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
+    /// Makes a server. Port 0 takes a free port; `onBound` receives the port once the server listens.
     package init(
         settings: ConsoleSettings, pool: PostgresPool, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         onBound: @escaping @Sendable (Int) -> Void = { _ in }
@@ -49,7 +49,7 @@ package struct ConsoleServer: Service {
     }
 }
 
-/// Every request, as the console answers it.
+/// Answers every request by the console, apart from the orchestrator's probes.
 private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probes.Context == BasicRequestContext {
     typealias Context = BasicRequestContext
 
@@ -57,7 +57,7 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
     let probes: Probes
     let failures: Failures
 
-    /// Orchestrators probe by whatever address the pod has. Metrics are for hosts that are known only.
+    /// An orchestrator may probe by any address of the pod. Only requests by a known host get the metrics.
     private func isForProbes(_ request: Request) -> Bool {
         guard request.method == .get else { return false }
         return switch request.uri.path {
@@ -85,7 +85,7 @@ private struct ConsolePages<Probes: HTTPResponder>: RouterMiddleware where Probe
                 case .tooLarge: Console.text("The form is too large.\n", .contentTooLarge)
                 }
             var response = answer.response(isHead: isHead)
-            // The rest of the body is not read.
+            // The server leaves the rest of the body unread, so the connection must end.
             response.headers[.connection] = "close"
             return response
         } catch let error as PostgresError {

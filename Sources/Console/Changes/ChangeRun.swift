@@ -6,18 +6,19 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Makes a change that was confirmed: entered first, then done, then ended with what came of it.
+/// Makes a change that an operator confirmed: logs an entry, makes the change, then logs the result in the entry.
 struct ChangeRun: Sendable {
     let pool: PostgresPool
     let change: ConsoleChange
     let operatorName: String
     let note: String?
 
-    /// Each is entered by itself, so that each id has its own entry. Where one throws, those that have ended stay done.
-    /// - Parameter targets: with how many of each the operator confirmed; no more are changed.
+    /// Logs and makes the change of each target by itself, so that each id has its own entry. If one target throws, the
+    /// finished ones stay changed.
+    /// - Parameter targets: each target with the number of rows that the operator confirmed, which is also its limit.
     /// - Returns: the entries' ids.
     func all(_ targets: [(ListFilter, Int)]) async throws -> [Int64] {
-        // The rows are tried side by side: each may wait some seconds for a worker.
+        // The targets are changed side by side, because each may wait some seconds for a worker.
         try await withThrowingTaskGroup(of: Int64.self) { group in
             for (target, shown) in targets { group.addTask { try await run(target, shown: shown) } }
             return try await group.reduce(into: [Int64]()) { $0.append($1) }.sorted()

@@ -1,14 +1,15 @@
 import BackOffice
 import Fulfillment
 
-/// The rows of a change: one, some that were picked, or all that a filter shows.
+/// The rows of a change: one row, the rows that an operator picked, or all rows that match a filter.
 struct ChangeSubject: Sendable {
     let change: ConsoleChange
-    /// Empty: what the filter shows.
+    /// The rows' ids; empty if the filter selects the rows.
     let ids: [String]
     let filter: ListFilter
 
-    /// Returns nil if the fields name no change that the console knows. An empty id is a fault, and never means all.
+    /// Returns nil if the fields name no change that the console knows, or an unusable row. An empty id never means all
+    /// rows.
     init?(_ fields: [String: String], lists: [any ConsoleList]) {
         guard let change = fields["change"].flatMap(ConsoleChange.init) else { return nil }
         self.change = change
@@ -36,13 +37,13 @@ struct ChangeSubject: Sendable {
 
     private let isPicked: Bool
 
-    /// A form of picked rows in which there is none.
+    /// Whether the operator sent the form of picked rows without picking a row.
     var isNothing: Bool { isPicked && ids.isEmpty }
 
-    /// Each is counted, changed and entered by itself.
+    /// The filters of the change. Each one is counted, changed and logged by itself.
     var targets: [ListFilter] { ids.isEmpty ? [filter] : rows }
 
-    /// Several players may have given their submissions one id.
+    /// Whether the subject may have several rows. Several players may have given their submissions the same id.
     var isOfAny: Bool { ids.count != 1 || change == .rejectParked }
 
     /// The fields that name the subject again.

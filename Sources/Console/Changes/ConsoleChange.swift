@@ -19,8 +19,8 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// The question that the operator confirms.
-    /// - Parameter count: of how many.
+    /// Returns the question that the operator confirms.
+    /// - Parameter count: the number of rows.
     func question(_ count: Int) -> String {
         let held = count == 1 ? "1 held transaction" : "\(count) held transactions"
         let parked = count == 1 ? "1 parked submission" : "\(count) parked submissions"
@@ -54,8 +54,8 @@ enum ConsoleChange: String, Sendable, CaseIterable {
 
     var isFinal: Bool { self == .rejectHeld || self == .rejectParked || self == .revoke }
 
-    /// Whether it is done only while the filter shows the same as before. Trying what is parked again harms none
-    /// that came since, and while workers answer it no two looks would agree.
+    /// Whether the console makes the change only while the filter still shows the same rows. A retry of parked
+    /// submissions harms no newer row, and workers change that list between any two looks.
     var needsSameSet: Bool {
         switch self {
         case .release, .rejectHeld, .rejectParked, .retryUnclaimed: true
@@ -63,7 +63,7 @@ enum ConsoleChange: String, Sendable, CaseIterable {
         }
     }
 
-    /// The page that it is about.
+    /// The name of the list that has the change's rows.
     var list: String {
         switch self {
         case .release, .rejectHeld: "held"

@@ -1,11 +1,11 @@
 /// Rows of a page that an operator picked, as fields of a form without a script.
 enum PickedRows {
-    /// Tells a form in which none is picked from one for all that a filter shows.
+    /// The field that marks a form of picked rows; a form without the field means all rows of the filter.
     static let marker = "picked"
 
     static func field(_ place: Int) -> String { "pick-\(place)" }
 
-    /// Returns each id once; nil if the form cannot pick any.
+    /// Returns each picked id once; nil if the form lacks the marker.
     static func ids(_ fields: [String: String]) -> [String]? {
         guard fields[marker] != nil else { return nil }
         var seen: Set<String> = []

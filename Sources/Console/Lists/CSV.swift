@@ -1,10 +1,10 @@
-/// RFC 4180, for spreadsheets.
+/// A table as CSV text of RFC 4180, for spreadsheets.
 enum CSV {
     static func text(_ heads: [String], _ rows: [[String]]) -> String {
         ([heads] + rows).map { $0.map(cell).joined(separator: ",") + "\r\n" }.joined()
     }
 
-    /// A `'` leads a cell that a spreadsheet would run as a formula, which makes it text.
+    /// Returns a cell's text. A leading `'` makes text of a cell that a spreadsheet would run as a formula.
     static func cell(_ text: String) -> String {
         var cell = text
         if let first = text.unicodeScalars.first(where: {
@@ -20,6 +20,6 @@ enum CSV {
         return "\"" + cell.replacing("\"", with: "\"\"") + "\""
     }
 
-    /// Wide forms too: some spreadsheets take them for the same.
+    /// The characters that begin a formula. Some spreadsheets also take the wide forms for formulas.
     private static let runs: Set<Unicode.Scalar> = ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"]
 }

@@ -4,22 +4,22 @@ import Fulfillment
 struct ListColumn: Sendable {
     let name: String
     var isNumber = false
-    /// Shown below the column before it, with its name.
+    /// Whether the page shows the column below the column before it, with the column's name.
     var isUnder = false
-    /// An id, which leads to what is known of it.
+    /// Whether the cells are ids, which link to the search for the id.
     var isLink = false
-    /// A time whose age decides.
+    /// Whether the cells are times whose age the page shows.
     var isSince = false
 }
 
 struct ListRow: Sendable {
-    /// One cell for each column. Text as it is stored.
+    /// The cells' text as it is stored, one cell for each column.
     let cells: [String]
     /// The id that a change names; nil if the row cannot be changed.
     var id: String?
-    /// The changes that the row allows; nil for all of the list's.
+    /// The changes that the row allows; nil if the row allows all changes of the list.
     var changes: [ConsoleChange]?
-    /// A sentence about the first cell's code; empty: the cell says it all. Files do not have it.
+    /// A sentence about the first cell's code; empty if the code needs none. CSV files leave the sentence out.
     var meaning = ""
 }
 
@@ -41,19 +41,20 @@ protocol ConsoleList: Sendable {
     var reasonLabel: String { get }
     var reasons: [String] { get }
     var parts: Set<ListPart> { get }
-    /// Empty: it is not filtered by age.
+    /// The ages of the list's filter; empty if the list has no filter by age.
     var ages: [ListAge] { get }
     /// The table that has the list's apps and reasons.
     var table: ListedKinds.Table { get }
-    /// The columns that a decision needs first.
+    /// The columns; the ones that an operator needs for a decision come first.
     var columns: [ListColumn] { get }
     var changes: [ConsoleChange] { get }
 
-    /// Some stop counting somewhere.
+    /// Returns the number of rows. Some lists count only up to a maximum.
     func count(_ filter: ListFilter) async throws -> ListCount
-    /// - Parameter skipping: rows in front that are left out.
+    /// - Parameter skipping: the number of rows in front that the list leaves out.
     func rows(_ filter: ListFilter, limit: Int, skipping: Int) async throws -> [ListRow]
-    /// The filter of a row by its id, which is neither empty nor longer than a search's; nil where no row can have that id.
+    /// Returns the filter of the row with an id; nil if no row can have the id.
+    /// - Parameter id: neither empty nor longer than a search's id.
     func row(_ id: String) -> ListFilter?
 }
 
@@ -67,19 +68,19 @@ extension ConsoleList {
 
 struct ListCount: Sendable, Equatable {
     let rows: Int
-    /// There are more.
+    /// Whether the list has more rows than the number says.
     var isLeast = false
     /// A note beside the number about work under way.
     var note = ""
 }
 
-/// Pages of a list, and of its file.
+/// The limits of a list's pages and of its CSV file.
 enum ListLimits {
     static let page = 50
-    /// Beyond them a filter, or the file, is what helps.
+    /// The most pages. A user who wants a later row filters the list or takes the file.
     static let maximumPages = 100
     /// Rows of a CSV file.
     static let maximumExported = 50_000
-    /// Changed by one confirmation.
+    /// The most rows that one confirmation changes.
     static let maximumChanged = 5_000
 }

@@ -2,24 +2,24 @@ import BackOffice
 import NamesAndTimes
 import ReceiptdConfiguration
 
-/// Selects the rows of a list: all, or those for which every part holds.
+/// Selects the rows of a list: all rows, or the rows for which every part of the filter holds.
 struct ListFilter: Sendable {
-    /// One row, whatever the other parts say; of a hold those of `playerID`, where there is one.
+    /// The id of one row, which makes the other parts void. For holds `playerID` still counts.
     var id: String?
     var bundleID: String?
     var reason: String?
     var playerID: String?
     var productID: String?
     var age: ListAge?
-    /// Ages are counted back from here, so that a confirmed change is of the rows that were counted.
+    /// The time from which ages count back. A form carries the time, so that the confirmed rows are the counted rows.
     var now = WallClock.now
 
     init(id: String? = nil, playerID: String? = nil, bundleID: String? = nil, reason: String? = nil) {
         (self.id, self.playerID, self.bundleID, self.reason) = (id, playerID, bundleID, reason)
     }
 
-    /// Returns nil if the fields ask for what the list does not have: to change more than was meant is worse than to
-    /// change nothing.
+    /// Returns nil if the fields name a filter that the list lacks. Ignoring the field would change more rows than the
+    /// operator meant.
     init?(_ fields: [String: String], of list: any ConsoleList) {
         self.init(fields, reasons: list.reasons, parts: list.parts, ages: list.ages)
     }
@@ -42,21 +42,21 @@ struct ListFilter: Sendable {
         else { return nil }
     }
 
-    /// Milliseconds: some thousands of years.
+    /// The milliseconds that a form's time may lie from 1970, some thousands of years.
     private static let farthest: UInt64 = 1 << 47
 
     private static func isSound(_ text: String) -> Bool {
         text.count <= SearchLimits.maximumID && !text.utf8.contains(0)
     }
 
-    /// The time that the age means.
+    /// The time before or after which rows match, from the chosen age; nil without an age.
     var time: Timestamp? { age.map { now.adding(milliseconds: -$0.seconds * 1000) } }
 
     /// The filter in words for people.
     var text: String { words(playerID.map { "player \($0)" }) }
 
-    /// The filter in the record of a change, which outlives the player: `hold_decisions` and the outcomes name each of
-    /// theirs.
+    /// The filter in the log of a change. The log outlives the player's data, so it leaves out the player's id, which
+    /// `hold_decisions` and the outcomes hold.
     var subject: String { id ?? words(playerID.map { _ in "one player's" }) }
 
     private func words(_ player: String?) -> String {
@@ -65,7 +65,7 @@ struct ListFilter: Sendable {
             [player, productID.map { "product \($0)" }, age.map { "\($0.words) old" }])
     }
 
-    /// The rows that it shows of a list of what waits.
+    /// Returns the filter for a list of waiting rows.
     func waiting<Reason: WaitingReason>() -> WaitingFilter<Reason> {
         WaitingFilter(
             id: id, bundleID: bundleID, reason: reason.flatMap(Reason.init), playerID: playerID, productID: productID,
@@ -80,7 +80,7 @@ struct ListFilter: Sendable {
         ].compactMap { name, value in value.map { (name, $0) } }
     }
 
-    /// The filter's fields in a form that confirms.
+    /// The filter's fields in a form that confirms a change, with the time for the age.
     var fixedFields: [(String, String)] { fields + (age == nil ? [] : [("now", "\(now.milliseconds)")]) }
 }
 

@@ -3,7 +3,7 @@ import NamesAndTimes
 
 /// The list of refunds, the newest first.
 struct RefundList: ConsoleList {
-    /// Counted no further.
+    /// The number of rows at which counting ends.
     private static let maximumCounted = 100_000
 
     let store: RefundAdministration
@@ -48,7 +48,8 @@ struct RefundList: ConsoleList {
         }
     }
 
-    /// An operator takes back what Apple gave again, and gives again what an operator took back.
+    /// Returns a refund's changes. An operator revokes a grant that Apple reinstated, and reinstates a grant that an
+    /// operator revoked.
     private static func changes(of refund: RefundSummary) -> [ConsoleChange] {
         guard refund.playerID != nil else { return [] }
         if refund.isRevokedByOperator { return [.reinstate] }

@@ -1,14 +1,14 @@
 import OperationsHTTP
 
-/// Asks before anything is changed, and says of how many.
+/// Asks the operator to confirm a change, and names the number of rows.
 struct ConfirmPage {
     static let maximumNote = 1_000
 
     let subject: ChangeSubject
     let count: Int
-    /// Comes back with the form: whether it is still the same that is changed.
+    /// The rows' mark, which comes back with the form and shows whether the rows are still the same.
     let mark: String
-    /// HTML: what it is about, where that is named.
+    /// The rows as HTML; empty if the page names none.
     let named: String
     let session: Sessions.Session
 

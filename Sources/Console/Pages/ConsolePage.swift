@@ -3,7 +3,7 @@ import OperationsHTTP
 
 /// A page of the console: one document without a script.
 struct ConsolePage {
-    /// Pages that are led to from everywhere.
+    /// The pages that every page links to.
     static let places: [(path: String, title: String)] = [
         ("/", "Traffic"), ("/held", "Held"), ("/parked", "Parked"), ("/unclaimed", "Unclaimed"),
         ("/dead-letters", "Dead letters"), ("/subscriptions", "Subscriptions"), ("/refunds", "Refunds"),
@@ -13,7 +13,7 @@ struct ConsolePage {
     static let operatorsPlaces: [(path: String, title: String)] = [("/sessions", "Sessions")]
 
     let title: String
-    /// The current one of `places`.
+    /// The path of the current page among `places`; empty if the page is none of them.
     var place = ""
     /// The text in the search field.
     var searched = ""
@@ -76,7 +76,7 @@ struct ConsolePage {
         "<input type=\"hidden\" name=\"\(HTMLText.escaped(name))\" value=\"\(HTMLText.escaped(value))\">"
     }
 
-    /// `/path?a=b`, safe within an attribute after `HTMLText.escaped`.
+    /// Returns `/path?a=b`. The text is safe within an attribute after `HTMLText.escaped`.
     static func address(_ path: String, _ fields: [(String, String)]) -> String {
         guard !fields.isEmpty else { return path }
         return path + "?" + fields.map { "\(encoded($0.0))=\(encoded($0.1))" }.joined(separator: "&")
@@ -100,34 +100,35 @@ struct ConsolePage {
         "<a href=\"\(HTMLText.escaped(address))\">\(HTMLText.shown(text))</a>"
     }
 
-    /// Characters of the longest word that no cell breaks: ids are up to so long, but for hostile ones.
+    /// The most characters of a word that no cell breaks. Usual ids are shorter; a longer one may be hostile.
     private static let longestWord = 40
 
-    /// A word of a cell is broken only where it is longer than any that one expects, and never at a hyphen.
+    /// Returns a text as HTML. A word of at most `longestWord` characters never breaks, not even at a hyphen.
     static func word(_ text: String) -> String {
         let shown = HTMLText.shown(text)
         let isWord = text.count <= longestWord && !text.contains(where: \.isWhitespace)
         return isWord && !text.isEmpty ? "<span class=\"word\">\(shown)</span>" : shown
     }
 
-    /// A cell's text; a time in fewer characters, with the whole of it beside.
+    /// Returns a cell's text as HTML. A time is shown shortened, and its title has the exact time.
     static func cell(_ text: String) -> String {
         guard (20...35).contains(text.utf8.count), let time = Timestamp(rfc3339: text) else { return word(text) }
         return ShownTime.html(time)
     }
 
-    /// Leads to the page that asks whether to make this change.
+    /// Returns a link to the page that asks whether to make the change.
     static func button(_ change: ConsoleChange, id: String) -> String {
         let address = address("/confirm", [("change", change.rawValue), ("id", id)])
-        // A screen reader reads links without their row.
+        // A screen reader reads links without their row, so that the label names the id.
         return "<a class=\"button\(change.isFinal ? " danger" : "")\" href=\"\(HTMLText.escaped(address))\" "
             + "aria-label=\"\(change.title) \(HTMLText.shown(id))\">\(change.title)</a>"
     }
 
-    /// A table that scrolls by itself where it is wider than the page, also by keyboard. On a phone each row is a card.
+    /// Returns a table, which scrolls by itself if it is wider than the page, also by keyboard. On a phone each row is
+    /// a card.
     /// - Parameters:
-    ///   - heads: with whether each is a number.
-    ///   - rows: cells of HTML.
+    ///   - heads: each column's name, and whether the column holds numbers.
+    ///   - rows: the cells as HTML.
     static func table(_ caption: String, _ heads: [(String, Bool)], _ rows: [[String]], none: String) -> String {
         guard !rows.isEmpty else { return "<p>\(HTMLText.shown(none))</p>" }
         func cells(_ tag: String, _ cells: [String]) -> String {

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// `/style.css`.
+/// The stylesheet at `/style.css`.
 enum ConsoleStyle {
     static let css =
         PageStyle.css + """

@@ -3,12 +3,12 @@ import Fulfillment
 import Ledger
 import OperationsHTTP
 
-/// The number of unreadable records, by reason, and the newest ones of the sample. The records are in Kafka, which the console does not
-/// reach.
+/// The number of unreadable records by reason, and the newest records of the sample. Kafka has the records themselves,
+/// and the console does not reach Kafka.
 struct DeadLettersPage {
     /// The ages that the sample can have.
     static let ages: [ListAge] = [.underHour, .underDay]
-    /// The answer to the sender of a dead letter, where it names one.
+    /// The reason in the event for a dead letter that names its sender.
     static let answered = Reason.malformedSubmission.rawValue
 
     let spans: [Traffic]
@@ -18,20 +18,20 @@ struct DeadLettersPage {
 
     private var counted: Set<String> { Set(spans.flatMap { $0.rows(.deadLetter).map(\.name) }) }
 
-    /// The reasons that a filter may ask for: those of this version, and those that workers of another version counted.
+    /// The reasons that a filter may ask for: this version's, and the ones that workers of another version counted.
     var reasons: [String] {
         counted.union(DeadLetter.Reason.allCases.map(\.rawValue)).union([Self.answered]).sorted()
     }
 
-    /// The reasons to choose from: those that were counted within a month, or that the sample shows.
+    /// The reasons in the form: the ones that workers counted within a month, or that the sample shows.
     private var offered: [String] {
         counted.union(counted.isEmpty ? [] : [Self.answered]).union(letters.map(\.reason)).sorted()
     }
 
-    /// The filter means all that was counted: counts know no player, and have spans of their own.
+    /// Whether the page shows the counts under this filter. Counts know no player, and have spans of their own.
     private var isOfCounts: Bool { filter.playerID == nil && filter.age == nil && filter.reason != Self.answered }
 
-    /// One for each reason: never more than a page.
+    /// The counts, one row for each reason, which fit into one page.
     var rows: [[String]] {
         guard isOfCounts else { return [] }
         return counted.filter { filter.reason == nil || $0 == filter.reason }.sorted().map { name in

@@ -1,7 +1,7 @@
 import BackOffice
 import OperationsHTTP
 
-/// The form by which a page is filtered.
+/// The form that filters a page.
 struct FilterForm {
     /// The path of the page that the form leads to.
     let path: String

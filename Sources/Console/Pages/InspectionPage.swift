@@ -4,19 +4,19 @@ import Encodings
 import OperationsHTTP
 
 enum SearchLimits {
-    /// Characters of an id that is searched.
+    /// The most characters of an id in a search.
     static let maximumID = 1_024
-    /// Days that decided submissions are searched back; each costs a scan of its day.
+    /// Days of decided submissions that a search usually reads; each costs a scan of its day.
     static let days = 2
     static let maximumDays = 400
-    /// The limit of a whole search. Only one search that goes farther back than `days` runs at a time.
+    /// The seconds that a whole search may take. Only one search of more than `days` days runs at a time.
     static let seconds = 30.0
-    /// Rows of a kind, on a page.
+    /// Rows of each kind on a page.
     static let rows = 100
     static let maximumPages = 100
-    /// Characters of a cell.
+    /// The most characters of a cell.
     static let maximumCell = 400
-    /// Answers above the tables.
+    /// The most standings that the page lists above the tables.
     static let standings = 10
 }
 
@@ -68,7 +68,7 @@ struct InspectionPage {
                 days: the link is below. A submission that no worker has read yet is not here either.</p>\(Standing.told(PlayerWords.notFound))
                 """
         }
-        // Several purchases have a table of their own.
+        // If the player has several purchases, a table of grants lists them.
         let isListed = inspection.rows("grants").count > 1
         let further = all.filter { $0.sentence != first.sentence && !(isListed && $0.row.section == "grants") }
         return
@@ -76,7 +76,7 @@ struct InspectionPage {
             + (further.isEmpty ? "" : "<h2>Also found</h2>" + list(further, rest: "more below"))
     }
 
-    /// Some of them, and how many more there are.
+    /// Returns the first standings as a list, and the number of further ones.
     private func list(_ standings: [Standing], rest: String) -> String {
         let items = standings.prefix(SearchLimits.standings).map {
             "<li>\($0.badge) \($0.sentence)\($0.buttons(session.user.mayChange))</li>"
@@ -126,7 +126,7 @@ struct InspectionPage {
         return "<h2>Purchases</h2>" + ConsolePage.table("Purchases, the latest first (\(total))", heads, rows, none: "")
     }
 
-    /// A player's subscriptions and submissions.
+    /// Returns the tables of a player's subscriptions and submissions.
     private func of(_ standings: Standings) -> String {
         func table(_ title: String, _ id: String, _ time: String, _ all: [Standing]) -> String {
             guard !all.isEmpty else { return "" }
@@ -178,7 +178,7 @@ struct InspectionPage {
 enum RawSection {
     static func html(_ section: Inspection.Section) -> String {
         guard case .object(let members)? = section.rows.first else { return "" }
-        // The columns of which any row has a value.
+        // Only columns with a value in any row are shown.
         let columns = members.map(\.name).filter { name in section.rows.contains { !cell($0[name]).isEmpty } }
         let heads = columns.map { ($0.replacing("_", with: " "), false) }
         let rows = section.rows.map { row in columns.map { linked($0, cell(row[$0])) } }

@@ -1,7 +1,7 @@
 import BackOffice
 import OperationsHTTP
 
-/// One page of a list, with its filter and what can be done about it.
+/// One page of a list, with its filter and its changes.
 struct ListPage {
     let list: any ConsoleList
     let filter: ListFilter
@@ -52,7 +52,7 @@ struct ListPage {
         ShownNumber.whole(Double(count.rows)) + (count.isLeast ? " or more" : "") + " in all"
     }
 
-    /// Changes that several rows can be picked for.
+    /// The changes that an operator can pick several rows for.
     private var picked: [ConsoleChange] { session.user.mayChange ? list.changes.filter(\.takesFilter) : [] }
 
     private var table: String {

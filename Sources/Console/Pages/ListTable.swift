@@ -1,12 +1,12 @@
 import NamesAndTimes
 import OperationsHTTP
 
-/// Rows of a list: what belongs together is one cell, so that all of a row is seen at once.
+/// A table of a list's rows. Columns that belong together share one cell, so that a whole row is seen at once.
 struct ListTable {
     let list: any ConsoleList
     let rows: [ListRow]
     var none = "No row matches."
-    /// HTML in front of each row, by its place; nil: nothing.
+    /// Returns HTML in front of a row, from the row's place on the page; nil if the table has no such column.
     var decisions: ((Int, ListRow) -> String)?
 
     var html: String {

@@ -8,21 +8,21 @@ struct ConsoleAnswer: Sendable {
     var status: HTTPResponse.Status = .ok
     var type = "text/html; charset=utf-8"
     var body = ""
-    /// The place to look next.
+    /// The address to which the answer redirects the browser.
     var location: String?
     var cookies: [String] = []
-    /// The name under which a browser keeps it.
+    /// The name under which a browser saves the body as a file; nil for a page.
     var fileName: String?
-    /// Seconds.
+    /// The seconds of `Retry-After`; nil without the header.
     var retryAfter: Int?
 
     static func seeOther(_ location: String) -> ConsoleAnswer { ConsoleAnswer(status: .seeOther, location: location) }
 
-    /// A page may use its own style and forms only; nothing runs.
+    /// A page may use only the console's own style and forms, and runs no script.
     private static let contentSecurityPolicy =
         "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-    /// - Parameter isHead: without the body.
+    /// - Parameter isHead: whether the response leaves out the body.
     func response(isHead: Bool) -> Response {
         let bytes = ByteBuffer(string: body)
         var headers = HTTPFields()

@@ -22,7 +22,7 @@ struct ConsoleRequest: Sendable {
     let isSecure: Bool
 
     enum Fault: Error {
-        /// The query or the form is none.
+        /// The query or the form cannot be read.
         case unreadable
         case tooLarge
     }
@@ -31,7 +31,7 @@ struct ConsoleRequest: Sendable {
         method = request.method
         path = request.uri.path
         query = try Self.fields(request.uri.query ?? "")
-        // HTTP/1.1's `Host` is the authority here.
+        // For HTTP/1.1 the authority is the `Host` header.
         host = request.head.authority
         origin = request.headers[.origin]
         fetchSite = HTTPField.Name("Sec-Fetch-Site").flatMap { request.headers[$0] }
@@ -62,7 +62,7 @@ struct ConsoleRequest: Sendable {
 enum SessionCookie {
     static let name = "receiptd_console"
 
-    /// - Parameter id: nil: it is forgotten.
+    /// - Parameter id: the session's id; nil makes the browser forget the cookie.
     static func text(_ id: String?, isSecure: Bool) -> String {
         "\(name)=\(id ?? ""); Path=/; HttpOnly; SameSite=Lax" + (isSecure ? "; Secure" : "")
             + (id == nil ? "; Max-Age=0" : "")
@@ -72,7 +72,7 @@ enum SessionCookie {
 /// The cookie that recognises a browser in which a user has signed in.
 enum BrowserCookie {
     static let name = "receiptd_console_browser"
-    /// A year.
+    /// The cookie's lifetime, a year.
     private static let seconds = 365 * 86_400
 
     static func text(_ mark: BrowserMark, isSecure: Bool) -> String {

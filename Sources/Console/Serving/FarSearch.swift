@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The one search through many days that may be under way: each holds a session of PostgreSQL, and there are few.
+/// Admits one search through many days at a time. Each search holds one of the console's few PostgreSQL sessions.
 final class FarSearch: Sendable {
     private let isUnderWay = Atomic(false)
 

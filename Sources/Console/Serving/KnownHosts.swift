@@ -1,12 +1,13 @@
 import ReceiptdConfiguration
 
-/// The names under which the console may be asked: with any other a page from elsewhere could have its own name lead here,
-/// and read what a browser on this network may see.
+/// The host names that the console answers to. Under any other name, a foreign page could point its own domain at the
+/// console and read the pages of a browser in this network.
 struct KnownHosts: Sendable {
-    /// The hosts of proxies: if a proxy asks under another host, its forms come from these.
+    /// The hosts of proxies. If a proxy sends another host to the console, the origin of its forms is still one of
+    /// these.
     private let proxies: Set<String>
     private let names: Set<String>
-    /// The console's address is any of this machine's.
+    /// Whether the console listens on every address of this machine, and so answers to any IP address.
     private let takesAddresses: Bool
 
     init(_ settings: ConsoleSettings) {
@@ -24,15 +25,15 @@ struct KnownHosts: Sendable {
     }
 
     /// Whether a form that a page of `origin` sends may be the console's own.
-    /// - Parameter host: that it was sent to.
+    /// - Parameter host: the host that the form was sent to.
     func mayPost(from origin: String, to host: String?) -> Bool {
         guard let start = origin.firstRange(of: "://")?.upperBound, let host else { return false }
         let sender = String(origin[start...])
         return sender.lowercased() == host.lowercased() || proxies.contains(Self.bare(sender))
     }
 
-    /// The host in lower case, without port and brackets. A text with anything else behind it stays as it is, and is no
-    /// host.
+    /// Returns the host in lower case, without port and brackets. A text with anything else after the host stays whole,
+    /// so that no known host equals the text.
     static func bare(_ host: String) -> String {
         let host = host.lowercased()
         if host.hasPrefix("["), let end = host.firstIndex(of: "]") {
@@ -51,7 +52,7 @@ struct KnownHosts: Sendable {
         text.hasPrefix(":") && text.utf8.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
     }
 
-    /// No name can lead a browser to one.
+    /// Whether the name is an IP address. No foreign domain can stand for an IP address in `Host`.
     private static func isAddress(_ name: String) -> Bool {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         let isVersion4 = parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }

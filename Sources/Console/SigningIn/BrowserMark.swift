@@ -2,19 +2,19 @@ import Crypto
 import Foundation
 import ReceiptdConfiguration
 
-/// Tells a browser that a user signed in with before. It lets nobody in: its holder's tries are only counted apart. It ends
-/// with the user's password, which its proof is made with, and outlives the console's process.
+/// Recognises a browser in which the user signed in before. The mark lets nobody in; it only counts the browser's tries
+/// apart. The mark outlives the console's process, and ends with the user's password, from which its proof is made.
 struct BrowserMark: Hashable, Sendable {
-    /// This browser's own random id, in hexadecimal.
+    /// The browser's own random id, in hexadecimal.
     let id: String
     private let proof: String
 
-    /// A new one.
+    /// Makes a mark with a new id.
     init(of name: String, by key: SymmetricKey) {
         self.init(id: Sessions.secret(), of: name, by: key)
     }
 
-    /// Returns nil if `text`, as the browser sent it, is no mark of this user's.
+    /// Returns nil if the text that the browser sent is no mark of this user.
     init?(_ text: String, of name: String, by key: SymmetricKey) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[0].utf8.count == 64 else { return nil }
@@ -23,8 +23,8 @@ struct BrowserMark: Hashable, Sendable {
         guard SHA256.hash(data: Data(parts[1].utf8)) == SHA256.hash(data: Data(proof.utf8)) else { return nil }
     }
 
-    /// The key of a user's browsers. It comes from the password's hash, which nobody sees: whoever gets hold of a mark cannot
-    /// try passwords on it.
+    /// Returns the key for the marks of a user's browsers. The key comes from the password's secret hash, so that
+    /// nobody can try passwords on a stolen mark.
     static func key(of name: String, password: PasswordHash) -> SymmetricKey {
         let hash = SymmetricKey(data: Data(password.text.utf8))
         let message = Data("receiptd: the browsers of \(name)".utf8)

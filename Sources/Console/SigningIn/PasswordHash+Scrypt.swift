@@ -4,14 +4,13 @@ import Foundation
 import ReceiptdConfiguration
 
 extension PasswordHash {
-    /// A tenth of a second and 32 MiB for each try.
+    /// The usual cost: a tenth of a second and 32 MiB for each try.
     private static let usualLogRounds = 15
     private static let usualBlockSize = 8
     private static let saltBytes = 16
     private static let digestBytes = 32
 
-    /// Hashes a password with a random salt of its own, which takes a tenth of a second. Returns nil if there is no
-    /// memory for it.
+    /// Hashes a password with a random salt, which takes a tenth of a second. Returns nil if memory is short.
     package init?(of password: String) {
         let salted = PasswordHash(
             logRounds: Self.usualLogRounds, blockSize: Self.usualBlockSize, parallelism: 1,
@@ -20,7 +19,7 @@ extension PasswordHash {
         self = salted.replacing(digest)
     }
 
-    /// One that no password has, and that costs as much to try.
+    /// A hash that no password has, and that costs as much to try.
     var ofNobody: PasswordHash { replacing(Self.random(digest.count)) }
 
     private func replacing(_ digest: [UInt8]) -> PasswordHash {
@@ -31,7 +30,7 @@ extension PasswordHash {
         SymmetricKey(size: .init(bitCount: count * 8)).withUnsafeBytes { Array($0) }
     }
 
-    /// Returns false also if there is no memory for it. It takes the same time for every text.
+    /// Returns false also if memory is short. The hashing takes the same time for a right and a wrong password.
     func matches(_ password: String) -> Bool {
         guard let typed = digest(of: password) else { return false }
         // Digests are compared in constant time.

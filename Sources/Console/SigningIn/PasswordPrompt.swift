@@ -8,10 +8,10 @@ import ReceiptdConfiguration
     import Darwin
 #endif
 
-/// Asks for a password on a terminal, twice and without showing what is typed; elsewhere takes the first line of standard
-/// input.
+/// Asks for a password twice on a terminal, without showing the typed text. Without a terminal the first line of
+/// standard input is the password.
 package enum PasswordPrompt {
-    /// Returns the password's hash. Throws a `CommandFailure`, with 64 for a text that is no password.
+    /// Returns the password's hash. Throws a `CommandFailure`, with code 64 for a text that cannot be a password.
     package static func hash() throws -> PasswordHash {
         guard let hash = PasswordHash(of: try read()) else {
             throw CommandFailure("the command needs 32 MiB of memory to hash a password, and gets none", code: 1)
@@ -31,7 +31,7 @@ package enum PasswordPrompt {
         return password
     }
 
-    /// EX_USAGE of sysexits.h.
+    /// The code EX_USAGE of sysexits.h.
     private static let wrongUsage: Int32 = 64
 
     private static func hidden(_ prompt: String) -> String {

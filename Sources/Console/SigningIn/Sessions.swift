@@ -4,25 +4,25 @@ import NamesAndTimes
 import ReceiptdConfiguration
 import Synchronization
 
-/// The sessions of signed-in users. In memory: whoever restarts the console signs everybody out.
+/// The sessions of signed-in users, in memory: a restart of the console signs everybody out.
 final class Sessions: Sendable {
     /// The seconds from signing in to the session's end.
     static let seconds = 12 * 3600.0
-    /// The most sessions at once; the oldest makes room.
+    /// The most sessions at once. A new session beyond them ends the oldest.
     static let maximum = 1_000
 
     struct Session: Sendable {
         let id: String
         let user: ConsoleUser
-        /// The token in each form, so that no other page can post it.
+        /// The token in each of the session's forms. Another site's page cannot know the token.
         let token: String
-        /// Tells one from another to whoever may end it; no secret.
+        /// The session's number on the page of sessions, which is no secret.
         let number: Int
         let beganAt: Timestamp
-        /// Monotonic seconds.
+        /// The session's end in monotonic seconds.
         fileprivate let endsAt: Double
 
-        /// Whether a form is of this session. Digests are compared in constant time.
+        /// Whether `given` is the session's token. Digests are compared in constant time.
         func takes(_ given: String) -> Bool {
             SHA256.hash(data: Data(given.utf8)) == SHA256.hash(data: Data(token.utf8))
         }
@@ -60,13 +60,13 @@ final class Sessions: Sendable {
         sessions.withLock { $0[id] = nil }
     }
 
-    /// The sessions of users, the newest first.
+    /// Returns the sessions of users, the newest first.
     func all(now: Double) -> [Session] {
         sessions.withLock { Array($0.values) }.filter { $0.endsAt > now && $0.user.name != nil }
             .sorted { $0.number > $1.number }
     }
 
-    /// Ends a session. Returns nil if it has ended before.
+    /// Ends a session and returns it; nil if it ended before.
     func end(number: Int) -> Session? {
         sessions.withLock { sessions in
             guard let session = sessions.values.first(where: { $0.number == number }) else { return nil }
@@ -75,7 +75,7 @@ final class Sessions: Sendable {
         }
     }
 
-    /// 256 random bits in hexadecimal.
+    /// Returns 256 random bits in hexadecimal.
     static func secret() -> String {
         SymmetricKey(size: .bits256).withUnsafeBytes { bytes in
             let digits = Array("0123456789abcdef")
@@ -86,7 +86,7 @@ final class Sessions: Sendable {
 
 /// The name of a user, and whether the user may change anything.
 struct ConsoleUser: Sendable, Equatable {
-    /// The user's name; nil without users, for everybody on this machine.
+    /// The user's name; nil for every visitor of a console without users.
     let name: String?
     let mayChange: Bool
 }

@@ -1,25 +1,26 @@
 import Synchronization
 
-/// Keeps guessing slow: each wrong password is answered late, and later after each one more, and only a few are waited for
-/// at once. A browser that a user signed in with before is counted by itself: who guesses from elsewhere keeps nobody out
-/// of it.
+/// Slows guessing down. Each wrong password is answered late, and later with each further one; only a few tries wait at
+/// once. A known browser counts by itself, so that a guesser elsewhere cannot keep its user out.
 final class SignInLimit: Sendable {
-    /// The seconds before the answer to a first wrong try. Each further wrong one of the same kind doubles them.
+    /// The seconds before the answer to a first wrong try. Each further wrong try of the same origin doubles the
+    /// seconds.
     static let firstSeconds = 1.0
     static let longestSeconds = 16.0
     /// The seconds without a wrong try after which counting begins anew.
     static let forgottenAfterSeconds = 900.0
-    /// Tries that wait at once: of all but known browsers, of one name or browser, and of known browsers. Half of the
-    /// server's connections are left.
+    /// The most tries that wait at once: of strangers together, of one origin, and of known browsers together. They
+    /// leave 96 of the server's 256 connections free.
     static let maximumWaiting = 128
     static let maximumWaitingOfOne = 4
     static let maximumWaitingOfBrowsers = 32
 
     /// The origin whose tries count together.
     enum Origin: Hashable, Sendable {
-        /// A code of the name, whether a user has it or not. Some names share one: the memory is bounded.
+        /// A code of the typed name, whether a user has the name or not. Some names share a code, which bounds the
+        /// memory.
         case name(UInt16)
-        /// One that the user has signed in with before.
+        /// A browser in which the user signed in before.
         case browser(BrowserMark)
 
         var isBrowser: Bool { if case .browser = self { true } else { false } }
@@ -33,7 +34,7 @@ final class SignInLimit: Sendable {
 
     private let failures = Mutex<[Origin: Failures]>([:])
 
-    /// Returns false if too many are tried at once. This one is then not checked.
+    /// Returns false if too many tries wait. The console then leaves the password unchecked.
     func begin(_ origin: Origin, now: Double) -> Bool {
         failures.withLock { all in
             all = all.filter { $0.value.waiting > 0 || now - $0.value.lastAt < Self.forgottenAfterSeconds }
@@ -48,7 +49,7 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// Returns how long a wrong password is to wait. Seconds.
+    /// Counts a wrong try. Returns the seconds from the try's beginning to its answer.
     func failed(_ origin: Origin, now: Double) -> Double {
         failures.withLock { all in
             all[origin, default: Failures()].count += 1
@@ -59,7 +60,8 @@ final class SignInLimit: Sendable {
         }
     }
 
-    /// - Parameter isRight: counting begins anew.
+    /// Ends a try that `begin` admitted.
+    /// - Parameter isRight: whether the password was right, which sets the count to zero.
     func end(_ origin: Origin, isRight: Bool) {
         failures.withLock { all in
             all[origin]?.waiting -= 1

@@ -1,6 +1,6 @@
 import OperationsHTTP
 
-/// The facts that people ask about a purchase besides its state, as a short list.
+/// The facts about a purchase beside its state, as a short list.
 enum Facts {
     private static let ids = [
         ("Player", "player_id"), ("Transaction", "transaction_id"), ("Original transaction", "original_transaction_id"),
@@ -15,7 +15,7 @@ enum Facts {
         ("Expires", "expires_at"), ("Grace until", "grace_expires_at"), ("Taken back", "revoked_at"),
     ]
 
-    /// The times that began a lasting state: the page shows their age.
+    /// The times at which a lasting state began. The page shows their age.
     private static let beginnings: Set = ["granted_at", "held_at", "parked_at"]
 
     /// Returns each fact's name and its value as HTML.

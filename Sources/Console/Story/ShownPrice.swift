@@ -1,7 +1,7 @@
 /// Apple's price in words for people.
 enum ShownPrice {
-    /// The price to the last thousandth that counts, in two decimals at least if it is no whole number; empty if it is
-    /// unknown.
+    /// Returns the price with two decimals, with a third for thousandths, and with none for a whole price. Returns an
+    /// empty text if the price is unknown.
     static func text(_ milliunits: Int64?, _ currency: String?) -> String {
         guard let milliunits, let currency else { return "" }
         let (whole, rest) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)

@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Operations
 
-/// Times as people read them, `27 Nov 2026 04:52:16 UTC`, with the exact one beside.
+/// A time as people read it, `27 Nov 2026 04:52:16 UTC`, with the exact time in the title.
 enum ShownTime {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -18,7 +18,7 @@ enum ShownTime {
         "<time datetime=\"\(time.rfc3339)\" title=\"\(time.rfc3339)\">\(text(time))</time>"
     }
 
-    /// The age in one unit: `3 days`.
+    /// Returns the age in one unit, such as `3 days`.
     static func age(_ time: Timestamp, now: Timestamp = WallClock.now) -> String {
         let seconds = max(0, (now.milliseconds - time.milliseconds) / 1000)
         let (count, unit): (Int64, String) =

@@ -8,7 +8,7 @@ struct Standing {
         case plain = "soft"
     }
 
-    /// A change that can be made of it now.
+    /// A change that an operator can make now.
     struct Change {
         let change: ConsoleChange
         let id: String
@@ -18,7 +18,7 @@ struct Standing {
     /// The state in a few words: `granted`, `held: daily_limit`.
     let state: String
     let tone: Tone
-    /// HTML.
+    /// The sentence as HTML.
     let sentence: String
     var changes: [Change] = []
     /// The sentence that support tells a player who asks. Empty if there is none.
@@ -26,7 +26,7 @@ struct Standing {
 
     var badge: String { "<b class=\"badge \(tone.rawValue)\">\(HTMLText.shown(state))</b>" }
 
-    /// The words for the player, as HTML.
+    /// Returns the words for the player as HTML; empty if there are none.
     static func told(_ answer: String) -> String {
         answer.isEmpty ? "" : "<p class=\"tell\"><b>Tell the player:</b> \(HTMLText.shown(answer))</p>"
     }

@@ -2,24 +2,24 @@ import BackOffice
 import NamesAndTimes
 import OperationsHTTP
 
-/// The history in words, oldest first.
+/// The history of an inspected id in words, the oldest entry first.
 struct Timeline {
     struct Entry {
         let at: Timestamp
-        /// HTML.
+        /// The entry as HTML.
         var words: String
         /// The tries at Apple; nil for an entry of another kind.
         var tries: Tries?
     }
 
-    /// Tries one after the other with the same result, which are one entry.
+    /// Consecutive tries with the same result, which share one entry.
     struct Tries {
-        /// The request and its result, without its duration. HTML.
+        /// The request and its result without the duration, as HTML.
         let what: String
         var count = 1
     }
 
-    /// Shown of them, the newest.
+    /// The most entries that the page shows, the newest ones.
     static let maximum = 60
 
     let entries: [Entry]
@@ -35,7 +35,7 @@ struct Timeline {
         var bought: Set<String> = []
         for section in ["grants", "holds", "announced"] {
             add(section, "purchased_at") { row in
-                // A grant has told of this purchase before.
+                // An earlier row, a grant or a hold, may have told of this purchase.
                 guard bought.insert(row.text("transaction_id") ?? "").inserted else { return nil }
                 return "Bought from Apple: \(row.purchase), transaction \(row.link("transaction_id"))"
             }
@@ -82,7 +82,7 @@ struct Timeline {
         add("subscription_transfers", "transferred_at") {
             "Operator \($0.shown("operator")) moved the subscription to player \($0.link("to_player_id"))"
         }
-        // An event tells of what was decided at the same instant.
+        // The events come last, because an event tells of decisions of the same instant.
         add("story", "at", Self.event)
         var seen: Set<String> = []
         // Entries of the same instant keep the order above.
@@ -93,7 +93,7 @@ struct Timeline {
 
     private static let asked = "Apple was asked: "
 
-    /// Appends an entry, or counts it with the one before it where that is the same try with the same result.
+    /// Appends an entry, or adds a try to the last entry if that has the same request and result.
     private static func append(_ entry: Entry, to entries: inout [Entry]) {
         guard entry.words.hasPrefix(asked) else { return entries.append(entry) }
         let told = entry.words.dropFirst(asked.count)
@@ -106,12 +106,12 @@ struct Timeline {
         entries[last].tries = tries
     }
 
-    /// Returns nil for a row that is no event.
+    /// Returns nil if the row is no event.
     private static func event(_ row: InspectionRow) -> String? {
         guard let step = row.text("step"), step.hasPrefix("receipt."), let detail = row.text("detail") else {
             return nil
         }
-        // `TraceSteps` writes the event's id first, and the transaction's behind that word.
+        // `TraceSteps` writes the event's id first, and a transaction's id after the word "transaction".
         let parts = detail.split(separator: "; ").map(String.init).enumerated().map { place, part in
             let (word, rest) = part.split(at: place == 0 ? "," : " ")
             if place == 0 { return InspectionRow.link(word) + HTMLText.shown(rest) }
@@ -133,7 +133,8 @@ struct Timeline {
 }
 
 extension String {
-    /// Returns the text in front of the first separator, and the rest from the separator on; without one, all and nothing.
+    /// Returns the text before the first separator, and the rest from the separator on; without a separator the whole
+    /// text and an empty one.
     fileprivate func split(at separator: Character) -> (String, String) {
         let place = firstIndex(of: separator) ?? endIndex
         return (String(self[..<place]), String(self[place...]))

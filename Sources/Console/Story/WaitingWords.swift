@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Says in words for support what a parked submission waits for.
+/// Says in words for support why a submission is parked.
 extension ParkingReason {
     var state: String {
         switch self {
@@ -12,7 +12,7 @@ extension ParkingReason {
         }
     }
 
-    /// - Parameter detail: the row's own: a kind of Apple's trouble, or a reason.
+    /// - Parameter detail: the row's detail: a kind of Apple's trouble, or a reason.
     func sentence(detail: String?) -> String {
         switch self {
         case .appleTrouble:
