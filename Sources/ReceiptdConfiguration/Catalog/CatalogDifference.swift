@@ -1,16 +1,17 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The changes of an import: the catalog in use against the new one.
+/// The changes that an import makes to the catalog in use.
 package struct CatalogDifference: Sendable, Equatable {
-    /// Each in one line for people, apps and products in the order of their ids. Holds names of settings, no secret.
+    /// One line for people for each change, apps and products in the order of their ids. A line may name settings, and
+    /// holds no secret.
     package private(set) var lines: [String] = []
-    /// Apps that would vanish, which an import must be told to allow.
+    /// The apps that the new catalog lacks. An operator must allow their removal.
     package let removedApps: [BundleID]
 
     package var isEmpty: Bool { lines.isEmpty }
 
-    /// - Parameter old: nil where none was ever imported.
+    /// - Parameter old: the catalog in use; nil before the first import.
     package init(old: Catalog?, new: Catalog) {
         let oldApps = old?.apps ?? [:]
         removedApps = oldApps.keys.filter { new.apps[$0] == nil }.sorted()

@@ -1,4 +1,4 @@
-/// One thing wrong with a catalog file, and where.
+/// A fault of a catalog file, with its place.
 package struct CatalogFault: Error, Sendable, Equatable, CustomStringConvertible {
     let position: TextPosition
     package let message: String
@@ -19,15 +19,15 @@ package struct CatalogFaults: Error, Sendable, Equatable, CustomStringConvertibl
     /// The exit code of the program: EX_CONFIG of sysexits.h.
     package static let exitCode: Int32 = 78
 
-    /// Printed one by one; of more the number is told.
+    /// The most faults that are printed. A last line gives the number of further faults.
     package static let maximumTold = 100
 
     package let faults: [CatalogFault]
 
-    /// A line for each, and one for those beyond the limit.
+    /// One line for each fault up to the maximum, and a line with the number of further faults.
     package var description: String { lines(of: nil).joined(separator: "\n") }
 
-    /// - Parameter file: put before each line.
+    /// - Parameter file: the file's name, put before each line; nil for none.
     package func lines(of file: String?) -> [String] {
         let prefix = file.map { "\($0): " } ?? ""
         let told = faults.prefix(Self.maximumTold).map { prefix + $0.description }

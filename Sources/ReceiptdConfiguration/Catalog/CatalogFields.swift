@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The keys of one mapping of a catalog file, handed out one by one: what is left at the end is unknown.
+/// The keys of a mapping in a catalog file. The reader takes them one by one, and a key left at the end is unknown.
 struct CatalogFields {
     let position: TextPosition
     let owner: String
@@ -39,7 +39,7 @@ extension CatalogReader {
         return nil
     }
 
-    /// Adds a fault for each key that nobody asked for.
+    /// Adds a fault for each key that the reader did not take.
     mutating func finish(_ fields: CatalogFields) {
         for entry in fields.entries {
             fail(entry.position, "\(fields.owner) has no key \(ShownText.quoted(entry.name))")
@@ -56,8 +56,9 @@ extension CatalogReader {
         }
     }
 
-    /// A scalar's text as it is written, quoted or not, numbers too. Nil, with a fault, where there is none.
-    /// - Parameter maximum: Unicode scalars.
+    /// Returns a scalar's text as the file has it, a number's too. Returns nil, with a fault, for an empty or unfit
+    /// text.
+    /// - Parameter maximum: the most Unicode scalars.
     mutating func text(_ node: YAMLNode, called name: String, maximum: Int) -> String? {
         guard let scalar = scalar(node, called: name) else { return nil }
         guard !scalar.text.isEmpty, scalar.text.unicodeScalars.count <= maximum, !scalar.text.utf8.contains(0) else {
@@ -67,7 +68,7 @@ extension CatalogReader {
         return scalar.text
     }
 
-    /// A whole number without quotes. Nil, with a fault, where it is none or outside `range`.
+    /// Returns a whole number without quotes. Returns nil, with a fault, for another text or a number outside `range`.
     mutating func integer(_ node: YAMLNode, called name: String, in range: ClosedRange<Int64>) -> Int64? {
         guard let scalar = scalar(node, called: name) else { return nil }
         let isDecimal = scalar.isPlain && scalar.text.utf8.allSatisfy { (0x30...0x39).contains($0) }
@@ -81,7 +82,8 @@ extension CatalogReader {
         return value
     }
 
-    /// One of a few words; `target` stays as it is where the key is absent or has another value, which is a fault.
+    /// Reads a word of `choices` into `target`. Leaves `target` alone if the key is absent, or, with a fault, for
+    /// another word.
     mutating func choose<Value>(
         _ name: String, in fields: inout CatalogFields, into target: inout Value,
         _ choices: [(word: String, value: Value)]
@@ -95,13 +97,13 @@ extension CatalogReader {
         }
     }
 
-    /// The name of a setting in the environment that holds a secret.
+    /// Returns the name of the environment variable that holds a secret. Returns nil, with a fault, for another text.
     mutating func settingName(_ node: YAMLNode, called name: String) -> String? {
         guard let text = text(node, called: name, maximum: CatalogLimits.nameLength) else { return nil }
         let isName = text.utf8.enumerated().allSatisfy { index, byte in
             (0x41...0x5A).contains(byte) || index > 0 && ((0x30...0x39).contains(byte) || byte == 0x5F)
         }
-        // A text that does not look like a name may be the secret itself: it is not repeated.
+        // A text that looks like no name may be the secret itself, so the fault does not repeat the text.
         guard isName else {
             fail(node.position, "`\(name)` must be the name of a setting (A-Z, 0-9 and _, a letter first), not a value")
             return nil

@@ -9,7 +9,7 @@ enum CatalogLimits {
     static let dailyLimit: ClosedRange<Int64> = 1...1_000_000_000
     static let riskThreshold: ClosedRange<Int64> = 1...1_000_000
     static let appAppleID: ClosedRange<Int64> = 1...Int64.max
-    /// Containers inside one another in a payload, itself included.
+    /// The nesting of containers in a payload, the outermost included.
     static let payloadDepth = 32
     /// Bytes of a payload as JSON. Every granted event of the product carries it, and an event must fit into a record.
     static let payloadSize = 65_536

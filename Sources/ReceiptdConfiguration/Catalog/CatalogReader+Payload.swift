@@ -1,10 +1,10 @@
 import Encodings
 import Fulfillment
 
-/// A product's payload: YAML as compact JSON, keys in the order of the file, numbers with their digits.
+/// Reads a product's payload: YAML as compact JSON, with the file's order of keys and the numbers' own digits.
 ///
-/// Scalars mean what YAML 1.2's core schema says: `yes`, `on`, dates and times are text, and only `true` and `false`
-/// are booleans. A number that older readers of YAML take for another one (`010`, `1_000`, `0x1F`) is a fault.
+/// Scalars follow YAML 1.2's core schema: only `true` and `false` are booleans; `yes`, `on`, dates and times are text.
+/// A number that older YAML readers take for another number (`010`, `1_000`, `0x1F`) is a fault.
 extension CatalogReader {
     mutating func payload(_ node: YAMLNode) -> String? {
         switch node.content {

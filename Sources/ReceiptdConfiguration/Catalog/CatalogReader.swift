@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Reads a YAML tree as a catalog. Whatever is wrong adds a fault and reading goes on, with the default in its place.
+/// Reads a YAML tree as a catalog. Each fault is collected, and reading goes on with the default in place of the value.
 struct CatalogReader {
     private(set) var faults: [CatalogFault]
 

@@ -2,9 +2,10 @@
 enum YAMLNumber: Equatable {
     /// The number in JSON's notation, digit for digit.
     case number(String)
-    /// An infinity, not a number, or beyond what 64-bit floating point holds.
+    /// An infinity, not-a-number, or a number beyond 64-bit floating point.
     case notFinite
-    /// Octal, hexadecimal, binary, with a leading zero or with underscores: YAML 1.1 and 1.2 disagree.
+    /// An octal, hexadecimal or binary number, or one with a leading zero or underscores: YAML 1.1 and 1.2 disagree on
+    /// it.
     case ambiguous
     case text
 
@@ -39,12 +40,12 @@ enum YAMLNumber: Equatable {
         var json = (isNegative ? "-" : "") + (whole.isEmpty ? "0" : String(whole))
         if let fraction { json += "." + (fraction.isEmpty ? "0" : String(fraction)) }
         json += exponent
-        // Whole numbers of any length are exact; a fraction or an exponent makes a floating-point number.
+        // A whole number of any length is exact. A number with a fraction or an exponent is a floating-point number.
         let isFinite = fraction == nil && exponent.isEmpty || Double(json)?.isFinite == true
         self = isFinite ? .number(json) : .notFinite
     }
 
-    /// Returns an empty text if nothing is left; nil if the rest is no exponent.
+    /// Returns the exponent; an empty text if the tail is empty; nil if the tail is no exponent.
     private static func exponent(_ tail: Substring) -> String? {
         if tail.isEmpty { return "" }
         guard tail.first == "e" || tail.first == "E" else { return nil }

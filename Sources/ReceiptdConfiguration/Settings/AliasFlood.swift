@@ -1,13 +1,13 @@
-/// Finds a text with more aliases than one that has them by mistake.
+/// Finds a text with more YAML aliases than a mistake would bring.
 ///
-/// An alias is a fault anyway, once the document is composed. But where aliases are inside keys, the YAML library
-/// compares what they expand to while it reads, which a few dozen of them make endless. This look is cheap and errs
-/// only for prose with many words that begin with an asterisk.
+/// The composition reports every alias as a fault. Before that, the YAML library compares keys by what their aliases
+/// expand to, which a few dozen aliases make endless. This cheap check errs only for prose with many words that begin
+/// with an asterisk.
 enum AliasFlood {
     /// The most aliases. With 16 a value grows by no more than about a thousandfold.
     static let maximum = 16
 
-    /// The place of the alias that is one too many; nil if there is none.
+    /// Returns the place of the first alias beyond the maximum; nil if there is none.
     static func position(in text: String) -> TextPosition? {
         var text = text
         return text.withUTF8 { bytes in
@@ -33,7 +33,7 @@ enum AliasFlood {
         var end = index + 1
         while end < bytes.count, isNameByte(bytes[end]) { end += 1 }
         guard end > index + 1 else { return false }
-        // A byte above ASCII may begin one of YAML 1.1's line breaks: three of them do.
+        // A byte above ASCII may begin a line break of YAML 1.1, which has three such breaks.
         return end == bytes.count || bytes[end] >= 0x80 || " \t\r\n?:,]}%@`".utf8.contains(bytes[end])
     }
 

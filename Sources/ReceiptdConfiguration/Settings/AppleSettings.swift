@@ -1,7 +1,7 @@
 import AppleProofs
 import Foundation
 
-/// The way to reach Apple. The addresses are Apple's own unless told otherwise
+/// The settings for reaching Apple. The default addresses are Apple's own
 /// (https://developer.apple.com/documentation/appstorereceipts/verifyreceipt,
 /// https://developer.apple.com/documentation/appstoreserverapi).
 package struct AppleSettings: Sendable {
@@ -11,27 +11,28 @@ package struct AppleSettings: Sendable {
     /// The part before `/inApps/`, without a slash at its end.
     package var serverAPIProductionURL = "https://api.storekit.apple.com"
     package var serverAPISandboxURL = "https://api.storekit-sandbox.apple.com"
-    /// The limit of one request.
+    /// The seconds that one request may take.
     package var timeoutSeconds = 10.0
-    /// Requests in flight from one replica.
+    /// The most requests in flight from one replica.
     package var maxConcurrency = 256
-    /// The limit of all replicas together, for each app and endpoint; 0: no limit. The sandbox has a tenth of it.
+    /// The most requests per second of all replicas together, for each app and endpoint; 0 means no limit. The sandbox
+    /// has a tenth of it.
     package var maxRequestsPerSecond = 0.0
-    /// Local refusals put to Apple a minute, by each replica; 0 none.
+    /// The local refusals a minute that each replica checks with Apple; 0 checks none.
     package var localRefusalChecksPerMinute = 6
-    /// Path of PEM roots for TLS to Apple; nil: the system's.
+    /// The path of PEM roots for TLS to Apple; nil for the system's roots.
     package var caFile: String?
-    /// Path of PEM roots for receipt and JWS signatures, in place of Apple's.
+    /// The path of PEM roots for receipt and JWS signatures; nil for Apple's roots.
     package var rootCertificatesFile: String?
-    /// The roots of the file; Apple's own without one.
+    /// The roots in `rootCertificatesFile`, or Apple's own without a file.
     package var roots = AppleRoots.builtIn
 }
 
 extension AppleSettings {
-    /// Roots that are not Apple's.
+    /// The number of roots that are not Apple's.
     package var foreignRoots: Int { roots.foreignCount }
 
-    /// The addresses that are Apple's own.
+    /// The settings whose address is Apple's own.
     var apples: [SettingName] {
         let addresses: [(SettingName, String)] = [
             (.appleVerifyReceiptProductionURL, verifyReceiptProductionURL),

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Reads a small file whole, or says why not.
+/// Reads a whole small file, or throws the reason why the file cannot be read.
 package enum BoundedFile {
-    /// The reason why a file was not read. Holds nothing of the contents.
+    /// The reason why a file was not read, without any of its contents.
     package struct Fault: Error, Sendable, Equatable {
         package let message: String
     }
 
-    /// - Parameter limit: bytes; a longer file is a fault, read no further.
+    /// - Parameter limit: the most bytes. A longer file is a fault, and the rest of the file stays unread.
     package static func read(_ path: String, limit: Int) throws(Fault) -> [UInt8] {
         guard let file = fopen(path, "rb") else { throw systemFault() }
         defer { fclose(file) }
@@ -18,14 +18,14 @@ package enum BoundedFile {
             bytes.append(contentsOf: chunk[..<count])
             guard bytes.count <= limit else { throw Fault(message: "is larger than \(limit) bytes") }
             if count < chunk.count {
-                // A directory opens, and fails only here.
+                // `fopen` opens a directory, and only reading from it fails.
                 guard ferror(file) == 0 else { throw systemFault() }
                 return bytes
             }
         }
     }
 
-    /// The file as text.
+    /// Returns the file as text. Throws a `Fault` for a file that is not UTF-8.
     static func readText(_ path: String, limit: Int) throws(Fault) -> String {
         guard let text = String(validating: try read(path, limit: limit), as: UTF8.self) else {
             throw Fault(message: "is not UTF-8 text")

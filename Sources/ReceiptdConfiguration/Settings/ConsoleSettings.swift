@@ -1,9 +1,9 @@
 /// The settings of `receiptd console`.
 package struct ConsoleSettings: Sendable {
     package enum Role: String, CaseIterable, Sendable {
-        /// Sees everything.
+        /// The user may look at everything.
         case read
-        /// Changes, too.
+        /// The user may also change things.
         case operate
     }
 
@@ -20,13 +20,13 @@ package struct ConsoleSettings: Sendable {
     }
 
     package var http = HTTPSettings(port: 8091)
-    /// Names under which it is reached besides its own address, such as a proxy's, in lower case.
+    /// The hosts beside the console's own address that browsers name, such as a proxy's, in lower case.
     package var hosts: Set<String> = []
     package var users: [User] = []
 
     package init() {}
 
-    /// Throws if others could reach a console that nobody signs in to.
+    /// Throws if the console is reachable from other machines and has no users.
     package func requireUsers() throws(SettingsFaults) {
         guard users.isEmpty, !http.isOnLoopback else { return }
         let host = SettingName.consoleHTTPHost.rawValue
@@ -37,7 +37,7 @@ package struct ConsoleSettings: Sendable {
     }
 }
 
-/// `name:role:hash`, one a line.
+/// Reads the setting of the console's users, one `name:role:hash` a line.
 enum ConsoleUserList {
     static let requirement =
         "lines of name:role:hash: a name of 1 to 64 characters without colons and white space, each once; the role "
@@ -45,11 +45,11 @@ enum ConsoleUserList {
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 
-    /// Returns nil if any line is not sound. Messages never show the text.
+    /// Returns nil if a line is faulty. Fault messages never repeat the text.
     static func parse(_ text: String) -> [ConsoleSettings.User]? {
         var users: [ConsoleSettings.User] = []
         var names: Set<String> = []
-        // "\r\n" is one character.
+        // Swift takes "\r\n" for one character.
         for line in text.split(whereSeparator: \.isNewline) where !line.allSatisfy(\.isWhitespace) {
             let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3, isName(parts[0]), let role = ConsoleSettings.Role(rawValue: parts[1]),

@@ -1,22 +1,22 @@
 import Fulfillment
 import NamesAndTimes
 
-/// `receiptd intake`'s.
+/// The settings of `receiptd intake`.
 package struct IntakeSettings: Sendable {
-    /// The apps whose notifications are taken.
+    /// The apps whose notifications the intake takes.
     package enum Apps: Sendable, Equatable {
-        /// Nobody named any: on a loopback address this is all of them, and elsewhere a fault.
+        /// The setting is absent: on a loopback address the intake takes all apps, and elsewhere this is a fault.
         case unnamed
-        /// The intake takes notifications of all apps of the world, by `*`.
+        /// The setting is `*`: the intake takes notifications of every app.
         case all
         case named(Set<BundleID>)
 
-        /// The apps; nil for all.
+        /// The apps' ids; nil for all apps.
         package var bundleIDs: Set<BundleID>? {
             if case .named(let names) = self { names } else { nil }
         }
 
-        /// The value as text of the setting.
+        /// The setting's text.
         var text: String {
             switch self {
             case .unnamed: ""
@@ -29,7 +29,7 @@ package struct IntakeSettings: Sendable {
     package var http = HTTPSettings(port: 8090)
     package var apps = Apps.unnamed
 
-    /// Throws if others could post notifications of any app.
+    /// Throws if the intake is reachable from other machines and the setting names no apps.
     package func requireApps() throws(SettingsFaults) {
         guard apps == .unnamed, !http.isOnLoopback else { return }
         let host = SettingName.intakeHTTPHost.rawValue
@@ -44,7 +44,7 @@ package struct IntakeSettings: Sendable {
     static let requirement = "bundle ids separated by commas, none of them empty, or * alone for every app"
     fileprivate static let everyApp = "*"
 
-    /// Returns nil if `text` is no list of apps.
+    /// Returns nil if `text` is no list of bundle ids.
     static func apps(in text: String) -> Apps? {
         let names = text.split(separator: ",", omittingEmptySubsequences: false).map { String($0.trimmed) }
         if names == [everyApp] { return .all }

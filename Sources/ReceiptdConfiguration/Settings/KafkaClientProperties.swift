@@ -1,20 +1,21 @@
 import Kafka
 
-/// The properties of librdkafka's clients: receiptd's own, then the operator's.
+/// The properties of librdkafka's clients: receiptd's own first, then the operator's.
 package struct KafkaClientProperties {
-    /// Kilobytes of prefetched records; an answer of each broker may come on top.
+    /// Kilobytes of prefetched records. An answer of each broker may come on top.
     static let prefetchKilobytes = 4096
-    /// Bytes of one broker's answer to a fetch, as they come: compressed receipts take several times as much in memory.
+    /// Bytes of one broker's answer to a fetch, before unpacking: compressed receipts take several times as much in
+    /// memory.
     static let fetchBytes = 2 * 1024 * 1024
-    /// Bytes of one broker's whole answer, which is more than `fetchBytes` where a single batch is; and bytes that one
-    /// Zstandard batch may unpack to. For what all batches of an answer unpack to see `UnpackingLimit`.
+    /// Bytes of one broker's whole answer, which exceeds `fetchBytes` if a single batch does. Also the bytes that one
+    /// Zstandard batch may unpack to; `UnpackingLimit` bounds all batches of an answer.
     static let answerBytes = 64 * 1024 * 1024
-    /// Bytes of one record to the dead-letter topic; the broker's own limit decides, and an excerpt follows.
+    /// Bytes of one record to the dead-letter topic. If the broker's own limit refuses the record, an excerpt follows.
     static let maximumRecordBytes = 16 * 1024 * 1024
 
-    /// The time after which notifications are read of a topic that was not there.
+    /// Milliseconds after which a consumer looks again for an optional topic that did not exist.
     static let topicRefreshMilliseconds = 30_000
-    /// Kilobytes of prefetched notifications, of which there are few.
+    /// Kilobytes of prefetched records of an optional topic, which has few records.
     static let notificationsPrefetchKilobytes = 2_048
 
     package let settings: KafkaSettings
@@ -36,19 +37,19 @@ package struct KafkaClientProperties {
                 ("fetch.wait.max.ms", "100"),
                 ("fetch.error.backoff.ms", "50"),
                 ("queued.max.messages.kbytes", String(Self.prefetchKilobytes)),
-                // The end of a partition shows that it may be read.
+                // The event at a partition's end shows that the consumer may read the partition.
                 ("enable.partition.eof", "true"),
             ] + Self.fetchBackoff(KafkaLibrary.version) + fetchLimit + settings.properties.pairs)
     }
 
-    /// The pause of a fetch that found enough prefetched: a second unless told, and not to be told before 2.2, where the
-    /// worker wakes the fetching threads instead.
+    /// Returns the pause of a fetch while enough records are prefetched; librdkafka's default is a second. Before 2.2
+    /// librdkafka lacks the property, and the worker wakes the fetching threads instead.
     static func fetchBackoff(_ version: Int32) -> [(name: String, value: String)] {
         version >= 0x0202_0000 ? [("fetch.queue.backoff.ms", "10")] : []
     }
 
-    /// Sizes that go together: librdkafka takes no `fetch.max.bytes` below `message.max.bytes`, and no
-    /// `receive.message.max.bytes` below that. Where the operator gives one, it finds the others by itself.
+    /// The sizes of fetches, unless the operator gives one of them; librdkafka then derives the others. It takes no
+    /// `fetch.max.bytes` below `message.max.bytes`, and no `receive.message.max.bytes` below `fetch.max.bytes`.
     private var fetchLimit: [(name: String, value: String)] {
         let related: Set = ["message.max.bytes", "fetch.max.bytes", "receive.message.max.bytes"]
         if settings.properties.pairs.contains(where: { related.contains($0.name) }) { return [] }
@@ -63,7 +64,7 @@ package struct KafkaClientProperties {
 
     package var consumptionConsumer: KafkaProperties { consumer(inGroup: settings.consumptionGroupID) }
 
-    /// Makes a consumer in a group of its own, with a shorter wait for a topic that is made later: it is optional.
+    /// Makes the properties of a consumer in a group of its own, which looks sooner for its optional topic.
     private func consumer(inGroup group: String) -> KafkaProperties {
         var properties = consumer
         properties["group.id"] = group

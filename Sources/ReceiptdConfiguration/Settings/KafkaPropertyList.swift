@@ -1,9 +1,9 @@
-/// `KAFKA_PROPERTIES`, taken apart: `name=value;name=value`. White space around names and values does not count, empty
-/// segments neither; a value may hold `=`. What separates is the byte, also where a combining mark follows it: librdkafka
-/// sees bytes.
+/// The pairs of `KAFKA_PROPERTIES`, written `name=value;name=value`. Spaces around names and values, and empty
+/// segments, do not count; a value may hold `=`. The separator is the byte even before a combining mark, because
+/// librdkafka sees bytes.
 package struct KafkaPropertyList {
     package private(set) var pairs: [(name: String, value: String)] = []
-    /// Sentences that hold names, never values.
+    /// The faults as sentences, which hold names and never values.
     private(set) var faults: [String] = []
 
     package init(_ text: String) {
@@ -13,7 +13,7 @@ package struct KafkaPropertyList {
             let segment = Substring(bytes).trimmed
             if segment.isEmpty { continue }
             guard let equals = segment.utf8.firstIndex(of: UInt8(ascii: "=")) else {
-                // The segment may be the rest of a password that holds a semicolon.
+                // The segment may be the rest of a password with a semicolon, so the fault gives only its number.
                 faults.append("segment \(index + 1) has no '=': it must be name=value")
                 continue
             }

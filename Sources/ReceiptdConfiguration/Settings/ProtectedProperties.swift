@@ -1,17 +1,18 @@
-/// librdkafka properties that receiptd's promises rest on: they may be given, but only with receiptd's own value
+/// The librdkafka properties that receiptd's guarantees depend on. An operator may give them only with receiptd's own
+/// value
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md).
 struct ProtectedProperties {
-    /// The version since which commits are safe while partitions move cooperatively, as `rd_kafka_version()` has it:
-    /// 2.10.
+    /// The version, 2.10, from which commits are safe during cooperative rebalances, in the form of
+    /// `rd_kafka_version()`.
     static let safeCooperativeVersion: Int32 = 0x020A_0000
-    /// Beyond it an idempotent producer cannot keep the order.
+    /// The most requests in flight with which an idempotent producer keeps the order.
     static let maximumRequestsInFlight = 5
 
     let bootstrapServers: String
     let groupID: String
     let libraryVersion: Int32
 
-    /// A name, or the synonyms of one, with the texts that mean receiptd's own value, that value first.
+    /// The names of a property, synonyms included, and the texts of receiptd's own value, the usual text first.
     private static let fixed: [(names: [String], values: [String])] = [
         (["enable.auto.commit", "auto.commit.enable"], ["false", "f", "0"]),
         (["enable.auto.offset.store"], ["false", "f", "0"]),
@@ -26,7 +27,8 @@ struct ProtectedProperties {
         (["group.protocol"], ["classic"]),
     ]
 
-    /// Returns the property's fault, in words that follow its name; nil if it has none. Holds no value but receiptd's.
+    /// Returns the property's fault in words that follow its name; nil if there is none. The words hold only receiptd's
+    /// value.
     func fault(of name: String, value: String) -> String? {
         let given = value
         let value = given.lowercased()

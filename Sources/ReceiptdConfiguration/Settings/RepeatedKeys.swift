@@ -1,29 +1,29 @@
 import Yams
 
-/// Keys that are in their mapping more than once.
+/// Finds every key that its mapping has more than once.
 ///
-/// The YAML library stops at the first of them. So that all faults of a file are found in one go, such a key gets a
-/// mark, a private-use character before its name, and the text is parsed again.
+/// The YAML library stops at the first repeated key. To find all faults of the file at once, the key gets a mark, a
+/// private-use character before its name, and the library parses the text again.
 struct RepeatedKeys {
-    /// Each costs a pass over the text. After so many, the next one is the last that is told.
+    /// The most repeated keys that get a mark, because each costs a pass over the text. The next one is the last fault.
     static let maximum = 20
     private static let firstMark: UInt32 = 0xE000
 
     private var count = 0
-    /// The text of each line that has marks.
+    /// The text of each line that has marks, by line number.
     private var markedLines: [Int: [Unicode.Scalar]] = [:]
 
     private static func isMark(_ scalar: Unicode.Scalar) -> Bool {
         (firstMark..<firstMark + UInt32(maximum)).contains(scalar.value)
     }
 
-    /// The name as the file has it.
+    /// Returns the key's name without its mark.
     static func originalName(_ name: String) -> String {
         guard let first = name.unicodeScalars.first, isMark(first) else { return name }
         return String(name.unicodeScalars.dropFirst())
     }
 
-    /// The place in the file as it was given.
+    /// Returns the place in the original file.
     func original(_ mark: Mark?) -> TextPosition {
         guard let mark else { return TextPosition(line: 1, column: 1) }
         let marks = markedLines[mark.line]?.prefix(mark.column - 1).count(where: Self.isMark) ?? 0
@@ -35,10 +35,10 @@ struct RepeatedKeys {
         return YAMLFault(position: original(mark), message: "\(list) is in one mapping more than once")
     }
 
-    /// The text with the key at `mark` renamed; nil where that cannot be done safely.
+    /// Returns the text with a mark in the key at `mark`; nil if the key cannot be renamed safely.
     mutating func renaming(in text: String, at mark: Mark) -> String? {
         guard count < Self.maximum, let new = Unicode.Scalar(Self.firstMark + UInt32(count)) else { return nil }
-        // A file that has such characters of its own would be changed.
+        // In a file with private-use characters of its own, marks and text could not be told apart.
         if count == 0, text.unicodeScalars.contains(where: Self.isMark) { return nil }
         var scalars = text.unicodeScalars
         guard var index = Self.index(line: mark.line, column: mark.column, in: scalars) else { return nil }
@@ -54,7 +54,7 @@ struct RepeatedKeys {
         return String(scalars)
     }
 
-    /// Line breaks as the YAML library counts them; CR LF is one.
+    /// Whether the YAML library counts the character as a line break. CR LF is one character in Swift.
     private static func isBreak(_ scalar: Unicode.Scalar) -> Bool {
         ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"].contains(scalar)
     }

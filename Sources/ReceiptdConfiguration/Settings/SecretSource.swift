@@ -1,5 +1,5 @@
-/// Reads secrets by name from the environment: `NAME`, or the file that `NAME_FILE` names. The credentials that the
-/// catalog names are nowhere else. Files are read anew each time, so that a rotated secret is seen.
+/// Reads secrets by name from the environment: from `NAME`, or from the file in `NAME_FILE`. The credentials that the
+/// catalog names come only from here. A file is read at each use, so that a rotated secret takes effect.
 package struct SecretSource: Sendable {
     /// Bytes of a secret's file.
     static let maximumFileSize = 65_536
@@ -10,7 +10,7 @@ package struct SecretSource: Sendable {
         self.environment = environment
     }
 
-    /// Returns nil if the secret is not set, or is set in a way that `read` calls a fault.
+    /// Returns nil if the secret is not set, or if `read` fails.
     package func secret(named name: String) -> String? {
         guard case .success(let secret) = read(name) else { return nil }
         return secret?.value
@@ -21,7 +21,7 @@ package struct SecretSource: Sendable {
         Self.resolve(name, value: environment[name], file: environment[name + "_FILE"])
     }
 
-    /// Empty text counts as not set.
+    /// Resolves a secret from its value or its file. Empty text counts as not set.
     static func resolve(
         _ name: String, value: String?, file: String?, line: Int? = nil
     ) -> Result<Secret?, SettingsFault> {
@@ -54,7 +54,7 @@ extension String? {
 }
 
 extension String {
-    /// One newline, `\n` or `\r\n`.
+    /// The text without one newline at its end, `\n` or `\r\n`.
     fileprivate var withoutTrailingNewline: String {
         last == "\n" || last == "\r\n" ? String(dropLast()) : self
     }

@@ -1,4 +1,4 @@
-/// Every setting there is, by its name in the environment.
+/// The settings, by their names in the environment.
 package enum SettingName: String, CaseIterable, Sendable {
     case kafkaBootstrapServers = "KAFKA_BOOTSTRAP_SERVERS"
     case kafkaGroupID = "KAFKA_GROUP_ID"
@@ -48,13 +48,13 @@ package enum SettingName: String, CaseIterable, Sendable {
     case logLevel = "LOG_LEVEL"
     case logFormat = "LOG_FORMAT"
 
-    /// Whether the value may be in a file of its own, named by `NAME_FILE`, and is never shown.
+    /// Whether the value is never shown and may come from the file in `NAME_FILE`.
     var isSecret: Bool { [.databaseURL, .submissionSigningKeys, .consoleUsers].contains(self) }
 
-    /// `NAME_FILE`, for a secret.
+    /// The name `NAME_FILE` of a secret; nil for other settings.
     var fileVariant: String? { isSecret ? rawValue + "_FILE" : nil }
 
-    /// The ways to give the setting, for people who did not.
+    /// The ways to give the setting, for messages about a missing one.
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
@@ -62,8 +62,8 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(names) in the environment, or \(inFile) in the file of --config"
     }
 
-    /// The place of a name of the environment in the settings file: its first word is the section, the others in camel
-    /// case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
+    /// Returns the path in the settings file for a name of the environment. The first word is the section, and the
+    /// other words in camel case are the key. Acronyms are ordinary words (`serverApiProductionUrl`).
     package static func path(of name: String) -> String {
         let words = name.lowercased().split(separator: "_").map(String.init)
         guard let section = words.first else { return "" }
@@ -73,7 +73,7 @@ package enum SettingName: String, CaseIterable, Sendable {
         return "\(section).\(key.joined())"
     }
 
-    /// Every path that a settings file may hold, with the name it is for.
+    /// The names by their paths in the settings file.
     static let namesByPath: [String: String] = {
         let names = allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap { $0 } }
         return Dictionary(uniqueKeysWithValues: names.map { (path(of: $0), $0) })

@@ -12,18 +12,19 @@ extension Settings {
         fileprivate var setting: SettingName { self == .kafka ? .kafkaBootstrapServers : .databaseURL }
     }
 
-    /// The one place where settings are read: from the environment and, where it does not tell, from a YAML file.
+    /// Reads the settings from the environment and, where the environment lacks one, from a YAML file. No other code
+    /// does.
     package struct Reader: Sendable {
         package var environment: [String: String]
-        /// Path of the settings file.
+        /// The path of the settings file; nil for none.
         package var file: String?
-        /// `rd_kafka_version()`, for what is safe only from some release on.
+        /// The version from `rd_kafka_version()`, because some properties are safe only from a release on.
         var libraryVersion: Int32 = KafkaLibrary.version
-        /// Asks librdkafka itself about further properties; its messages hold no value.
+        /// Returns librdkafka's own faults of the operator's properties. A message holds no value.
         var libraryFaults: @Sendable ([(name: String, value: String)]) -> [(name: String, message: String)] = { pairs in
             KafkaProperties(pairs).faults().map { ($0.name, $0.message) }
         }
-        /// Has librdkafka make clients of the settings, and tells what it has against them; nil where it makes them.
+        /// Makes librdkafka clients of the settings. Returns librdkafka's reason if it refuses; nil if it makes them.
         var libraryRefusal: @Sendable (KafkaSettings) -> String? = { kafka in
             let clients = KafkaClientProperties(settings: kafka)
             return clients.consumer.refusal(of: .consumer) ?? clients.producer.refusal(of: .producer)
@@ -34,16 +35,16 @@ extension Settings {
             self.file = file
         }
 
-        /// Checks all settings, those that the command does not require included, and reports all faults together.
-        /// - Parameter trustingSampleRoots: true for a command that grants nothing. Else the sample roots are a fault beside an
-        ///   address of Apple's.
+        /// Checks all settings, also the ones that the command does not need, and throws all faults together.
+        /// - Parameter trustingSampleRoots: whether the command grants nothing and so may trust the samples' roots. For
+        ///   other commands these roots are a fault beside an address of Apple's.
         package func read(
             requiring required: Set<Requirement>, trustingSampleRoots: Bool = false
         ) throws(SettingsFaults) -> Settings {
             let source = SettingsSource(environment: environment, file: file)
             var checks = SettingsChecks(source.values)
             var settings = Settings()
-            // A secret that could not be read has its fault already.
+            // An unreadable secret already has its fault.
             let faulty = Set(source.faults.map(\.setting))
             for requirement in required where !checks.isSet(requirement.setting) {
                 let name = requirement.setting.rawValue
@@ -68,7 +69,7 @@ extension Settings {
             return settings
         }
 
-        /// Orders faults by the table of settings; other names come first.
+        /// Orders faults by the table of settings; faults of other names come first.
         private static func inOrder(_ faults: [SettingsFault]) -> [SettingsFault] {
             let names = SettingName.allCases.map(\.rawValue)
             let ranks = faults.map { fault in
@@ -105,7 +106,8 @@ extension Settings {
             }
         }
 
-        /// Refuses both together: everybody could make receipts that a worker of a real shop grants.
+        /// Refuses the samples' published root with an Apple address. Anybody could make receipts that a real shop's
+        /// worker grants.
         private func refusePublishedRoot(_ checks: inout SettingsChecks, _ apple: AppleSettings) {
             let names = apple.apples.map(\.rawValue)
             guard apple.roots.holdsPublishedRoot, !names.isEmpty else { return }

@@ -1,36 +1,34 @@
 import Fulfillment
 import Logging
 
-/// All that receiptd is told from outside, once it is known to be sound. `Settings.Reader` is the only way in.
-///
-/// It has no `description` of its own; what the start-up log says is `redactedSummary`.
+/// The checked settings of receiptd. Only `Settings.Reader` makes them. For the start-up log see `redactedSummary`.
 package struct Settings: Sendable {
     package var kafka = KafkaSettings()
     package var database = DatabaseSettings()
     package var apple = AppleSettings()
     package var retry = RetrySettings()
-    /// Submissions in memory.
+    /// The most submissions in memory.
     package var maxInFlight = 2000
-    /// Any of them may sign a submission; empty: nothing is checked.
+    /// The keys that may sign a submission, any one of them; empty if workers check no signatures.
     package var submissionSigningKeys: [Secret] = []
-    /// Days after which decided submissions are forgotten.
+    /// The days after which receiptd forgets decided submissions.
     package var outcomeRetentionDays = 30
     /// The settings for Apple's announcements.
     package var announcements = AnnouncementSettings()
     package var servers = ServerSettings()
-    /// Seconds in which a stopping worker finishes what is in flight.
+    /// The seconds in which a stopping worker finishes the submissions in flight.
     package var shutdownGraceSeconds = 25.0
     package var log = LogSettings()
-    /// The warnings at the start.
+    /// The warnings that receiptd logs when it starts.
     package var warnings: [SettingsWarning] = []
 }
 
 package struct DatabaseSettings: Sendable {
-    /// A libpq connection URI. Empty where the command does not require the database and none is set.
+    /// A libpq connection URI; empty if the setting is absent and the command needs no database.
     package var url = Secret("")
-    /// The file of the URI; nil if the URI itself is given.
+    /// The path of the file with the URI; nil if the setting holds the URI itself.
     package var urlFile: String?
-    /// The file's present URI, for the next connection; nil without a file, or if it holds no URI.
+    /// The URI that the file holds now, for the next connection; nil without a file, or if the file holds no URI.
     package var latestURL: Secret? {
         guard let urlFile,
             case .success(let secret) = SecretSource.resolve(
@@ -44,16 +42,16 @@ package struct DatabaseSettings: Sendable {
         let isURI = text.hasPrefix("postgresql://") || text.hasPrefix("postgres://")
         return isURI && !text.unicodeScalars.contains { $0.value < 0x20 } ? Secret(text) : nil
     }
-    /// Connections.
+    /// The number of connections.
     package var poolSize = 4
-    /// False for PgBouncer in transaction mode before 1.21.
+    /// Whether sessions use prepared statements. PgBouncer in transaction mode needs false before its version 1.21.
     package var usesPreparedStatements = true
-    /// Seconds that a writer waits behind a small batch at most, where others are likely to come meanwhile.
+    /// The most seconds that a writer waits behind a small batch, if other decisions are likely to come meanwhile.
     package var gatheringSeconds = 0.025
 }
 
 package struct RetrySettings: Sendable {
-    /// 0.5 s, doubling to 300 s; doubtful answers over 600 s.
+    /// The delays: from 0.5 s doubling to 300 s, and for doubtful answers over 600 s.
     package var delay = RetryDelay()
     /// Seconds after which a retrying submission leaves memory for PostgreSQL.
     package var parkAfterSeconds = 30.0
@@ -62,14 +60,14 @@ package struct RetrySettings: Sendable {
 
     package var unprovenBytes: Int64 { Int64(unprovenMegabytes) * 1_000_000 }
 
-    /// No delay that these settings make is longer.
+    /// The longest delay that these settings make, in seconds.
     package var longestSeconds: Double { max(delay.maximumSeconds, delay.doubtSeconds, parkAfterSeconds) }
 }
 
 package struct AnnouncementSettings: Sendable {
-    /// Seconds between two rounds of Apple's notification history, for each app; 0 never.
+    /// Seconds between two rounds of Apple's notification history, for each app; 0 reads no history.
     package var historySeconds = 600.0
-    /// The days that the first round goes back.
+    /// The days of history that the first round reads.
     package var historyDays = 30
     /// Seconds that an announced purchase waits for its submission.
     package var missedPurchaseSeconds = 900.0
@@ -90,19 +88,19 @@ extension Settings {
     }
 }
 
-/// The settings of the HTTP servers, but for the intake.
+/// The settings of the worker's and the console's HTTP servers.
 package struct ServerSettings: Sendable {
-    /// A worker's.
+    /// The worker's HTTP server.
     package var http = HTTPSettings()
     package var console = ConsoleSettings()
 }
 
 package struct HTTPSettings: Sendable {
     package var host = "127.0.0.1"
-    /// 0 takes a free port.
+    /// The port; 0 takes a free one.
     package var port = 8080
 
-    /// Whether only this machine reaches it.
+    /// Whether only this machine can reach the server.
     package var isOnLoopback: Bool { Self.isLoopback(host) }
 
     package static func isLoopback(_ host: String) -> Bool {
@@ -114,7 +112,7 @@ package struct HTTPSettings: Sendable {
 }
 
 package struct LogSettings: Sendable {
-    /// The look of a line.
+    /// The form of a log line.
     package enum Format: String, CaseIterable, Sendable {
         case json
         case text

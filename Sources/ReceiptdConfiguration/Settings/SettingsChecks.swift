@@ -1,7 +1,7 @@
 import AppleProofs
 import Foundation
 
-/// Reads each setting's text as what it must be, and collects what is wrong.
+/// Converts each setting's text to its type, and collects the faults.
 struct SettingsChecks {
     private let values: [SettingName: SettingsSource.Value]
     private(set) var faults: [SettingsFault] = []
@@ -21,7 +21,7 @@ struct SettingsChecks {
         warnings.append(SettingsWarning(kind: .value, setting: name.rawValue, message: message))
     }
 
-    /// Gives `target` the setting's value where it is set and `convert` makes one of it; otherwise adds a fault.
+    /// Gives `target` the setting's value if the setting is set. Adds a fault if `convert` returns nil.
     mutating func read<Value>(
         _ name: SettingName, into target: inout Value, mustBe requirement: String, _ convert: (String) -> Value?
     ) {
@@ -41,7 +41,7 @@ struct SettingsChecks {
         }
     }
 
-    /// A decimal number without sign or exponent.
+    /// Reads a decimal number without sign and exponent.
     mutating func decimal(_ name: SettingName, into target: inout Double, in range: ClosedRange<Double>) {
         let bounds = [range.lowerBound, range.upperBound].map { $0 == $0.rounded() ? "\(Int($0))" : "\($0)" }
         read(name, into: &target, mustBe: "a number from \(bounds[0]) to \(bounds[1])" + found(name)) { text in
@@ -53,7 +53,7 @@ struct SettingsChecks {
         }
     }
 
-    /// One of a few words.
+    /// Reads one of a few words.
     mutating func choice<Value>(
         _ name: SettingName, into target: inout Value, _ choices: [(word: String, value: Value)]
     ) {
@@ -63,7 +63,7 @@ struct SettingsChecks {
         }
     }
 
-    /// An absolute http or https URL. Its text is not repeated in a fault: it might hold a password.
+    /// Reads an absolute http or https URL. A fault does not repeat the text, which might hold a password.
     mutating func url(_ name: SettingName, into target: inout String, isBase: Bool) {
         let requirement = "an absolute http or https URL without user, query and fragment"
         read(name, into: &target, mustBe: requirement) { text in
@@ -84,7 +84,7 @@ struct SettingsChecks {
         }
     }
 
-    /// The path of a file that can be read.
+    /// Reads the path of a file, and adds a fault if the file cannot be read.
     mutating func readableFile(_ name: SettingName, into target: inout String?) {
         guard let path = values[name]?.text else { return }
         do throws(BoundedFile.Fault) {
@@ -95,7 +95,7 @@ struct SettingsChecks {
         }
     }
 
-    /// The root certificates in a file.
+    /// Reads the root certificates in the file at `path`.
     mutating func roots(_ name: SettingName, at path: String, into target: inout AppleRoots) {
         let text: String
         do throws(BoundedFile.Fault) {

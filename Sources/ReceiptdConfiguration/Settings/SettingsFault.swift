@@ -1,9 +1,9 @@
-/// One thing wrong with the settings. Never holds the value of a secret.
+/// A fault of the settings. The text never holds the value of a secret.
 package struct SettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The setting's name in the environment; for an unknown key, the key in the file.
     package let setting: String
     package let message: String
-    /// Line of the settings file, from 1; nil where the value is not from the file.
+    /// The line in the settings file, from 1; nil if the value comes from elsewhere.
     let line: Int?
 
     init(_ setting: String, _ message: String, line: Int? = nil) {
@@ -28,10 +28,10 @@ package struct SettingsFaults: Error, Sendable, Equatable, CustomStringConvertib
     package static let exitCode: Int32 = 78
 
     package let faults: [SettingsFault]
-    /// A name that is almost right may be why something is missing.
+    /// The warnings about names that resemble a setting's, which may explain a missing setting.
     package var warnings: [SettingsWarning] = []
 
-    /// A line for each.
+    /// One line for each fault and warning.
     package var description: String {
         (faults.map(\.description) + warnings.map(\.description)).joined(separator: "\n")
     }

@@ -1,16 +1,16 @@
 /// The range of each number among the settings; both ends are allowed.
 enum SettingsLimits {
     static let poolSize = 1...1000
-    /// Longer, a submission would wait for the ledger rather than for Apple.
+    /// With longer waits a submission would wait for the ledger rather than for Apple.
     static let gatheringSeconds = 0.0...1
     static let maxConcurrency = 1...10_000
     static let maxRequestsPerSecond = 0.0...1_000_000
-    /// A request needs some time.
+    /// Zero is excluded, because a request needs some time.
     static let timeoutSeconds = 0.001...3600
-    /// Delays of up to a week.
+    /// Seconds of a delay, at most a week.
     static let delaySeconds = 0.0...604_800
     static let maxInFlight = 1...100_000
-    /// The limit in megabytes, a terabyte at most.
+    /// Megabytes of parked proofs, at most a terabyte.
     static let parkedMegabytes = 0...1_000_000
     static let retentionDays = 1...3650
     /// Apple keeps notifications for 180 days.

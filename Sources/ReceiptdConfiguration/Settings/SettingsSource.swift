@@ -1,18 +1,18 @@
-/// The texts of the settings, from wherever they are, before anybody asks whether they are sound.
+/// The settings' texts from the environment and the file, before any check.
 struct SettingsSource {
     struct Value: Equatable {
         let text: String
-        /// Line of the settings file; nil where the environment has it.
+        /// The line in the settings file; nil if the value comes from the environment.
         let line: Int?
     }
 
     /// The faults of the settings file itself, and of secrets that cannot be read.
     private(set) var faults: [SettingsFault] = []
     private(set) var values: [SettingName: Value] = [:]
-    /// The paths of the files that secrets are in.
+    /// The paths of the files that hold secrets.
     private(set) var secretFiles: [SettingName: String] = [:]
 
-    /// The values by the names of the environment, `NAME_FILE` among them.
+    /// The settings file's values by their environment names, `NAME_FILE` included.
     private var fileValues: [String: Value] = [:]
 
     /// - Parameter file: the path of the settings file.
@@ -72,7 +72,7 @@ struct SettingsSource {
         }
     }
 
-    /// Something empty, all of it commented out perhaps, has none.
+    /// Returns the keys of a mapping. An empty section, perhaps with every line commented out, has no keys.
     private mutating func entries(of node: YAMLNode, called name: String) -> [YAMLEntry] {
         switch node.content {
         case .mapping(let entries): return entries

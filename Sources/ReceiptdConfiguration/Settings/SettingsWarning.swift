@@ -1,9 +1,9 @@
-/// Something about the settings that is no fault, but looks mistaken. Never holds the value of a secret.
+/// A warning that the settings look mistaken without being faulty. The text never holds the value of a secret.
 package struct SettingsWarning: Sendable, Equatable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// A name that is no setting's: whichever command runs, what was meant does not count.
+        /// The name is no setting's, so every command ignores the variable.
         case name
-        /// A value: of interest to those commands that go by it.
+        /// The value looks mistaken, which matters only to commands that use the setting.
         case value
     }
 
@@ -15,12 +15,12 @@ package struct SettingsWarning: Sendable, Equatable, CustomStringConvertible {
     package var description: String { "warning: \(ShownText.plain(setting)): \(message)" }
 }
 
-/// Finds names that are almost a setting's.
+/// Finds names that resemble a setting's name.
 enum NearName {
-    /// Letters that are wrong, missing or too many.
+    /// The most letters that are wrong, missing or added.
     static let maximumDistance = 2
 
-    /// A warning for each variable of the environment that is no setting and at most two letters from one.
+    /// Returns a warning for each environment variable that is no setting and at most two letters from one.
     static func warnings(_ environment: [String: String]) -> [SettingsWarning] {
         let names = SettingName.allCases.flatMap { [$0.rawValue, $0.fileVariant].compactMap(\.self) }
         let known = Set(names)
@@ -32,7 +32,7 @@ enum NearName {
         }
     }
 
-    /// Returns nil if none is near. The nearest of several wins, then the first.
+    /// Returns the nearest candidate, the first of equals; nil if no candidate is near.
     static func nearest(to name: String, among candidates: [String]) -> String? {
         var best: (name: String, distance: Int)?
         let letters = Array(name.utf8)
@@ -45,7 +45,7 @@ enum NearName {
         return best?.name
     }
 
-    /// Levenshtein's: insertions, deletions and replacements that make one of the other.
+    /// Returns the Levenshtein distance: the insertions, deletions and replacements that turn one name into the other.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var row = Array(0...right.count)
         for (index, letter) in left.enumerated() {

@@ -1,11 +1,11 @@
-/// Text from outside as messages show it: in quotes, on one line, and not endless.
+/// Shows foreign text in messages: in quotes, on one line, and with a limited length.
 package enum ShownText {
-    /// Unicode scalars; the rest becomes an ellipsis.
+    /// The most Unicode scalars. An ellipsis replaces the rest.
     package static let maximumLength = 80
 
     package static func quoted(_ text: String) -> String { "\"\(plain(text))\"" }
 
-    /// - Parameter limit: Unicode scalars.
+    /// - Parameter limit: the most Unicode scalars.
     package static func plain(_ text: String, limit: Int = maximumLength) -> String {
         var shown = ""
         for (index, scalar) in text.unicodeScalars.enumerated() {

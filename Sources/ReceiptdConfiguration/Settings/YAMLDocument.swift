@@ -1,15 +1,15 @@
 import Yams
 
-/// One YAML document, read whole: its tree, and all that is wrong with it as YAML.
+/// A YAML document: its tree, and its faults as YAML.
 ///
-/// The subset is what configuration needs: mappings, sequences and scalars. Anchors, aliases, tags, merge keys and keys
-/// that are not scalars are faults, since a file that means more than its lines say cannot be reviewed, and since
-/// aliases let a small file grow without bound.
+/// Configuration needs only mappings, sequences and scalars. Anchors, aliases, tags, merge keys and keys that are not
+/// scalars are faults: nobody can review a file that means more than its lines say, and aliases let a small file grow
+/// without bound.
 struct YAMLDocument: Sendable {
-    /// Containers inside one another.
+    /// The most containers inside one another.
     static let maximumDepth = 64
 
-    /// The document's node; nil if the text is empty, or no YAML at all.
+    /// The document's node; nil if the text is empty or no YAML.
     let root: YAMLNode?
     /// The faults in the order of the file.
     let faults: [YAMLFault]
@@ -26,14 +26,14 @@ struct YAMLDocument: Sendable {
             self.faults = faults.faults
         case .success(let parsed):
             var composition = YAMLComposition(repeatedKeys: parsed.repeatedKeys)
-            // Anchors are held weakly by the nodes: the parser must outlive the composition.
+            // The nodes hold their anchors weakly, so the parser must outlive the composition.
             root = withExtendedLifetime(parsed.parser) { parsed.root.map { composition.node($0, depth: 1) } }
             faults = composition.faults.sorted { $0.position < $1.position }
         }
     }
 }
 
-/// Makes the tree of the parser's, and collects what the subset does not have.
+/// Makes a `YAMLNode` tree from the parser's tree, and collects the faults of unsupported YAML.
 struct YAMLComposition {
     static let anchorMessage = "anchors and aliases are not supported: write the value out"
     private static let tagMessage = "tags are not supported"
@@ -62,7 +62,7 @@ struct YAMLComposition {
         return YAMLNode(position: position, content: content)
     }
 
-    /// Returns false if the node refers to another one: an alias brings its anchor's node along, with its position.
+    /// Returns false if the node is an alias: an alias has its anchor's node, at the anchor's position.
     private mutating func admitsAnchor(of node: Node, at position: TextPosition) -> Bool {
         guard node.anchor != nil else { return true }
         guard anchored.insert(position).inserted else { return false }
@@ -77,7 +77,7 @@ struct YAMLComposition {
 
     private mutating func scalar(_ scalar: Node.Scalar, at position: TextPosition) -> YAMLNode.Content {
         let isPlain = scalar.style == .plain
-        // A quoted or block scalar has the tag of text without having been given one.
+        // The library gives a quoted or block scalar the tag of text by itself.
         let expected: Tag.Name = isPlain ? .implicit : .str
         guard scalar.tag.rawValue == expected.rawValue else {
             faults.append(YAMLFault(position: position, message: Self.tagMessage))

@@ -8,13 +8,13 @@ struct TextPosition: Sendable, Hashable, Comparable {
     }
 }
 
-/// A text's fault as YAML, before its meaning counts.
+/// A fault of a text as YAML, apart from the meaning of its keys and values.
 struct YAMLFault: Error, Sendable, Equatable {
     let position: TextPosition
     let message: String
 }
 
-/// A piece of a YAML document: no tags, no aliases, scalars as they were written.
+/// A node of a YAML document, without tags and aliases. Scalars keep the text of the file.
 struct YAMLNode: Sendable {
     let position: TextPosition
     let content: Content
@@ -23,12 +23,12 @@ struct YAMLNode: Sendable {
         case scalar(YAMLScalar)
         case sequence([YAMLNode])
         case mapping([YAMLEntry])
-        /// Something that already has its fault.
+        /// The node has a fault already.
         case unreadable
     }
 }
 
-/// One key of a mapping with its value, in the order of the file. A repeated key is there once, with its first value.
+/// A key of a mapping with its value. Entries keep the file's order; a repeated key appears once, with its first value.
 struct YAMLEntry: Sendable {
     let name: String
     let position: TextPosition
@@ -37,7 +37,7 @@ struct YAMLEntry: Sendable {
 
 struct YAMLScalar: Sendable, Equatable {
     let text: String
-    /// Written without quotes and in no block: only then may it be something else than text.
+    /// Whether the scalar has no quotes and is no block. Any other scalar is always text.
     let isPlain: Bool
 
     /// Whether YAML 1.2's core schema reads it as null: empty, `~` and `null`.
