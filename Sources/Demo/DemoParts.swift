@@ -1,7 +1,7 @@
 import ReceiptdConfiguration
 
-/// The real parts that the demo was told to use. Only its options count: whoever tries it out on a machine that is set
-/// up for production must not reach production by it.
+/// The real broker and database that the demo's options name. The environment does not count, so that a demo on a
+/// production machine cannot reach production.
 package struct DemoParts {
     private let kafka: String?
     private let database: String?
@@ -11,7 +11,7 @@ package struct DemoParts {
         self.database = database
     }
 
-    /// The settings that name them.
+    /// Returns the settings that name the parts.
     package func environment(from environment: [String: String]) -> [String: String] {
         var given: [String: String] = [:]
         if let kafka {
@@ -22,7 +22,7 @@ package struct DemoParts {
         return given
     }
 
-    /// Says what of the environment is not used; nil where there is nothing.
+    /// Returns a note about the settings of the environment that the demo ignores; nil if there are none.
     package func note(on environment: [String: String]) -> String? {
         let names = [SettingName.kafkaBootstrapServers.rawValue, SettingName.databaseURL.rawValue]
             .filter { environment[$0]?.isEmpty == false }

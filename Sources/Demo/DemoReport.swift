@@ -8,10 +8,10 @@ package struct DemoReport: Sendable {
     package var isAsExpected: Bool { results.allSatisfy { $0.differences.isEmpty } }
 
     package struct Style: Sendable {
-        /// The terminal's width; nil: nothing is cut. What differs from a case is never cut.
+        /// The terminal's width in columns; nil cuts no line. A line about a difference is never cut.
         package var width: Int?
         package var hasColors: Bool
-        /// True to list every case, not only those that differ.
+        /// Whether the report lists every case, or only the cases that differ.
         package var listsAll: Bool
 
         package init(width: Int?, hasColors: Bool, listsAll: Bool) {
@@ -21,10 +21,10 @@ package struct DemoReport: Sendable {
         }
     }
 
-    /// Fits a terminal of 80 columns.
+    /// The length of the rule, which fits a terminal of 80 columns.
     private static let ruled = 79
 
-    /// The sum first, then the cases.
+    /// Returns the counts first, then the cases.
     package func text(_ style: Style) -> String {
         var lines = ["", "What became of the submissions of \(results.count) cases:"].map { Line($0, .heading) }
         for (key, count) in counts { lines.append(Line("  \(pad(key.0, 21)) \(pad(key.1, 26)) \(count)")) }
@@ -48,7 +48,7 @@ package struct DemoReport: Sendable {
             self.kind = kind
         }
 
-        /// Cut first: colors take no columns.
+        /// Cuts the words before it adds colors, which take no columns.
         func text(_ style: Style) -> String {
             var words = words
             if let width = style.width, words.count > width, kind != .bad {
@@ -79,7 +79,7 @@ package struct DemoReport: Sendable {
             + result.differences.map { Line("    ✗ " + $0, .bad) }
     }
 
-    /// The counts by type and reason.
+    /// The number of events by type and reason.
     private var counts: [((String, String), Int)] {
         var counts: [String: Int] = [:]
         for event in results.flatMap(\.events) {

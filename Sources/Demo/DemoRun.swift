@@ -7,14 +7,14 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// The demo: parts, worker, submissions, report.
+/// Runs the demo: starts the parts and a worker, submits the cases and reports the results.
 package struct DemoRun: Sendable {
     private let seeds: DemoSeeds
     private let keepsLog: Bool
     /// The settings that name a real broker or database.
     private let given: [String: String]
 
-    /// Receives the demo's news on its way.
+    /// Receives the demo's messages and progress.
     package struct Listener: Sendable {
         let line: @Sendable (String) -> Void
         /// Reports the number of answered submissions.
@@ -38,19 +38,19 @@ package struct DemoRun: Sendable {
         self.listener = listener
     }
 
-    /// Short times, so that what takes Apple minutes takes the demo a moment.
+    /// Settings with short times, so that delays of minutes take the demo a moment.
     static let workerSettings = [
         "RETRY_DOUBT_SECONDS": "1",
         "RETRY_INITIAL_DELAY_SECONDS": "0.05",
         "RETRY_MAX_DELAY_SECONDS": "0.5",
         "APPLE_TIMEOUT_SECONDS": "1",
         "MISSED_PURCHASE_SECONDS": "1",
-        // The simulated App Store calls genuine what a forged receipt says, unless it is told otherwise.
+        // The simulated App Store confirms a forged receipt unless a case arranges another answer.
         "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
         "SEEDS_SHARED_SECRET": "5f4dcc3b5aa765d61d8327deb882cf99",
     ]
 
-    /// Makes settings of the cases' folder of keys.
+    /// Returns the settings that name the keys in the cases' folder.
     static func settings(signing: URL) -> [String: String] {
         [
             "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
@@ -58,7 +58,7 @@ package struct DemoRun: Sendable {
         ]
     }
 
-    /// Requests are counted for each receipt, since a case says how many it may cost.
+    /// Returns options that count requests for each receipt, because a case limits its requests.
     static func appleOptions(signing: URL) throws -> AppStoreSimulation.Options {
         var options = AppStoreSimulation.Options()
         options.trackReceipts = true
@@ -102,11 +102,11 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// The hash of `demo`.
+    /// The hash of the password `demo`.
     private static let demoPassword =
         "$scrypt$ln=15,r=8,p=1$cmVjZWlwdGQncyBkZW1vLg$ZGhdCM3nzoIfhJJzpmFX26h6voZZyB8z5HoJmVKojOg"
 
-    /// The page for support and operators, beside the worker.
+    /// Runs the console for support and operators beside the worker.
     private func withConsole(on parts: EmbeddedParts, _ body: () async throws -> Void) async throws {
         let port = try FreePort.find()
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
@@ -129,7 +129,7 @@ package struct DemoRun: Sendable {
         }
     }
 
-    /// The worker's, and the console's.
+    /// The log of the worker and of the console.
     private static let logFile = FileManager.default.temporaryDirectory
         .appendingPathComponent("receiptd-demo-\(ProcessInfo.processInfo.processIdentifier).log")
 
@@ -150,7 +150,7 @@ package struct DemoRun: Sendable {
             }
             return report
         } catch {
-            // The stop is not cancelled with this task: it must not leave anything behind.
+            // A task of its own makes the stop finish even if this task is cancelled.
             await Task { await parts.stop() }.value
             if Task.isCancelled, !keepsLog {
                 try? FileManager.default.removeItem(at: logFile)
@@ -180,7 +180,7 @@ package struct DemoRun: Sendable {
         }
         for arrangement in material.cases.flatMap(\.arrangements) { parts.apple.register(arrangement) }
         let inherited = ProcessInfo.processInfo.environment.filter { $0.key == "PATH" || $0.key == "HOME" }
-        // A machine that is busy for a second is no Apple that is silent: the cases count requests.
+        // A busy machine must not look like a silent Apple, because the cases count requests.
         let own = Self.workerSettings.merging(["APPLE_TIMEOUT_SECONDS": "3"]) { $1 }
             .merging(Self.settings(signing: material.signing)) { own, _ in own }
             .merging(settings) { $1 }
@@ -232,7 +232,7 @@ package struct DemoRun: Sendable {
         return DemoReport(results: results)
     }
 
-    /// This program's file: the worker is the same one.
+    /// Returns the path of this program, which is also the worker.
     static func ownPath() throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
@@ -242,7 +242,7 @@ package struct DemoRun: Sendable {
 struct DemoMaterial: Sendable {
     let cases: [SeedCase]
     var catalog: String
-    /// The folder of the roots that the cases' receipts are signed under, and of the key for the App Store Server API.
+    /// The folder with the roots of the cases' receipts, and with the key for the App Store Server API.
     let signing: URL
 
     init(_ folder: URL) throws {

@@ -3,7 +3,7 @@ import Foundation
 
 /// The place of the demo's sample cases.
 package enum DemoSeeds: Sendable {
-    /// The cases of this program, as they were in `seeds` when it was built.
+    /// The cases inside this program, copied from `seeds` at build time.
     case builtIn
     /// A folder laid out like `seeds`.
     case folder(String)
@@ -13,7 +13,7 @@ package enum DemoSeeds: Sendable {
         package let folder: String
     }
 
-    /// Hands `body` the folder, which of the program's own cases is a temporary one.
+    /// Hands `body` the folder. The cases inside the program go into a temporary folder.
     func withFolder<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
         if case .folder(let path) = self { return try await body(URL(fileURLWithPath: path)) }
         let folder = FileManager.default.temporaryDirectory
@@ -27,7 +27,8 @@ package enum DemoSeeds: Sendable {
         return try await body(folder)
     }
 
-    /// The archive's files by their paths: for each a line with path and bytes, then the file and a line break.
+    /// Returns the archive's files by path. The archive has a line with path and bytes for each file, then the file and
+    /// a line break.
     static func files(in archive: String) -> [(path: String, content: Data)] {
         var files: [(path: String, content: Data)] = []
         var rest = archive.utf8[...]

@@ -6,9 +6,9 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// Everything that a worker needs, started for the while: PostgreSQL, a broker and Apple. Where `DATABASE_URL` and
-/// `KAFKA_BOOTSTRAP_SERVERS` of the environment that is given name real ones, those are used, in a schema, topics and groups of
-/// their own. Schema and topics go afterwards.
+/// The parts that a worker needs: PostgreSQL, a broker and a simulated Apple, all started for the run. If `environment`
+/// names real ones by `DATABASE_URL` and `KAFKA_BOOTSTRAP_SERVERS`, the run uses these with a schema, topics and groups
+/// of its own, and drops them at the end.
 final class EmbeddedParts: Sendable {
     static let partitions: Int32 = 4
 
@@ -23,14 +23,14 @@ final class EmbeddedParts: Sendable {
     let notificationsTopic: String
     let accountsTopic: String
     let consumptionTopic: String
-    /// The consumer group of the workers.
+    /// The workers' consumer group.
     let groupID: String
     let postgres: EmbeddedPostgres?
     let broker: MockCluster?
     private let scratchSchema: (uri: String, name: String)?
-    /// The properties with which any client reaches the broker.
+    /// The properties with which a client reaches the broker.
     let kafkaProperties: KafkaProperties
-    /// The properties that `KAFKA_PROPERTIES` gave for a real broker.
+    /// The properties in `KAFKA_PROPERTIES` for a real broker.
     private let givenProperties: String
 
     static func start(
@@ -43,8 +43,8 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Starts Apple on a port that it can have again after an outage that closed it. Another process, or another of
-    /// these parts, may take a free port before it is bound here: then it is another one's turn.
+    /// Starts the simulated Apple on a known port, which it can take again after an outage. Another process may take
+    /// the free port first; then the next try takes another port.
     private static func startApple(
         latency: SimulatedLatency, options: AppStoreSimulation.Options
     ) async throws -> AppStoreSimulation {
@@ -113,7 +113,7 @@ final class EmbeddedParts: Sendable {
         try await withPool(databaseURL) { pool in try await pool.run { try Schema.migrate($0) } }
     }
 
-    /// Settings of a worker on these parts, as it would find them in its environment.
+    /// Returns the environment of a worker on these parts.
     func workerEnvironment(adding more: [String: String] = [:]) -> [String: String] {
         let own = [
             "KAFKA_BOOTSTRAP_SERVERS": bootstrapServers,
@@ -131,7 +131,7 @@ final class EmbeddedParts: Sendable {
             "APPLE_SERVER_API_SANDBOX_URL": apple.serverAPISandboxURL,
             "HTTP_PORT": "0",
         ]
-        // The in-process broker takes a member back only after its session has ended.
+        // The in-process broker readmits a member only after the member's session has ended.
         let brokers =
             broker == nil
             ? ["KAFKA_PROPERTIES": givenProperties]
@@ -139,7 +139,7 @@ final class EmbeddedParts: Sendable {
         return own.merging(brokers) { first, _ in first }.merging(more) { _, given in given }
     }
 
-    /// Notifications that a worker has checkpointed as done, of a topic that began empty.
+    /// Returns the number of notifications that a worker has checkpointed. The topic must have begun empty.
     func notificationsDone(in pool: PostgresPool) async throws -> Int64 {
         let topic = notificationsTopic
         return try await pool.run { session in
@@ -164,7 +164,7 @@ final class EmbeddedParts: Sendable {
         }
     }
 
-    /// Leaves nothing behind. Faults on the way out are not worth a failure.
+    /// Removes everything that the run made. Faults in doing so are ignored.
     func stop() async {
         if let scratchSchema {
             try? await withPool(scratchSchema.uri) { pool in
@@ -180,8 +180,8 @@ final class EmbeddedParts: Sendable {
                         consumptionTopic,
                     ],
                     properties: kafkaProperties, timeoutMilliseconds: 10_000)
-                // The deletion is refused while a killed worker's session is not over: the broker forgets a group that
-                // has neither members nor offsets, and its offsets went with the topics.
+                // The broker refuses to delete a group while a killed worker's session lasts. It forgets a group
+                // without members and offsets by itself, and the group's offsets went with the topics.
                 try? GroupAdministration.delete(
                     ["", "-notifications", "-accounts", "-consumption"].map { groupID + $0 },
                     properties: kafkaProperties,

@@ -3,22 +3,22 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Simulated players and forgers on the demo's parts, as an operator sees them in the field: of ten submissions one is a
-/// purchase, eight are receipts of other apps, and one is junk or somebody else's purchase. Some purchases wait for a
-/// person, for a setting or for their player, so that each page of the console has something to show.
+/// Simulated players and forgers as operators see them in the field: of ten submissions one is a purchase, eight are
+/// receipts of other apps, and one is junk or another player's purchase. Some purchases wait for a person, a setting or
+/// their player, so that each page of the console has rows.
 struct LiveTraffic: Sendable {
     static let bundleID = "com.example.live"
     private static let appleID: Int64 = 1_450_000_050
     private static let interval = Duration.milliseconds(100)
-    /// Sample cases of submissions that nothing is granted for.
+    /// Sample cases whose submissions receiptd rejects.
     private static let foreign = "cross-app-receipt"
     private static let junk = "cracker-junk"
     /// Sample cases whose records are dead letters.
     private static let malformed = ["malformed-not-json", "malformed-missing-player", "malformed-wrong-types"]
-    /// The sample cases' app without `server_api`: what names only a transaction id is parked there.
+    /// The sample cases' app without `server_api`. A submission of only a transaction id is parked for this app.
     private static let appWithoutServerAPI = "com.example.castle"
 
-    /// Goes behind the seeds' catalog. It lacks the product `builder`, which players buy once: those purchases are held.
+    /// The text that is appended to the seeds' catalog. It lacks the product `builder`, so that its purchases are held.
     static let catalog = """
 
           - bundle_id: \(bundleID)
@@ -37,7 +37,7 @@ struct LiveTraffic: Sendable {
 
         """
 
-    /// Apple's notifications, on their way to the topic.
+    /// Apple's notifications that are on their way to the topic.
     final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -54,7 +54,8 @@ struct LiveTraffic: Sendable {
     let cases: [SeedCase]
     let told: Told
 
-    /// A month of the players' takes a minute. A purchase of a player without a token stays unclaimed.
+    /// Returns the plan of the simulated life, in which a month takes a minute. A purchase without an account token
+    /// stays unclaimed.
     private static func plan() -> SimulatedLife.Plan {
         var plan = SimulatedLife.Plan(bundleID: bundleID, appAppleID: appleID)
         plan.days = 1_000_000
@@ -64,7 +65,7 @@ struct LiveTraffic: Sendable {
         return plan
     }
 
-    /// Runs until its task is cancelled.
+    /// Runs until the task is cancelled.
     func run() async throws {
         var life = parts.apple.inStore { SimulatedLife(Self.plan(), startingAt: Self.now(), in: &$0) }
         let foreign = records(of: Self.foreign)
@@ -78,7 +79,8 @@ struct LiveTraffic: Sendable {
                 try await send(Array(notification.body.utf8), key: [], to: parts.notificationsTopic)
             }
             for bought in happened.compactMap(\.bought) {
-                // Every fourth client never submits its purchase, which is delivered all the same.
+                // Every fourth client never submits its purchase. Apple's notification delivers such a purchase all the
+                // same.
                 if let player = bought.terms.accountToken, count % 4 > 0 { try await submit(bought, by: player) }
                 if count % 20 == 0 { try await submit(bought, by: "somebody-else") }
                 if count % 30 == 10 { try await submitID(of: bought, by: "old-client-\(count / 30 % 2)") }
@@ -104,7 +106,8 @@ struct LiveTraffic: Sendable {
         try await send(Array(submission.utf8), key: Array(player.utf8), to: parts.submissionsTopic)
     }
 
-    /// The player's submission waits for credentials, and receiptd answers `too_many_waiting` beyond twenty of them.
+    /// Submits only a transaction id. The submission waits for credentials; from the twenty-first of a player on,
+    /// receiptd answers `too_many_waiting`.
     private func submitID(of bought: StoreTransaction, by player: String) async throws {
         let submission = """
             {"submission_id":"live-id-\(bought.id)","player_id":"\(player)","bundle_id":"\(Self.appWithoutServerAPI)",\

@@ -4,15 +4,15 @@ import Fulfillment
 import Kafka
 import Synchronization
 
-/// Reads the outcomes and the dead letters as they come, on a thread of its own, and sorts them by case.
+/// Reads the outcomes and the dead letters on a thread of its own, and sorts them by case.
 final class OutcomeCollector: Sendable {
     struct Collected: Sendable {
-        /// The events by case; repeats included, in the order read.
+        /// The events by case in the order of reading, repeats included.
         var events: [String: [JSONValue]] = [:]
         var deadLetters: [String: [ConsumerRecord]] = [:]
     }
 
-    /// Dead letters of records that have no key.
+    /// The key of dead letters whose record has no key.
     static let withoutKey = "-"
 
     private struct State {
@@ -25,8 +25,8 @@ final class OutcomeCollector: Sendable {
 
     var collected: Collected { state.withLock { $0.collected } }
 
-    /// Starts at the topics' present ends.
-    /// - Parameter seen: called with each record, on the thread that reads.
+    /// Starts at the present ends of the topics.
+    /// - Parameter seen: called with each record, on the reading thread.
     init(
         outcomesTopic: String, deadLettersTopic: String, properties: KafkaProperties,
         seen: @escaping @Sendable (_ record: ConsumerRecord, _ isOutcome: Bool) -> Void = { _, _ in }
@@ -63,7 +63,8 @@ final class OutcomeCollector: Sendable {
         }
     }
 
-    /// `@unchecked Sendable`: made by one thread and handed to the reading one, and only that one uses it from then on.
+    /// `@unchecked Sendable`: one thread makes the reader and hands it to the reading thread, which alone uses it from
+    /// then on.
     private final class Reader: @unchecked Sendable {
         let consumer: KafkaConsumer
 

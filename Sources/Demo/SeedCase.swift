@@ -11,13 +11,13 @@ package struct SeedCase: Sendable {
     }
 
     let name: String
-    /// One record for each round.
+    /// The case's records, one for each round.
     let records: [SeedRecord]
     let arrangements: [SimulatedArrangement]
-    /// The events that each round's record must yield.
+    /// The events that each round's record must cause.
     let answers: [[JSONValue]]
     let deadLetters: [JSONValue]
-    /// Requests to Apple that the whole case may cause, where that does not depend on timing.
+    /// The requests to Apple that the whole case may cause; nil if timing decides the number.
     let appleRequests: Int?
 
     static func loadAll(in directory: URL) throws -> [SeedCase] {
@@ -50,13 +50,13 @@ package struct SeedCase: Sendable {
         }
     }
 
-    /// Transactions of the case that the App Store Server API is asked for.
+    /// The case's transactions that workers ask the App Store Server API for.
     var transactions: Set<String> {
         Set(records.compactMap(\.transactionID)).union(
             arrangements.compactMap { if case .transaction(let known) = $0 { known.transactionID } else { nil } })
     }
 
-    /// Receipts of the case, as they reach Apple.
+    /// The case's receipts in the form in which Apple gets them.
     var receipts: Set<String> {
         Set(
             records.compactMap { record in
@@ -69,12 +69,12 @@ package struct SeedCase: Sendable {
     }
 }
 
-/// A record to be sent: a line as it is, or what cannot be a line.
+/// A record of a case: a line of `seeds` as it is, or bytes that cannot be a line.
 struct SeedRecord: Sendable {
-    /// The topic that it is for.
+    /// The topic that the record goes to.
     enum Destination: Sendable {
         case submissions, notifications
-        /// The record says which player an account token belongs to.
+        /// The topic of player accounts. The record names the player of an account token.
         case accounts
     }
 
@@ -82,7 +82,7 @@ struct SeedRecord: Sendable {
     let value: [UInt8]?
     let headers: [KafkaHeader]
     let destination: Destination
-    /// An operator's: it is sent nowhere.
+    /// An operator's decision, which goes to no topic; nil for a record.
     let decision: SeedDecision?
     /// The submission's id; nil if it cannot be read.
     let submissionID: String?
@@ -108,7 +108,7 @@ struct SeedRecord: Sendable {
             key = Array("\(app)/\(token)".utf8)
             return
         }
-        // Dead letters are told apart by the key that the game server chose.
+        // The key that the game server chose assigns a dead letter to its case.
         key = Array((playerID?.hasPrefix(caseName + "/") == true ? playerID : nil).map(\.utf8) ?? "\(caseName)/-".utf8)
     }
 

@@ -4,7 +4,7 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// An operator's decision about a held or granted transaction: a record that is sent nowhere.
+/// An operator's decision about a held or granted transaction. The replay applies it to the database, not to a topic.
 struct SeedDecision: Sendable {
     private enum Verdict: String, CaseIterable {
         case reject
@@ -18,7 +18,7 @@ struct SeedDecision: Sendable {
     private let verdict: Verdict
     private let transactionID: StoreTransactionID
 
-    /// Returns nil if the value names none of them.
+    /// Returns nil if the value names no verdict.
     init?(_ told: JSONValue) {
         for verdict in Verdict.allCases {
             guard let id = told[verdict.rawValue]?.string else { continue }
@@ -29,7 +29,7 @@ struct SeedDecision: Sendable {
         return nil
     }
 
-    /// Decides as `receiptd holds` and `receiptd grants` do.
+    /// Applies the decision as `receiptd holds` and `receiptd grants` do.
     func apply(in pool: PostgresPool) async throws {
         let holds = HoldAdministration(pool: pool)
         let filter = HoldFilter(id: transactionID.text)
@@ -41,7 +41,7 @@ struct SeedDecision: Sendable {
         case .revoke, .reinstate:
             let word: GrantDecision.Word = verdict == .revoke ? .revoke : .reinstate
             let decision = GrantDecision(word, transactionID, by: Self.operatorName, at: WallClock.now)
-            // The granted payload is repeated, because there is no catalog.
+            // Without a catalog the granted payload is repeated.
             _ = try await GrantAdministration(pool: pool).apply(decision, catalog: Catalog(version: 0, apps: []))
         }
     }

@@ -7,17 +7,17 @@ import Kafka
 import Pipeline
 import Postgres
 
-/// Submits all cases, round by round, and compares what comes of them with what must.
+/// Submits all cases round by round, and compares the events with the expected ones.
 struct SeedReplay {
-    /// Seconds for one round. A round ends as soon as every answer is there.
+    /// The most seconds of a round. A round ends as soon as all answers are there.
     static let roundSeconds = 30.0
 
     struct Result: Sendable {
         let seed: SeedCase
-        /// Events of the case, one for each event id and round, in publishing order.
+        /// The case's events in publishing order, one for each event id and round.
         let events: [JSONValue]
         let deadLetters: Int
-        /// Empty where all came as expected.
+        /// The differences from the expected events; empty if there are none.
         let differences: [String]
     }
 
@@ -27,12 +27,12 @@ struct SeedReplay {
     let submissionsTopic: String
     let notificationsTopic: String
     let accountsTopic: String
-    /// The number of notifications that the worker is done with: most of them yield no event.
+    /// Returns the number of notifications that the worker has finished. Most notifications cause no event.
     let notificationsDone: () async throws -> Int64
     let database: PostgresPool
     let apple: AppStoreSimulation
 
-    /// - Parameter progress: called with the answers that are there and those expected.
+    /// - Parameter progress: called with the number of answers so far and the number of expected ones.
     func run(progress: (_ done: Int, _ total: Int) -> Void) async throws -> [Result] {
         let rounds = cases.map(\.records.count).max() ?? 0
         let total = cases.reduce(0) { $0 + $1.answers.reduce(0) { $0 + $1.count } + $1.deadLetters.count }
@@ -55,7 +55,7 @@ struct SeedReplay {
                 try await Task.sleep(for: .milliseconds(20))
             }
         }
-        // An unexpected record would come now.
+        // The wait gives an unexpected record time to come.
         try await Task.sleep(for: .milliseconds(300))
         progress(total, total)
         return cases.map { result(of: $0, marks) }
@@ -77,7 +77,7 @@ struct SeedReplay {
         }
     }
 
-    /// Events of one round, repeats of one event id left out.
+    /// Returns the events of one round without repeats of an event id.
     private func events(of seed: SeedCase, round: Int, _ marks: [[String: Int]]) -> [JSONValue] {
         let all = collector.collected.events[seed.name] ?? []
         let start = min(all.count, marks[round][seed.name] ?? 0)
@@ -91,7 +91,7 @@ struct SeedReplay {
         let isComplete =
             round >= seed.answers.count || events(of: seed, round: round, marks).count >= seed.answers[round].count
         let deadLetters = collector.collected.deadLetters[seed.name]?.count ?? 0
-        // Dead letters carry no round: the last one must have all.
+        // Dead letters name no round, so the last round requires all of them.
         return isComplete && (round + 1 < seed.records.count || deadLetters >= seed.deadLetters.count)
     }
 
@@ -104,9 +104,9 @@ struct SeedReplay {
         }
     }
 
-    /// The events with grants, refusals and revocations at the places that `expected` has them at, and changes of
-    /// subscriptions at the others, each kind in its own order: what a notification brings is granted in a transaction after
-    /// its own, so that nothing is promised about the order of the two.
+    /// Returns the events with subscription changes at the places where `expected` has such changes, and the other
+    /// events at the other places, each kind in its own order. A worker grants a notification's purchase in a later SQL
+    /// transaction, so the order of the two kinds is not fixed.
     private static func inTurn(_ actual: [JSONValue], as expected: [JSONValue]) -> [JSONValue] {
         func isChange(_ event: JSONValue) -> Bool { event["type"]?.string == "subscription.changed" }
         guard actual.count(where: isChange) == expected.count(where: isChange), actual.count == expected.count else {

@@ -1,9 +1,9 @@
 import Encodings
 import Fulfillment
 
-/// Whether a value holds all that is expected of it: objects may have more members, everything else is equal.
+/// Compares a value with an expected one. An object may have more members; everything else must be equal.
 enum SubsetMatch {
-    /// The first difference, as a path and what is there; nil where there is none.
+    /// Returns the first difference as a path and the value there; nil if there is none.
     static func difference(_ actual: JSONValue?, from expected: JSONValue, at path: String = "") -> String? {
         guard let actual else { return "\(path) is missing, expected \(text(expected))" }
         switch (expected, actual) {

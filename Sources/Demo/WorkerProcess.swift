@@ -2,16 +2,16 @@ import EmbeddedPostgres
 import Foundation
 import Kafka
 
-/// A worker in a process of its own: this very program, called with `run`.
+/// A worker in a process of its own, which is this program with the command `run`.
 final class WorkerProcess: Sendable {
     private let process: ChildProcess
     let logFile: URL
 
     /// - Parameters:
     ///   - program: the path of `receiptd`.
-    ///   - command: `run`, or another that does not end by itself.
-    ///   - environment: all of its settings.
-    ///   - logFile: where its standard error goes, appended.
+    ///   - command: `run`, or another command that runs until a signal.
+    ///   - environment: the whole environment of the process.
+    ///   - logFile: the file that the process appends its standard error to.
     init(program: String, command: String = "run", environment: [String: String], logFile: URL) throws {
         self.logFile = logFile
         var start = ChildProcess.Start([program, command], log: logFile.path)
@@ -29,7 +29,7 @@ final class WorkerProcess: Sendable {
     func terminate() { process.send(SIGTERM) }
     func send(_ signal: Int32) { process.send(signal) }
 
-    /// Asks it to end, and ends it where it does not within ten seconds. Not to be cancelled: nobody else ends it.
+    /// Asks the process to end, and kills the process after ten seconds. Runs to its end even if the task is cancelled.
     func stop() async {
         terminate()
         let stopping = Task.detached { [self] in
@@ -40,9 +40,9 @@ final class WorkerProcess: Sendable {
         await stopping.value
     }
 
-    /// Looks at its end, 20 ms apart.
+    /// The number of looks, 20 ms apart, before the process is killed.
     private static let stopPolls = 500
 
-    /// Blocks until the process has ended. Its exit code, or the signal's number below zero.
+    /// Blocks until the process has ended. Returns the exit code, or the signal's number below zero.
     func wait() -> Int32 { process.wait() }
 }
