@@ -1,12 +1,13 @@
 import CCommit
 
-/// The version and its only place: scripts/package.sh reads it here, and scripts/check-docs.sh holds what else names it against it.
+/// The version, whose only place is here: scripts/package.sh reads it, and scripts/check-docs.sh compares other places
+/// with it.
 enum Version {
     static let number = "0.1.0"
 
-    /// Empty where it is not known.
+    /// The commit of the build; empty if the build does not know its commit.
     static let commit = String(cString: receiptd_commit())
 
-    /// `0.1.0 (abc1234)`.
+    /// The version and commit, such as `0.1.0 (abc1234)`.
     static let text = commit.isEmpty ? number : "\(number) (\(commit))"
 }

@@ -55,7 +55,7 @@ struct CatalogCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings) async throws {
-            // A faulty file is told before the database is reached.
+            // A faulty file is reported before the command connects to the database.
             let document = try CatalogDocument(file: file)
             try await withSchema(settings.database) { pool in
                 try await replace(in: CatalogStore(pool: pool), by: document)

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// A command that only has others under it. Called by itself it prints its usage, as wrong usage: whoever starts the daemon
-/// and forgets `run` must not take its end for a good one.
+/// A command that only has subcommands. Without a subcommand it prints its usage and ends as wrong usage: a caller who
+/// forgets `run` must not take the end for success.
 protocol CommandGroup: AsyncParsableCommand {}
 
 extension CommandGroup {

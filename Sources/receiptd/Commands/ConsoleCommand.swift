@@ -13,13 +13,13 @@ struct ConsoleCommand: AsyncParsableCommand {
             """,
         subcommands: [Serve.self, Password.self], defaultSubcommand: Serve.self)
 
-    /// `receiptd console` by itself.
+    /// The command `receiptd console` without a subcommand.
     struct Serve: OperatorCommand {
         static let configuration = CommandConfiguration(
             commandName: "serve", abstract: "The same as `receiptd console`.", shouldDisplay: false)
 
         static let requirements: Set<Settings.Requirement> = [.database]
-        /// Warnings go to the log.
+        /// The log tells the warnings, so standard error tells none.
         static let told: Set<SettingsWarning.Kind> = []
 
         @OptionGroup var options: SettingsOptions

@@ -10,7 +10,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Lists and publishes dead letters: records that are no submissions, or that crashed the worker.
+/// Lists and republishes dead letters: records that are no submissions, or that crashed the worker.
 struct DeadLettersCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Lists dead letters, and publishes them again.",
@@ -29,7 +29,7 @@ struct DeadLettersCommand: CommandGroup {
         func validate() throws { try RowLimit.validate(limit) }
 
         func run(_ settings: Settings) async throws {
-            // The places and sizes of the letters are enough: a topic of large records must fit into memory.
+            // Only the places and sizes of the letters stay in memory, so that a topic of large records fits.
             let wanted = letters.filter
             let letters = try await DeadLetterTopic(settings: settings.kafka)
                 .compactMap { wanted.admits($0) ? $0.withoutRecord : nil }.sorted()

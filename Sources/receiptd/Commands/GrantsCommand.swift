@@ -23,7 +23,7 @@ struct GrantsCommand: CommandGroup {
                 revoked_at, granted_at and submission_id. A transaction id is digits without a leading zero. No id begins \
                 or ends with white space. The import reports and skips faulty lines, and then exits with 1.
                 """)
-        /// The most that standard error names one by one; the rest is counted.
+        /// The most lines that standard error names; the report counts the others.
         static let maximumTold = 1_000
 
         @Argument(help: "A CSV file with a header, or JSON lines.") var file: String
@@ -96,7 +96,7 @@ struct GrantsCommand: CommandGroup {
     }
 }
 
-/// The result of a file's lines.
+/// The result of the lines in an imported file.
 struct ImportReport {
     let maximumTold: Int
     let isDryRun: Bool

@@ -83,7 +83,8 @@ struct HoldsCommand: CommandGroup {
 }
 
 extension WaitingChoice<Reason> {
-    /// Exit 1 where a transaction is named that is not held, and 64 where it is held for several players and none is named.
+    /// Throws a `CommandFailure`: with code 1 if the named transaction is not held, and with code 64 if several players
+    /// hold it and the operator names no player.
     func requireOne(_ found: WaitingCount<Reason>, in store: HoldAdministration) async throws {
         try requireAny(found.all, "held")
         guard let id, found.all != 1 else { return }

@@ -13,7 +13,7 @@ struct IntakeCommand: OperatorCommand {
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
-    /// Warnings go to the log.
+    /// The log tells the warnings, so standard error tells none.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions

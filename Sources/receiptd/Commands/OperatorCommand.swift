@@ -7,12 +7,12 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// A command that reads the settings and then does its work. An error of it becomes a message on standard error and an
-/// exit code, here and nowhere else.
+/// A command that reads the settings and then does its work. `reporting` turns every error into a message on standard
+/// error and an exit code.
 protocol OperatorCommand: AsyncParsableCommand {
     /// The settings that the command needs.
     static var requirements: Set<Settings.Requirement> { get }
-    /// The warnings about settings that are told on standard error.
+    /// The kinds of warnings about settings that the command tells on standard error.
     static var told: Set<SettingsWarning.Kind> { get }
     var options: SettingsOptions { get }
 
@@ -29,9 +29,9 @@ extension OperatorCommand {
     }
 }
 
-/// A command whose work is in a database with the schema in place.
+/// A command that works in a database with the current schema.
 protocol DatabaseCommand: OperatorCommand {
-    /// The number of sessions that it may have at a time.
+    /// The most PostgreSQL sessions of the command.
     static var sessions: Int { get }
 
     func run(_ settings: Settings, in pool: PostgresPool) async throws
@@ -46,7 +46,7 @@ extension DatabaseCommand {
     }
 }
 
-/// Runs a command's body and turns what it throws into a message and an exit code.
+/// Runs a command's body, and turns an error into a message and an exit code.
 func reporting(_ body: () async throws -> Void) async throws {
     do {
         try await body()
@@ -65,7 +65,7 @@ extension CommandFailure {
         case let failure as CommandFailure: self = failure
         case let faults as SettingsFaults: self.init(faults.description, code: SettingsFaults.exitCode)
         case let error as OperationsServerError:
-            // Another address or right is needed than the settings name.
+            // A port in use may become free; any other failure needs another address or right in the settings.
             self.init(error.description, code: error.isPortTaken ? Self.unavailable : Self.wrongSettings)
         case let error as KafkaError: self.init(uncaught: error)
         default: self.init("\(error)", code: 1)

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import ReceiptdConfiguration
 
-/// The operator who asks for a change, and how sure of it.
+/// The options that name the operator and confirm a change.
 struct OperatorOptions: ParsableArguments {
     static let maximumScalars = 128
 
@@ -22,8 +22,8 @@ struct OperatorOptions: ParsableArguments {
         }
     }
 
-    /// Asks on a terminal before rows are ended for good, or anything is taken from a player. Elsewhere silence is no
-    /// consent.
+    /// Asks on a terminal before a change ends rows for good or takes a purchase from a player. Without a terminal the
+    /// change needs the option.
     /// - Parameter what: the change and the number of rows, such as "reject 12 held transactions".
     func confirm(_ what: String) throws {
         try Confirmation(
@@ -37,17 +37,17 @@ struct OperatorOptions: ParsableArguments {
     }
 }
 
-/// Whether something that has no way back may be done.
+/// Decides whether a change that cannot be undone is confirmed.
 struct Confirmation {
-    /// EX_USAGE of sysexits.h.
+    /// The code EX_USAGE of sysexits.h.
     static let usage: Int32 = 64
 
     let isGiven: Bool
     let isTerminal: Bool
-    /// Asks, and returns the answer; nil if the terminal is gone.
+    /// Asks the question and returns the answer; nil if the terminal is gone.
     let answer: (String) -> String?
 
-    /// Throws a `CommandFailure` where it may not.
+    /// Throws a `CommandFailure` if the change is not confirmed.
     func require(_ what: String) throws {
         if isGiven { return }
         guard isTerminal else {
@@ -59,12 +59,12 @@ struct Confirmation {
     }
 }
 
-/// `--limit` of a list or a change.
+/// The option `--limit` of a list or a change.
 enum RowLimit {
     /// Rows of a list without `--all` or `--limit`.
     static let page = 100
 
-    /// Returns the requested rows, `all` of them without a request.
+    /// Returns the requested number of rows; without a request, every row if `all` is true, and else a page.
     static func rows(_ limit: Int?, all: Bool) -> Int { limit ?? (all ? Int(Int32.max) : page) }
 
     static func validate(_ limit: Int?) throws {

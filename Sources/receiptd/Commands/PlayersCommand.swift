@@ -23,7 +23,7 @@ struct PlayersCommand: CommandGroup {
                 """)
 
         static let sessions = 4
-        /// The time to wait for a worker to publish events that are on their way.
+        /// The seconds that the command waits for a worker to publish the player's outstanding events.
         private static let publishingSeconds = 30.0
 
         @Argument(help: "The player's id.") var playerID: String
@@ -44,7 +44,7 @@ struct PlayersCommand: CommandGroup {
             let waiting = try await erasure.waiting()
             let name = ShownText.quoted(playerID)
             let isWaiting = waiting.held + waiting.parked + waiting.announced > 0
-            // Announced purchases are named if there are any.
+            // The message names announced purchases only if there are any.
             let announced = waiting.announced > 0 ? ", \(waiting.announced) announced" : ""
             let ended = "\(waiting.held) held\(announced) and \(waiting.parked) parked"
             if !force, isWaiting {

@@ -8,7 +8,7 @@ import Pipeline
 import Postgres
 import ReceiptdConfiguration
 
-/// Lets the group take again what it has taken.
+/// Makes the consumer group read records again that it has consumed.
 struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
@@ -28,7 +28,7 @@ struct RewindCommand: DatabaseCommand {
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        // A move to the future would move nothing, and look as if it had.
+        // A move to a future time would move no offset and still look successful.
         guard to <= WallClock.now else {
             throw ValidationError("--to must be in the past, and \(to.rfc3339) is in the future.")
         }
@@ -45,7 +45,7 @@ struct RewindCommand: DatabaseCommand {
         do {
             let moves = try await rewind.plan(to: to)
             if dryRun { return print(moves.plan + "\nnothing was done") }
-            // The report leaves out moves that were not done.
+            // The moves are printed after `apply`, so that the report never names a move that failed.
             try await rewind.apply(moves, restoredSince: databaseRestored ? to : nil)
             print(moves.plan + "\n" + moves.ending)
         } catch let error as KafkaError {

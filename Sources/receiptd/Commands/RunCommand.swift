@@ -10,20 +10,23 @@ struct RunCommand: OperatorCommand {
         commandName: "run", abstract: "Runs the worker, until SIGTERM or SIGINT.")
 
     private static let arenas: Int32 = 4
-    /// Bytes from which an allocation goes back to the system when it is freed, and of free memory at the heap's end.
+    /// Bytes from which a freed allocation goes back to the system at once, and bytes of free memory at the heap's end
+    /// from which the heap shrinks.
     private static let mapThreshold: Int32 = 128 * 1024
     private static let trimThreshold: Int32 = 1024 * 1024
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
-    /// Warnings go to the log.
+    /// The log tells the warnings, so standard error tells none.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions
 
     func run(_ settings: Settings) async throws {
-        // glibc would keep an arena for each thread, most of them half empty; with two, threads wait for one another.
+        // By default glibc keeps an arena for each thread, most of them half empty. With only two, threads wait for
+        // each other.
         mallopt(M_ARENA_MAX, Self.arenas)
-        // The allocator would also keep a backlog's memory: freed fetches of megabytes go back to the system at once.
+        // By default the allocator keeps a backlog's memory. These thresholds return freed fetches of megabytes to the
+        // system.
         mallopt(M_MMAP_THRESHOLD, Self.mapThreshold)
         mallopt(M_TRIM_THRESHOLD, Self.trimThreshold)
         let logger = settings.log.makeLogger()

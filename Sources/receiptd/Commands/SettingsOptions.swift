@@ -4,17 +4,17 @@ import Logging
 import Operations
 import ReceiptdConfiguration
 
-/// `--config FILE`, and what every command makes of it.
+/// The option `--config FILE`, and how every command reads its settings.
 struct SettingsOptions: ParsableArguments {
     @Option(help: ArgumentHelp("A YAML file of settings. Environment variables override it.", valueName: "file"))
     var config: String?
 
-    /// - Parameter telling: the warnings that the command tells on standard error.
+    /// - Parameter kinds: the kinds of warnings that the command tells on standard error.
     func read(
         requiring required: Set<Settings.Requirement>, telling kinds: Set<SettingsWarning.Kind>
     ) throws(SettingsFaults) -> Settings {
         let settings = try Settings.Reader(environment: ProcessInfo.processInfo.environment, file: config)
-            // A command that needs no service grants nothing.
+            // A command that needs no service grants nothing, so it may trust the sample roots.
             .read(requiring: required, trustingSampleRoots: required.isEmpty)
         for warning in settings.warnings where kinds.contains(warning.kind) { printError(warning.description) }
         return settings

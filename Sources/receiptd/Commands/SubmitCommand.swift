@@ -28,7 +28,7 @@ struct SubmitCommand: OperatorCommand {
         let value: [UInt8]
     }
 
-    /// Records handed to librdkafka before the oldest is acknowledged.
+    /// The most records that librdkafka holds before the oldest is acknowledged.
     private static let window = 1000
 
     func run(_ settings: Settings) async throws {
@@ -71,14 +71,14 @@ struct SubmitCommand: OperatorCommand {
             code: 1)
     }
 
-    /// Reads the lines. All are checked before any is sent.
+    /// Reads and checks all lines before the command sends any record.
     private func readLines() throws -> [Line] {
         let data: Data
         do {
             guard let source = file.map(FileHandle.init(forReadingAtPath:)) ?? FileHandle.standardInput else {
                 throw CocoaError(.fileNoSuchFile)
             }
-            // Pipes too, such as /dev/stdin: their size is unknown.
+            // `readToEnd` also reads pipes, such as /dev/stdin, whose size is unknown.
             data = try source.readToEnd() ?? Data()
         } catch {
             throw CommandFailure("\(file ?? "standard input"): cannot be read", code: 1)
@@ -99,7 +99,7 @@ struct SubmitCommand: OperatorCommand {
         return lines
     }
 
-    /// Hands records over in the order of the lines, which is the order that a player's submissions are decided in.
+    /// Hands records over in the order of the lines. Workers decide a player's submissions in this order.
     private func publish(
         _ lines: [Line], to topic: String, signed signature: RecordSignature,
         with producer: KafkaProducer

@@ -7,7 +7,7 @@ import NamesAndTimes
 import Postgres
 import ReceiptdConfiguration
 
-/// Subscriptions as Apple last told them.
+/// The commands about subscriptions, with the last state from Apple.
 struct SubscriptionsCommand: CommandGroup {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "Lists, checks and transfers auto-renewable subscriptions.",

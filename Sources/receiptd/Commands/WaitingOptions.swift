@@ -26,7 +26,7 @@ struct WaitingOptions<Reason: WaitingReason & ExpressibleByArgument>: ParsableAr
         guard Reason.hasProducts || product == nil else { throw ValidationError("Parked submissions name no product.") }
     }
 
-    /// - Parameter id: of one row; nil: of all that the options choose.
+    /// - Parameter id: the id of one row; nil for all rows that the options choose.
     func filter(id: String? = nil) -> WaitingFilter<Reason> {
         WaitingFilter(
             id: id, bundleID: bundle, reason: reason, playerID: player, productID: product, until: before)
@@ -48,7 +48,7 @@ struct WaitingListOptions<Reason: WaitingReason & ExpressibleByArgument>: Parsab
     }
 }
 
-/// One row by its id, or all that the options choose; and who decides.
+/// The options for one row by its id or for all chosen rows, and for the operator.
 struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArguments {
     @Argument(help: "An id from the list. Submissions of several players may share one id.")
     var id: String?
@@ -68,13 +68,13 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
         }
     }
 
-    /// Returns how many of the rows that were found the command changes: `--limit` at most.
+    /// Returns the number of found rows that the command changes, `--limit` at most.
     func count(_ found: Int) -> Int { min(found, rows.limit ?? found) }
 
     var filter: WaitingFilter<Reason> { rows.filter(id: id) }
 
-    /// Exit 1 where an id is named that does not wait.
-    /// - Parameter what: it is not, such as held.
+    /// Throws a `CommandFailure` with code 1 if no row with the named id waits.
+    /// - Parameter what: the state that the row lacks, such as "held".
     func requireAny(_ found: Int, _ what: String) throws {
         guard found == 0, let id else { return }
         throw CommandFailure("\(ShownText.quoted(id)) is not \(what)", code: 1)

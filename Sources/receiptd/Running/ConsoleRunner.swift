@@ -8,9 +8,9 @@ import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs the console until it is told to stop.
+/// Runs the console until a signal stops the process.
 struct ConsoleRunner {
-    /// Sessions in PostgreSQL: a search must not wait for another.
+    /// PostgreSQL sessions of the console. Several let a search run beside another.
     private static let sessions = 4
 
     let settings: Settings
@@ -37,7 +37,7 @@ struct ConsoleRunner {
     }
 }
 
-/// Looks whether PostgreSQL answers, and tells load balancers that the process stops.
+/// Checks whether PostgreSQL answers. At a shutdown it makes the process unready, so that load balancers see the stop.
 private struct DatabaseWatch: Service {
     private static let seconds = 5.0
 

@@ -7,7 +7,7 @@ import Pipeline
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs the server that takes Apple's notifications until it is told to stop.
+/// Runs the server that takes Apple's notifications until a signal stops the process.
 struct IntakeRunner {
     let settings: Settings
     let logger: Logger
@@ -30,7 +30,7 @@ struct IntakeRunner {
             logger: logger, take: { await intake.take($0) })
         var failure: (any Error)?
         do {
-            // The server stops last: what it is asked meanwhile it answers.
+            // The server stops last, and answers requests while the others stop.
             try await SignalledServices(
                 services: [
                     EndlessService(part: .httpServer, service: server),
@@ -46,7 +46,7 @@ struct IntakeRunner {
     }
 }
 
-/// Looks whether Kafka is there, and tells load balancers that the process stops.
+/// Checks whether Kafka answers. At a shutdown it makes the process unready, so that load balancers see the stop.
 private struct IntakeWatch: Service {
     let intake: NotificationIntake
     let health: Health

@@ -5,12 +5,13 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Ends a shutdown that does not end by itself. Once the grace is over nobody waits for a PostgreSQL that does not
-/// answer, and soon after it the process ends, whatever it waits for. Unfinished work comes again, as after a kill.
+/// Ends a shutdown that lasts too long. Soon after the grace the worker abandons SQL transactions that PostgreSQL does
+/// not answer, and later the process ends in any case. Workers repeat the unfinished work, as after a kill.
 final class ShutdownLimit: Sendable {
-    /// Beyond the grace, in which the consumer leaves its group.
+    /// Seconds after the grace, in which the consumer leaves its group.
     private static let marginSeconds = 1.0
-    /// Beyond the grace, for what no call interrupts: librdkafka's threads sleep on where the host's clock was set back.
+    /// Seconds after the grace, at which even calls that cannot be interrupted end. librdkafka's threads sleep on if
+    /// the host's clock is set back.
     private static let endMarginSeconds = 10.0
 
     private let seconds: Double
@@ -19,7 +20,7 @@ final class ShutdownLimit: Sendable {
     private let endProcess: @Sendable () -> Void
     private let hasEnded = Atomic(false)
 
-    /// - Parameter seconds: from `start` to the end of the grace.
+    /// - Parameter seconds: the seconds from `start` to the end of the grace.
     init(
         seconds: Double, pools: [PostgresPool], logger: Logger,
         endProcess: @escaping @Sendable () -> Void = { _exit(1) }
@@ -42,8 +43,8 @@ final class ShutdownLimit: Sendable {
         }
     }
 
-    /// Waits on a thread: the cooperative pool may be what is stuck. On the monotonic clock: the other one may be set
-    /// back.
+    /// Runs `body` on a thread, because the cooperative pool may be stuck. The timer counts on the monotonic clock,
+    /// because the wall clock may be set back.
     private func after(_ seconds: Double, _ body: @escaping @Sendable () -> Void) {
         DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [self] in
             guard !hasEnded.load(ordering: .sequentiallyConsistent) else { return }

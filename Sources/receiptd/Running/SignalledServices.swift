@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// Runs services until SIGTERM or SIGINT, or until one of them ends: then all stop in order, the last first.
+/// Runs services until SIGTERM or SIGINT, or until one service ends. Then all services stop in order, the last first.
 struct SignalledServices {
     let services: [any Service]
     let logger: Logger
@@ -32,7 +32,8 @@ struct SignalledServices {
         logger.info("stopped", [.durationSeconds: .stringConvertible(stopping.seconds)])
     }
 
-    /// The first signal stops in order. The second ends the process at once, which is safe at any instant.
+    /// Stops the services in order at the first signal. The second signal ends the process at once, which is always
+    /// safe.
     private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence, _ stopping: StoppingClock) async {
         var count = 0
         for await signal in signals {
@@ -45,7 +46,7 @@ struct SignalledServices {
     }
 }
 
-/// The seconds from the first signal to the end.
+/// Measures the seconds from the first signal to the end.
 private final class StoppingClock: Sendable {
     private let began = Mutex<ContinuousClock.Instant?>(nil)
 

@@ -5,7 +5,7 @@ import OperationsHTTP
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// Runs a worker with its HTTP server until it is told to stop.
+/// Runs a worker with its HTTP server until a signal stops the process.
 struct WorkerRunner {
     let settings: Settings
     let secrets: SecretSource
@@ -27,8 +27,8 @@ struct WorkerRunner {
         let worker = WorkerService(
             settings: settings, secrets: secrets, metrics: metrics, health: health, logger: logger,
             start: { for await _ in listening {} })
-        // Services stop in reverse order: the worker first, and /readyz tells of it meanwhile. Whichever ends, all stop in
-        // order: a worker without its server could not be asked anything, and would not hear a signal.
+        // Services stop in reverse order: the worker first, while /readyz reports the stop. If any service ends, all
+        // stop, because a worker without its server could not report its health and would not hear a signal.
         try await SignalledServices(
             services: [
                 EndlessService(part: .httpServer, service: server),
@@ -37,7 +37,7 @@ struct WorkerRunner {
         ).run()
     }
 
-    /// The facts on its page: which of many replicas this one is.
+    /// The facts on the worker's page that tell this replica from others.
     private var about: [(name: String, value: String)] {
         let process = ProcessInfo.processInfo
         return [

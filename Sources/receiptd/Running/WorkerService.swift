@@ -13,9 +13,9 @@ import Postgres
 import ReceiptdConfiguration
 import ServiceLifecycle
 
-/// The worker: waits for what it needs, consumes until it is told to stop, and leaves in order.
+/// Runs the worker: waits for PostgreSQL, its schema and a catalog, consumes until the stop, and leaves in order.
 struct WorkerService: Service {
-    /// The share of Apple's time that a small batch may wait for others.
+    /// The share of Apple's response time that a small batch may wait for other decisions.
     private static let gatheringShare = 0.05
 
     let settings: Settings
@@ -23,7 +23,7 @@ struct WorkerService: Service {
     let metrics: ReceiptdMetrics
     let health: Health
     let logger: Logger
-    /// Returns when it may begin: what cannot be asked how it is does not work either.
+    /// Returns once the worker may begin, which is when its HTTP server listens.
     var start: @Sendable () async -> Void = {}
     private let latency = AppleLatency()
 
@@ -33,7 +33,7 @@ struct WorkerService: Service {
         let pool = PostgresPool(
             configuration: settings.database.workerConfiguration, size: settings.database.poolSize, hung: noteHung)
         var ledgerLimits = PostgresLedger.Limits()
-        // One session is for looking up, and one for all that is not the ledger's.
+        // The ledger leaves one session for lookups, and one for the work outside the ledger.
         ledgerLimits.writers = min(ledgerLimits.writers, max(1, settings.database.poolSize - 2))
         ledgerLimits.longestGatheringDelay = .seconds(settings.database.gatheringSeconds)
         ledgerLimits.gatheringBound = { [latency] in .seconds(latency.seconds * Self.gatheringShare) }
@@ -42,7 +42,7 @@ struct WorkerService: Service {
             pool: ledger.deciding, longestDelay: settings.retry.longestSeconds,
             mostUnprovenBytes: settings.retry.unprovenBytes,
             observer: .reporting(to: metrics, health, logger))
-        // The budget has a pool of its own: a lease must not wait behind a batch.
+        // The budget has a pool of its own, so that its lease does not wait behind a batch.
         let budgetPool = PostgresPool(configuration: settings.database.workerConfiguration, size: 1, hung: noteHung)
         let limit = ShutdownLimit(seconds: settings.shutdownGraceSeconds, pools: [pool, budgetPool], logger: logger)
         let limits = AppleLimits(
@@ -79,8 +79,8 @@ struct WorkerService: Service {
         if let failure { throw failure }
     }
 
-    /// A session gave no answer in time. Its work is done again by another; PostgreSQL's log or a look at its processes
-    /// tells why.
+    /// Counts and logs a session that did not answer in time. Another session repeats its work; PostgreSQL's log or its
+    /// list of processes shows the cause.
     private var noteHung: @Sendable (HungSession) -> Void {
         { [logger, health] hung in
             health.failures.count(.postgresql)
@@ -182,8 +182,7 @@ struct WorkerService: Service {
         case other
     }
 
-    /// Runs until the process is to stop. Where the pipeline or something beside it ends before that, the rest stops in
-    /// order.
+    /// Runs until the process stops. If the pipeline or a task beside it ends earlier, the rest stops in order.
     private func run(_ pipeline: Pipeline, beside others: [@Sendable () async throws -> Void]) async throws {
         try await withThrowingTaskGroup(of: Ended.self) { group in
             for other in others {
@@ -220,10 +219,11 @@ struct WorkerService: Service {
         }
     }
 
-    /// The pause between two lines that say the same.
+    /// The pause before the log repeats the same reason.
     private static let waitingLinePause = Duration.seconds(60)
 
-    /// Exits for nothing that may come back: it says what is missing, and keeps trying.
+    /// Waits until the worker has what it needs. The worker logs the missing part and keeps trying, because each may
+    /// come back.
     private func waitUntilReady(_ pool: PostgresPool, _ watch: CatalogWatch) async throws -> Catalog {
         var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
@@ -266,7 +266,7 @@ struct WorkerService: Service {
         return awaited
     }
 
-    /// The reason in PostgreSQL's words, with the remedy. A password may be in rotation: that too is waited for.
+    /// Returns PostgreSQL's reason with a remedy. A refused password is waited for too, because it may be in rotation.
     private static func reason(_ error: any Error) -> String {
         guard let error = error as? PostgresError else { return "PostgreSQL cannot be used: \(type(of: error))" }
         return switch error.kind {
