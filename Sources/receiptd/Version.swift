@@ -1,7 +1,6 @@
 import CCommit
 
-/// The version, whose only place is here: scripts/package.sh reads it, and scripts/check-docs.sh compares other places
-/// with it.
+/// The version: scripts/package.sh reads this file, and scripts/check-docs.sh compares the documents with it.
 enum Version {
     static let number = "0.1.0"
 

@@ -19,7 +19,7 @@ struct ConsoleCommand: AsyncParsableCommand {
             commandName: "serve", abstract: "The same as `receiptd console`.", shouldDisplay: false)
 
         static let requirements: Set<Settings.Requirement> = [.database]
-        /// The log tells the warnings, so standard error tells none.
+        /// The command logs the warnings.
         static let told: Set<SettingsWarning.Kind> = []
 
         @OptionGroup var options: SettingsOptions

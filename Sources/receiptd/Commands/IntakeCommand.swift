@@ -13,7 +13,7 @@ struct IntakeCommand: OperatorCommand {
             """)
 
     static let requirements: Set<Settings.Requirement> = [.kafka]
-    /// The log tells the warnings, so standard error tells none.
+    /// The command logs the warnings.
     static let told: Set<SettingsWarning.Kind> = []
 
     @OptionGroup var options: SettingsOptions

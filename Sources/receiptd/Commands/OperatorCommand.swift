@@ -7,8 +7,7 @@ import OperationsHTTP
 import Postgres
 import ReceiptdConfiguration
 
-/// A command that reads the settings and then does its work. `reporting` turns every error into a message on standard
-/// error and an exit code.
+/// A command that reads the settings and does its work. `reporting` turns an error into a message and an exit code.
 protocol OperatorCommand: AsyncParsableCommand {
     /// The settings that the command needs.
     static var requirements: Set<Settings.Requirement> { get }

@@ -36,8 +36,7 @@ struct UnclaimedCommand: CommandGroup {
             let store = UnclaimedAdministration(pool: pool)
             let found = try await store.count(filter).all
             try choice.requireAny(found, "unclaimed")
-            // The limit is the number of found rows, because a retried row may be unclaimed again before the last row
-            // is due.
+            // The limit is the number of found rows, as a retried row may be unclaimed again before the last is due.
             let count = choice.count(found)
             if choice.operation.dryRun { return print("\(count) would be due now; nothing was done") }
             let due = try await ConsoleChanges(pool: pool).record(

@@ -32,8 +32,7 @@ struct SignalledServices {
         logger.info("stopped", [.durationSeconds: .stringConvertible(stopping.seconds)])
     }
 
-    /// Stops the services in order at the first signal. The second signal ends the process at once, which is always
-    /// safe.
+    /// Stops the services in order at the first signal. The second one ends the process at once, which is safe.
     private func stop(_ group: ServiceGroup, on signals: UnixSignalsSequence, _ stopping: StoppingClock) async {
         var count = 0
         for await signal in signals {

@@ -222,8 +222,7 @@ struct WorkerService: Service {
     /// The pause before the log repeats the same reason.
     private static let waitingLinePause = Duration.seconds(60)
 
-    /// Waits until the worker has what it needs. The worker logs the missing part and keeps trying, because each may
-    /// come back.
+    /// Waits for PostgreSQL, its schema and a catalog. The worker logs the missing part and keeps trying.
     private func waitUntilReady(_ pool: PostgresPool, _ watch: CatalogWatch) async throws -> Catalog {
         var told: (reason: String, at: ContinuousClock.Instant)?
         while true {
