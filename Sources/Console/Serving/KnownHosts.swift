@@ -3,8 +3,7 @@ import ReceiptdConfiguration
 /// The host names that the console answers to. Under any other name, a foreign page could point its own domain at the
 /// console and read the pages of a browser in this network.
 struct KnownHosts: Sendable {
-    /// The hosts of proxies. If a proxy sends another host to the console, the origin of its forms is still one of
-    /// these.
+    /// The hosts of proxies. A form's origin may be such a host even if the proxy sends another `Host`.
     private let proxies: Set<String>
     private let names: Set<String>
     /// Whether the console listens on every address of this machine, and so answers to any IP address.

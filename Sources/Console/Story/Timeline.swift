@@ -133,8 +133,7 @@ struct Timeline {
 }
 
 extension String {
-    /// Returns the text before the first separator, and the rest from the separator on; without a separator the whole
-    /// text and an empty one.
+    /// Returns the text before the first separator, and the rest from the separator on, which may be empty.
     fileprivate func split(at separator: Character) -> (String, String) {
         let place = firstIndex(of: separator) ?? endIndex
         return (String(self[..<place]), String(self[place...]))

@@ -4,8 +4,7 @@ enum YAMLNumber: Equatable {
     case number(String)
     /// An infinity, not-a-number, or a number beyond 64-bit floating point.
     case notFinite
-    /// An octal, hexadecimal or binary number, or one with a leading zero or underscores: YAML 1.1 and 1.2 disagree on
-    /// it.
+    /// An octal, hexadecimal or binary number, or a leading zero or underscores: YAML 1.1 and 1.2 disagree.
     case ambiguous
     case text
 
