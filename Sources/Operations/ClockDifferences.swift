@@ -1,6 +1,6 @@
 /// The seconds that this process's clock is ahead of other clocks.
 public struct ClockDifferences: Sendable, Equatable {
-    /// Beyond it clocks disagree.
+    /// The largest difference at which two clocks still agree, in seconds.
     static let toleranceSeconds = 60.0
     /// The seconds for which a difference counts while no newer record or signature shows one.
     public static let recordSeconds = 600.0
@@ -32,7 +32,7 @@ public struct ClockDifferences: Sendable, Equatable {
         }
     }
 
-    /// Names the clocks that disagree, and by how much; nil where none does.
+    /// The clocks that disagree and their differences, for people; nil if all clocks agree.
     public var complaint: String? {
         let clauses = [
             (database, "PostgreSQL's clock"), (record, "the newest records' timestamps"),

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts up, from 0 at the start of the process. Lock-free: any thread, any rate.
+/// A count that only goes up, from 0 at the start of the process. Lock-free: any thread, any rate.
 public final class Counter: Metric {
     private let count = Atomic<Int>(0)
 

@@ -29,8 +29,8 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     case consumptionLoop = "consumption-loop"
     case consumerLoop = "consumer-loop"
 
-    /// Runs `body`, and throws `PartEnded` where it ends although nothing stops it.
-    /// - Parameter isStopping: whether it may end.
+    /// Runs `body`. Throws `PartEnded` if `body` returns or throws while the process is not stopping.
+    /// - Parameter isStopping: returns whether `body` may end.
     public func run(
         isStopping: @Sendable () -> Bool = { Task.isCancelled }, _ body: @Sendable () async throws -> Void
     ) async throws(PartEnded) {
@@ -53,17 +53,17 @@ public enum EndlessPart: String, CaseIterable, Sendable {
     }
 
     #if DEBUG
-        /// The tests name a part in `RECEIPTD_END_PART`, which then only lives for so long.
+        /// The life of the part that a test names in `RECEIPTD_END_PART`, in seconds.
         private static let earlyEndSeconds = 3.0
         private static let endingEarly = ProcessInfo.processInfo.environment["RECEIPTD_END_PART"]
             .flatMap(EndlessPart.init)
     #endif
 }
 
-/// A part ended that was to run until the process stops.
+/// The end of a part that has to run until the process stops.
 public struct PartEnded: Error, Sendable, CustomStringConvertible {
     public let part: EndlessPart
-    /// The error that ended it. Nil if it returned.
+    /// The error that ended the part; nil if the part returned.
     public let underlying: (any Error)?
 
     public var description: String {

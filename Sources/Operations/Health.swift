@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Any thread; a beat is one short lock.
 public final class Health: Sendable {
-    /// A part that must show progress, also while it is idle or Kafka, PostgreSQL or Apple is away: a restart would not
-    /// fix those. Nothing that waits for PostgreSQL is watched while it does: a COMMIT may take as long as a standby is
-    /// away, and no time-out ends that.
+    /// A part that must show progress, also while it is idle or while Kafka, PostgreSQL or Apple is away, because a
+    /// restart would not bring them back. A part is not watched while it waits for PostgreSQL: a COMMIT may take as
+    /// long as a standby is away, and no time-out ends the wait.
     public enum Part: String, CaseIterable, Sendable {
         case consumerLoop = "consumer loop"
         case outcomePublisher = "outcome publisher"
@@ -33,23 +33,24 @@ public final class Health: Sendable {
         }
     }
 
-    /// A condition of readiness, besides that no needed part fails (`FailingPart.isNeeded`). Those of the start are
-    /// unmet at first.
+    /// A condition of readiness. Readiness also demands that no needed part fails (`FailingPart.isNeeded`). The
+    /// conditions of the start are unmet at first.
     public enum ReadinessCondition: Int, CaseIterable, Sendable {
         /// Conditions of the start: PostgreSQL has answered once. Later outages are `FailingPart.postgresql`.
         case databaseReachable, schemaCurrent, catalogImported
         case brokerReached, joinedGroup
         /// A condition of the start: Kafka has described every needed topic. Later trouble is `FailingPart.topics`.
         case topicsFound
-        /// Fetches of the submissions are answered.
+        /// Kafka answers the fetches of submissions.
         case submissionsFetched
-        /// The last publication was acknowledged, or none is pending.
+        /// Kafka acknowledged the last publication, or no publication is pending.
         case outcomesAcknowledged
         case notStopping
     }
 
     private struct State {
-        /// Nanoseconds of the last beat. A part that never beat is not watched yet: `/readyz` tells of the start.
+        /// The time of each part's last beat, in monotonic nanoseconds. A part that never beat is not watched yet,
+        /// because `/readyz` reports the start.
         var beats: [Part: UInt64] = [:]
         var unmet: [ReadinessCondition: String]
     }
@@ -72,7 +73,7 @@ public final class Health: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - needs: conditions of the start that this process has; nil: all, as a worker.
+    ///   - needs: the conditions of the start that this process has; nil for all, as a worker has.
     ///   - now: returns monotonic nanoseconds.
     public init(
         failures: Failures = Failures(), needing needs: Set<ReadinessCondition>? = nil,
@@ -83,7 +84,7 @@ public final class Health: Sendable {
         state = Mutex(State(unmet: Self.atStart.filter { needs?.contains($0.key) ?? true }))
     }
 
-    /// Says that `part` makes progress; the first beat begins the watch.
+    /// Notes that `part` makes progress. The first beat begins the watch.
     public func beat(_ part: Part) {
         let now = now()
         state.withLock { $0.beats[part] = now }
@@ -94,8 +95,8 @@ public final class Health: Sendable {
         state.withLock { $0.beats[part] = nil }
     }
 
-    /// Says whether a condition is met (`nil`) or why not: one clause for people, holding no secret.
-    /// Returns whether that changed whether it is met, so that the caller logs once.
+    /// Sets whether a condition is met. Returns true if that changed, so that the caller logs once.
+    /// - Parameter reason: the reason why the condition is unmet, a clause for people without secrets; nil if met.
     @discardableResult
     public func set(_ condition: ReadinessCondition, unmet reason: String?) -> Bool {
         state.withLock { state in
@@ -108,7 +109,7 @@ public final class Health: Sendable {
     /// The reasons why the process is stuck, one clause for each part; empty while all is well.
     public var stuck: [String] {
         let beats = state.withLock { $0.beats }
-        // After the beats, so that none is later than now.
+        // The clock is read after the beats, so that no beat is later than `now`.
         let now = now()
         return Part.allCases.compactMap { part in
             guard let beat = beats[part], now > beat else { return nil }
@@ -122,7 +123,7 @@ public final class Health: Sendable {
     /// The reasons why the process is not ready, in the order of start-up; empty when it is.
     public var unmet: [String] {
         let unmet = state.withLock { $0.unmet }
-        // Kafka is asked once the database is ready: what nobody has tried yet is not told as failed.
+        // A worker asks Kafka only once the database is ready. Until then Kafka's conditions are not listed as failed.
         let waitsForDatabase = Self.ofDatabase.contains { unmet[$0] != nil }
         return ReadinessCondition.allCases.compactMap { condition in
             let isUntried = !Self.ofDatabase.contains(condition) && unmet[condition] == Self.atStart[condition]

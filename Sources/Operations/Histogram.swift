@@ -4,7 +4,8 @@ import Synchronization
 public final class Histogram: Metric {
     /// A moment's reading.
     public struct Reading: Sendable, Equatable {
-        /// Observations at or below each upper bound and above the one before; the last is above all bounds.
+        /// The observations in each bucket: at or below its upper bound and above the bound before. The last bucket has
+        /// the observations above all bounds.
         public package(set) var counts: [Int]
         /// The sum of all observations, in their unit.
         public package(set) var sum: Double
@@ -16,7 +17,7 @@ public final class Histogram: Metric {
         public var count: Int { counts.reduce(0, +) }
     }
 
-    /// Inclusive, ascending, finite.
+    /// The buckets' upper bounds: inclusive, ascending and finite.
     public let upperBounds: [Double]
     private let state: Mutex<Reading>
 
@@ -31,8 +32,8 @@ public final class Histogram: Metric {
 
     public var reading: Reading { state.withLock { $0 } }
 
-    /// Counts one observation, in the family's unit (seconds where the name says so).
-    /// Below 0 counts as 0, since clocks of two machines disagree; what is not finite is ignored, for it would spoil the sum for ever.
+    /// Counts one observation, in the family's unit (seconds where the name says so). A value below 0 counts as 0,
+    /// since clocks of two machines disagree. An infinite value or NaN is ignored, for it would spoil the sum for ever.
     public func observe(_ value: Double) {
         guard value.isFinite else { return }
         let value = max(0, value)

@@ -1,20 +1,20 @@
 import NamesAndTimes
 import Synchronization
 
-/// The events that happened once and must not be overlooked, although the process that saw them may have ended before
-/// anybody looked: a counter that a new process begins with is no increase to Prometheus. A worker keeps it in
-/// PostgreSQL, and every worker tells when the last of each kind was.
+/// The incidents that operators must not overlook. The process that saw an incident may end before anybody looks, and
+/// Prometheus sees no increase in a counter that begins above 0. So a worker stores its incidents in PostgreSQL, and
+/// every worker's metrics have the time of the last incident of each kind.
 ///
-/// Any thread.
+/// Any thread may call it.
 public final class Incidents: Sendable {
     public enum Kind: String, CaseIterable, Sendable {
-        /// Records were deleted from their topic before they were read. Counted in records.
+        /// Kafka deleted records before a worker read them. The count is in records.
         case deletedUnread = "deleted_unread"
-        /// A topic was made anew: what was in it and not read is not known.
+        /// A topic was made anew. The number of unread records in the earlier one is not known.
         case topicMadeAnew = "topic_made_anew"
-        /// PostgreSQL lacked what Kafka had committed, or grants that were published.
+        /// PostgreSQL lacked a checkpoint that Kafka had committed, or grants that were published.
         case databaseFellBack = "database_fell_back"
-        /// Something killed its workers and was set aside.
+        /// A record or a leased row killed its workers and was set aside.
         case crashed
         case unreadableBatch = "unreadable_batch"
         case kindMismatch = "kind_mismatch"
@@ -24,7 +24,7 @@ public final class Incidents: Sendable {
         case tokenDisputed = "token_disputed"
     }
 
-    /// The number of one kind that is not in PostgreSQL yet.
+    /// The incidents of one kind and subject that are not in PostgreSQL yet.
     public struct Entry: Sendable, Hashable {
         public let kind: Kind
         /// The subject for people; empty if the kind says all. It holds no secret and nothing that a player sent.
@@ -41,9 +41,9 @@ public final class Incidents: Sendable {
     /// The fleet's knowledge of one kind.
     public struct Known: Sendable, Hashable {
         public let kind: Kind
-        /// UNIX seconds of the last one.
+        /// The time of the last incident, in UNIX seconds.
         public let lastSeconds: Double
-        /// The number in the last 90 days.
+        /// The number of incidents in the last 90 days.
         public let count: Int
 
         public init(kind: Kind, lastSeconds: Double, count: Int) {
@@ -58,9 +58,9 @@ public final class Incidents: Sendable {
         let subject: String
     }
 
-    /// The time that a loss is shown. A day.
+    /// The time for which a loss is shown: a day.
     private static let toldSeconds = 86_400.0
-    /// Different ones that wait for PostgreSQL. Further incidents count without their subject.
+    /// The most pairs of kind and subject that wait for PostgreSQL. Further incidents count without their subject.
     private static let mostWaiting = 500
 
     private let waiting = Mutex<[Key: Int]>([:])
@@ -75,14 +75,14 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Notes an incident that happened just now. Told at once, and kept in PostgreSQL as soon as that can be.
+    /// Notes an incident that happened just now. The metrics have it at once; the worker stores it within seconds.
     public func note(_ kind: Kind, of subject: String = "", count: Int = 1) {
         timestamps.with(kind.rawValue).set(Double(WallClock.now.milliseconds) / 1000)
         counts.with(kind.rawValue).add(Double(count))
         wait(Entry(kind, of: subject, count: count))
     }
 
-    /// Describes the losses of the last day, a clause for each kind, for people who look whether all is well.
+    /// Returns the losses of the last day for `/readyz` and the worker's page, one clause for each kind.
     func losses(now: Double = Double(WallClock.now.milliseconds) / 1000) -> [String] {
         Kind.losses.compactMap { kind, words in
             let seconds = now - timestamps.with(kind.rawValue).value
@@ -93,7 +93,7 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Takes the incidents that are to be stored.
+    /// Returns the incidents that wait to be stored, and forgets them here.
     public func take() -> [Entry] {
         let taken = waiting.withLock { waiting in
             defer { waiting = [:] }
@@ -113,8 +113,8 @@ public final class Incidents: Sendable {
         }
     }
 
-    /// Enters PostgreSQL's incidents, with all that this process has seen. A clock of ours that is ahead is corrected
-    /// so.
+    /// Replaces the metrics' times and counts by PostgreSQL's, which corrects times by a clock of ours that is ahead.
+    /// An incident that still waits to be stored is missing from the metrics until a call after its storing.
     public func set(_ known: [Known]) {
         for one in known {
             timestamps.with(one.kind.rawValue).set(one.lastSeconds)

@@ -2,8 +2,8 @@
 public enum IntakeAnswer: Sendable, Equatable {
     /// The notification is on its topic.
     case taken
-    /// The body is no notification, or not for us. Apple need not send it again.
+    /// The body is no notification, or is not for us. Apple need not send the notification again.
     case refused(String)
-    /// Apple is to send it again.
+    /// The notification could not be taken now. Apple has to send it again.
     case unavailable(String)
 }

@@ -1,14 +1,14 @@
 import Fulfillment
 import Synchronization
 
-/// A sample of the rejections that this process decided without asking anyone, which no table has. Each minute has its
-/// own sample. A flood of one reason or player does not push out the others.
+/// A sample of the rejections that screening decided without a request and without a table. Each minute has its own
+/// sample. A flood of one reason or player does not push out the others.
 ///
 /// Any thread may call it.
 public final class LocalRefusals: Sendable {
     /// The most refusals between two calls of `take`.
     public static let maximum = 200
-    /// The same of one player.
+    /// The most refusals of one player between two calls of `take`.
     static let maximumOfPlayer = 4
 
     private struct State {
@@ -21,6 +21,7 @@ public final class LocalRefusals: Sendable {
 
     public init() {}
 
+    /// Enters a refusal in the sample, if there is a place.
     /// - Parameter entry: called only if the refusal enters the sample.
     public func note(reason: String, player: String, _ entry: () -> LocalRefusal) {
         state.withLock { state in
@@ -40,7 +41,7 @@ public final class LocalRefusals: Sendable {
         }
     }
 
-    /// Takes the refusals that are to be stored; the next minute begins anew.
+    /// Returns the sample to be stored, and begins an empty one for the next minute.
     public func take() -> [LocalRefusal] {
         state.withLock { state in
             defer { state = State() }

@@ -1,7 +1,7 @@
 import Logging
 import NamesAndTimes
 
-/// The look of a log line: `LOG_FORMAT`.
+/// The form of log lines, from the setting `LOG_FORMAT`.
 public enum LogFormat: String, CaseIterable, Sendable {
     /// One JSON object a line: `ts`, `level`, `logger`, `msg`, then the metadata.
     case json
@@ -18,7 +18,7 @@ struct LogLine {
     var message: String
     var metadata: Logger.Metadata
 
-    /// The line with its newline. Nothing in it ends it early or drives a terminal, whoever wrote the data.
+    /// Returns the line with its newline. Data from outside cannot end the line early or drive a terminal.
     func rendered(_ format: LogFormat) -> [UInt8] {
         var text = LogText()
         switch format {
@@ -40,7 +40,7 @@ struct LogLine {
         text.quoted(message)
         for (key, value) in flattened() {
             text.raw(",")
-            // An object with a key twice means something else to each reader.
+            // Readers disagree about an object that has a key twice.
             text.quoted(["ts", "level", "logger", "msg"].contains(key) ? "metadata." + key : key)
             text.raw(":")
             text.json(value)
@@ -62,7 +62,7 @@ struct LogLine {
         }
     }
 
-    /// Sorted by key, and dictionaries as `key.inner`.
+    /// Returns the metadata sorted by key, with a dictionary's entries as `key.inner`.
     private func flattened() -> [(String, Logger.MetadataValue)] {
         var result: [(String, Logger.MetadataValue)] = []
         func add(_ key: String, _ value: Logger.MetadataValue, depth: Int) {

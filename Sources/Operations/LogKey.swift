@@ -15,14 +15,14 @@ public enum LogKey: String, CaseIterable, Sendable {
     case outcome, reason, detail
     /// The user who signed in to the console.
     case operatorName = "operator"
-    /// W3C's, of the submission's `traceparent`.
+    /// The W3C trace id in the submission's `traceparent`.
     case traceID = "trace_id"
 
     // The place in Kafka.
     case topic, partition, partitions, offset
     case groupID = "group_id"
 
-    // Whom we asked.
+    // The server that receiptd asked.
     case endpoint, environment, host, port, path, code, url, since
     case httpStatus = "http_status"
     case sqlState = "sql_state"

@@ -1,7 +1,7 @@
 public import Logging
 import Synchronization
 
-/// The level of all loggers that share it; changeable while the process runs.
+/// The level of all loggers that share this switch. It can change while the process runs.
 public final class LogLevelSwitch: Sendable {
     private let rank: Atomic<Int>
 

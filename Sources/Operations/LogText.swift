@@ -2,14 +2,14 @@ import Logging
 
 /// The bytes of a log line in the making.
 struct LogText {
-    /// The longest value, in scalars: a longer one is cut and ends in `…`.
+    /// The longest value, in Unicode scalars. A longer value is cut and ends in `…`.
     static let maximumValueLength = 4_096
 
     private(set) var bytes: [UInt8] = []
 
     init() { bytes.reserveCapacity(256) }
 
-    /// Appends what is known to be harmless.
+    /// Appends text that needs no escapes.
     mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     /// Appends a JSON string.
@@ -19,7 +19,7 @@ struct LogText {
         raw("\"")
     }
 
-    /// Appends a value that reads as one word: quoted unless it plainly is one.
+    /// Appends a value as one word, in quotes unless it is plain.
     mutating func word(_ text: String) {
         let plain = !text.isEmpty && text.unicodeScalars.allSatisfy { $0 != " " && $0 != "=" && !Self.mustEscape($0) }
         if plain { escaped(text, quotes: true) } else { quoted(text) }
@@ -40,7 +40,7 @@ struct LogText {
         }
     }
 
-    /// Numbers stay numbers, so that a log store can compare them.
+    /// Appends a JSON value. Numbers stay numbers, so that a log store can compare them.
     private mutating func json(_ value: any CustomStringConvertible) {
         switch value {
         case let number as any BinaryInteger: raw(number.description)
@@ -50,7 +50,7 @@ struct LogText {
         }
     }
 
-    /// Appends text with JSON's escapes for what could end the line or the string, or drive a terminal.
+    /// Appends text with JSON's escapes for characters that could end the line or the string, or drive a terminal.
     mutating func escaped(_ text: String, quotes: Bool) {
         var length = 0
         for scalar in text.unicodeScalars {
@@ -71,8 +71,8 @@ struct LogText {
         }
     }
 
-    /// Quotes, backslashes, controls (C0, DEL, C1), line separators, and what turns the direction of text. All in the
-    /// Basic Multilingual Plane, so that `\uXXXX` holds each.
+    /// Returns true for quotes, backslashes, controls (C0, DEL, C1), line separators, and controls of text direction.
+    /// All are in the Basic Multilingual Plane, so that `\uXXXX` holds each.
     private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x22, 0x5C, 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0xFEFF: true

@@ -1,6 +1,6 @@
 /// One member of a family for a set of label values: a counter, a gauge or a histogram.
 public protocol Metric: AnyObject, Sendable {
-    /// A consistent reading, in the order in which Prometheus wants the lines.
+    /// Returns a consistent reading, in the order in which Prometheus wants the lines.
     func samples() -> [MetricSample]
 }
 
@@ -8,7 +8,7 @@ public protocol Metric: AnyObject, Sendable {
 public struct MetricSample: Sendable, Equatable {
     /// The text behind the family's name: empty, `_bucket`, `_sum` or `_count`.
     public let suffix: String
-    /// A bucket's inclusive upper bound; `nil` for what is no bucket.
+    /// The bucket's inclusive upper bound; nil if the line is no bucket's.
     public let upperBound: Double?
     public let value: Double
 

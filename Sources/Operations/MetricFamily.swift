@@ -31,7 +31,7 @@ public final class MetricFamily<Child: Metric>: Sendable {
         self.makeChild = makeChild
     }
 
-    /// The child with these label values, in the order of the label names; made when first asked for.
+    /// Returns the child with these label values, in the order of the label names. The first call makes the child.
     public func with(_ labelValues: String...) -> Child { child(labelValues) }
 
     /// Returns the same as `with`, for label values that are already an array.
@@ -50,8 +50,8 @@ public final class MetricFamily<Child: Metric>: Sendable {
         }
     }
 
-    /// Removes a child whose subject is no longer this process's (a revoked partition). A holder of the child still
-    /// counts unseen.
+    /// Removes a child whose subject no longer belongs to this process, such as a revoked partition. Code that kept the
+    /// child still counts, but no scrape shows the count.
     public func remove(_ labelValues: String...) {
         children.withLock { $0[labelValues] = nil }
     }
@@ -61,14 +61,14 @@ public final class MetricFamily<Child: Metric>: Sendable {
         children.withLock { $0.removeAll() }
     }
 
-    /// All children with their label values, sorted by them.
+    /// Returns all children with their label values, sorted by label values.
     public func all() -> [(labelValues: [String], child: Child)] {
         children.withLock { children in children.map { (labelValues: $0.key, child: $0.value) } }
             .sorted { $0.labelValues.lexicographicallyPrecedes($1.labelValues) }
     }
 }
 
-/// A family whatever its children are, for the registry.
+/// A family with children of any kind, for the registry.
 protocol AnyMetricFamily: Sendable {
     var name: String { get }
     func render(to text: inout PrometheusText)

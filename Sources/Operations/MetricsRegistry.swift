@@ -22,12 +22,13 @@ public final class MetricsRegistry: Sendable {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .gauge) { Gauge() })
     }
 
-    /// A counter that someone else counts (the kernel, a library) and that is only copied: set it in `onScrape`.
+    /// Declares a counter whose value the kernel or a library counts. The caller copies the value in `onScrape`.
     func copiedCounter(_ name: String, help: String, labels: [String] = []) -> GaugeFamily {
         register(MetricFamily(name: name, help: help, labelNames: labels, kind: .counter) { Gauge() })
     }
 
-    /// `buckets` are inclusive upper bounds, ascending and finite; the one above all comes by itself.
+    /// Declares a histogram.
+    /// - Parameter buckets: inclusive upper bounds, ascending and finite; the bucket above all comes by itself.
     public func histogram(
         _ name: String, help: String, labels: [String] = [], buckets: [Double]
     ) -> HistogramFamily {
@@ -37,8 +38,8 @@ public final class MetricsRegistry: Sendable {
             })
     }
 
-    /// Adds what brings gauges up to date before each scrape. It runs on the scrape's thread, maybe on several at once,
-    /// and must not block.
+    /// Adds a function that brings gauges up to date before each scrape. It runs on the scrape's thread, maybe on
+    /// several at once, and must not block.
     public func onScrape(_ refresh: @escaping @Sendable () -> Void) {
         state.withLock { $0.refreshes.append(refresh) }
     }
@@ -49,7 +50,7 @@ public final class MetricsRegistry: Sendable {
         for refresh in state.withLock({ $0.refreshes }) { refresh() }
     }
 
-    /// A scrape's body.
+    /// Returns a scrape's body.
     public func render() -> String {
         refresh()
         var text = PrometheusText()
@@ -58,7 +59,7 @@ public final class MetricsRegistry: Sendable {
     }
 
     private func register<Child>(_ family: MetricFamily<Child>) -> MetricFamily<Child> {
-        // A family without labels has its one child from the start: an alert on an absent series never fires.
+        // A family without labels has its one child from the start, because an alert on an absent series never fires.
         if family.labelNames.isEmpty { _ = family.with() }
         state.withLock { state in
             precondition(state.names.insert(family.name).inserted, "declared twice: \(family.name)")

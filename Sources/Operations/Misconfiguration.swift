@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The apps that wait for an operator: one is misconfigured for as long as any cause says so. Behind
-/// `receiptd_misconfigured`, so that the end of one cause does not hide another.
+/// The apps that wait for an operator, for `receiptd_misconfigured`. An app is misconfigured while it has any cause, so
+/// that the end of one cause does not hide another.
 public final class Misconfiguration: Sendable {
     private let gauge: GaugeFamily
     /// Sentences for the operator, by app and cause.
@@ -11,7 +11,8 @@ public final class Misconfiguration: Sendable {
         self.gauge = gauge
     }
 
-    /// - Parameter sentence: one clause that says what is wrong and what to do; nil ends the cause.
+    /// Sets or ends a cause of an app.
+    /// - Parameter sentence: one clause that names the fault and the remedy; nil ends the cause.
     public func set(_ bundleID: String, _ cause: String, because sentence: String?) {
         causes.withLock { causes in
             causes[bundleID, default: [:]][cause] = sentence
@@ -20,7 +21,7 @@ public final class Misconfiguration: Sendable {
         }
     }
 
-    /// One clause for each app and cause, in an order of their own.
+    /// One clause for each app and cause, sorted by text.
     var sentences: [String] {
         causes.withLock { causes in
             causes.flatMap { app in app.value.values.map { "\(app.key) waits for an operator: \($0)" } }

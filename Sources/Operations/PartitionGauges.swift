@@ -1,10 +1,11 @@
-/// The gauges of the partitions of one topic. A series that exists stays: a revoked partition has no lag here, for
-/// another replica tells of it. A lost one keeps its last lag, for no other replica may have it while Kafka is away.
+/// The gauges of the partitions of one topic. A series that exists stays. A revoked partition's lag becomes 0, because
+/// another replica reports that partition. A lost partition keeps its last lag, because while Kafka is away perhaps no
+/// other replica has the partition.
 ///
-/// One owner: the thread of the topic's consumer.
+/// Only the thread of the topic's consumer uses it.
 public struct PartitionGauges {
     private let lag: GaugeFamily
-    /// The gauge of their number; nil if nobody reads it.
+    /// The gauge of the number of assigned partitions; nil if nobody reads it.
     private let count: Gauge?
     private let clock: RecordClock?
     private var assigned: Set<Place> = []
@@ -21,10 +22,10 @@ public struct PartitionGauges {
         self.count = count
     }
 
-    /// The consumer was given these, besides those that it has.
+    /// Adds newly assigned partitions to those that the consumer has.
     public mutating func assign(_ partitions: [(topic: String, partition: Int32)]) {
         assigned.formUnion(partitions.map { Place(topic: $0.topic, partition: $0.partition) })
-        // A replica with partitions has joined the group: the others are another replica's now.
+        // A replica with new partitions has joined the group. Its other lost partitions are another replica's now.
         for place in lost.subtracting(assigned) { gauge(place).set(0) }
         lost = []
         count?.set(assigned.count)
@@ -38,8 +39,8 @@ public struct PartitionGauges {
     }
 
     /// - Parameters:
-    ///   - end: the log's, in offsets.
-    ///   - now: in milliseconds since the epoch.
+    ///   - end: the offset at the log's end.
+    ///   - now: milliseconds since the epoch.
     public func set(lag records: Int64, end: Int64, topic: String, partition: Int32, now: Int64) {
         if records <= 0 { clock?.ended(topic: topic, partition: partition, offset: end, now: now) }
         gauge(Place(topic: topic, partition: partition)).set(Double(max(0, records)))

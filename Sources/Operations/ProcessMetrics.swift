@@ -15,7 +15,7 @@ enum ProcessMetrics {
         let allowed = registry.gauge("process_max_fds", help: "File descriptors that may be open.").with()
         let bootTime = read("/proc/stat").flatMap(bootTime(in:))
         registry.onScrape {
-            // One of them is this look's own.
+            // Listing the folder opens a descriptor, which does not count.
             if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
                 descriptors.set(Double(open - 1))
             }
@@ -31,7 +31,7 @@ enum ProcessMetrics {
     struct Stat: Equatable {
         var userTicks: UInt64
         var systemTicks: UInt64
-        /// The start in ticks since the machine's boot.
+        /// The process's start, in ticks since the machine's boot.
         var startTicks: UInt64
         var residentPages: UInt64
 
@@ -52,7 +52,7 @@ enum ProcessMetrics {
         }
     }
 
-    /// Seconds since the epoch.
+    /// Returns the machine's boot in seconds since the epoch, from `/proc/stat`.
     static func bootTime(in text: String) -> Double? {
         for line in text.split(separator: "\n") where line.hasPrefix("btime ") {
             return Double(line.dropFirst("btime ".count))
@@ -60,7 +60,7 @@ enum ProcessMetrics {
         return nil
     }
 
-    /// The soft limit on open files, of `/proc/self/limits`.
+    /// Returns the soft limit on open files, from `/proc/self/limits`.
     static func mostDescriptors(in text: String) -> Double? {
         let name = "Max open files"
         let line = text.split(separator: "\n").first { $0.hasPrefix(name) }

@@ -24,7 +24,7 @@ package struct PrometheusText {
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }
-        // Counts and bytes read as what they are; from 2^53 on a Double no longer holds every integer.
+        // Counts and bytes are written as integers. From 2^53 on a Double no longer holds every integer.
         if let whole = Int(exactly: value), whole.magnitude < 1 << 53 { return String(whole) }
         return value.description
     }
@@ -44,7 +44,7 @@ package struct PrometheusText {
 
     static func isMetricName(_ name: String) -> Bool { isName(name, colons: true) }
 
-    /// `le` is the histograms' own.
+    /// Returns false for `le` too, because histograms use that label.
     static func isLabelName(_ name: String) -> Bool {
         isName(name, colons: false) && !name.hasPrefix("__") && name != "le"
     }

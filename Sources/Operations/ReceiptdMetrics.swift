@@ -6,7 +6,7 @@ public struct ReceiptdMetrics: Sendable {
     public let version: String
 
     // These metrics are promised.
-    /// `type`: an outcome event's; `reason`: its reason, empty for what has none.
+    /// `type`: an outcome event's; `reason`: the event's reason, empty without one.
     public let outcomes: CounterFamily
     /// `bundle_id`, `type`.
     public let appOutcomes: CounterFamily
@@ -22,7 +22,7 @@ public struct ReceiptdMetrics: Sendable {
     public let parked: Gauge
     public let held: Gauge
     public let outboxPending: Gauge
-    /// `topic`, `partition`. Told by ``PartitionGauges``.
+    /// `topic`, `partition`. Set by ``PartitionGauges``.
     public let consumerLag: GaugeFamily
     /// The assigned partitions of the submissions topic.
     public let assignedPartitions: Gauge
@@ -37,7 +37,7 @@ public struct ReceiptdMetrics: Sendable {
     public let credentialsDoubted: GaugeFamily
     public let misconfiguration: Misconfiguration
 
-    // These metrics help besides.
+    // The contract does not promise these metrics.
     public let foreignRoots: Gauge
     /// `part`: 0 or 1, a ``FailingPart`` that fails.
     public let failing: GaugeFamily
@@ -46,11 +46,11 @@ public struct ReceiptdMetrics: Sendable {
     public let consoleSignIns: CounterFamily
     /// `change`.
     public let consoleChanges: CounterFamily
-    /// This process's clock beside those of records.
+    /// The difference between this process's clock and the clocks that stamp records.
     public let recordClock = RecordClock()
-    /// Tells a wrong clock by the times that Apple signed.
+    /// The difference between this process's clock and the times that Apple signed.
     public let signedClock = SignedClock()
-    /// `against`; seconds that the worker's clock is ahead.
+    /// `against`; the seconds that the worker's clock is ahead.
     public let clockSkew: GaugeFamily
     /// 0 or 1.
     public let appleDown: Gauge
@@ -180,10 +180,10 @@ public struct ReceiptdMetrics: Sendable {
         declareKnownSeries()
     }
 
-    /// Series that alerts watch start at 0: the first of a kind is else no increase, for there is nothing before it.
+    /// Starts the series that alerts watch at 0. To Prometheus a series that begins at 1 shows no increase.
     private func declareKnownSeries() {
         _ = outcomes.with(OutcomeEvent.Kind.granted.rawValue, "")
-        // An alert fires at the first: it must be seen to rise from none.
+        // An alert fires at the first hold for this reason, so Prometheus must see the rise from 0.
         _ = outcomes.with(OutcomeEvent.Kind.held.rawValue, Reason.kindMismatch.rawValue)
         for signal in RiskSignal.allCases { _ = riskSignals.with(signal.rawValue) }
         for reason in DeadLetter.Reason.allCases { _ = deadLetters.with(reason.rawValue) }

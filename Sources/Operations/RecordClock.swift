@@ -2,9 +2,10 @@ import Synchronization
 
 /// The lead of this process's clock over the clocks that stamp records, as far as records can tell.
 ///
-/// A record's age says nothing by itself, for it may have waited in the log. One that was appended after the end of the
-/// log was read is at most as old as that read: if its timestamp is older, the difference is between the clocks. A
-/// timestamp in the future needs no such proof. Times are milliseconds since the epoch, by this process's clock.
+/// A record's age alone shows no difference, for the record may have waited in the log. A record that was appended
+/// after this process read the log's end is at most as old as that read. If its timestamp is older, the clocks differ.
+/// A timestamp in the future shows a difference by itself. Times are milliseconds since the epoch, by this process's
+/// clock.
 public final class RecordClock: Sendable {
     private struct Place: Hashable {
         let topic: String
@@ -12,10 +13,10 @@ public final class RecordClock: Sendable {
     }
 
     private struct State {
-        /// The end of each log, and when it was seen.
+        /// The end of each log, and the time at which this process read it.
         var ends: [Place: (offset: Int64, at: Int64)] = [:]
-        /// The values since the last look: of the record that is furthest in the future, and of the fresh one that
-        /// seems least old.
+        /// The values since the last `take`; nil without a record that shows one. `behind` is the largest lead of a
+        /// timestamp over this clock; `ahead` is the smallest lead of this clock over a fresh record.
         var behind: Int64?
         var ahead: Int64?
     }
@@ -24,7 +25,7 @@ public final class RecordClock: Sendable {
 
     public init() {}
 
-    /// The log has been read to its end, which is `offset`.
+    /// Notes that this process read the log to its end, which is `offset`.
     public func ended(topic: String, partition: Int32, offset: Int64, now: Int64) {
         state.withLock { $0.ends[Place(topic: topic, partition: partition)] = (offset, now) }
     }
@@ -41,8 +42,8 @@ public final class RecordClock: Sendable {
         }
     }
 
-    /// Seconds that this process's clock is ahead, below 0 where it is behind; nil where no record has told since the
-    /// last call.
+    /// Returns the seconds that this process's clock is ahead, below 0 if it is behind; nil if no record showed a
+    /// difference since the last call.
     public func take() -> Double? {
         state.withLock { state in
             defer { (state.behind, state.ahead) = (nil, nil) }
@@ -54,21 +55,22 @@ public final class RecordClock: Sendable {
     }
 }
 
-/// Watches for proofs that Apple signed later than now by this process's clock: one of the two clocks is wrong. Times are
-/// milliseconds since the epoch.
+/// The lead of Apple's signing times over this process's clock. A proof that Apple signed in the future shows that one
+/// of the two clocks is wrong. Times are milliseconds since the epoch.
 public final class SignedClock: Sendable {
-    /// The largest lead of Apple's signing times since the last look; 0 without one.
+    /// The largest lead since the last `take`; 0 without one.
     private let furthest = Mutex<Int64>(0)
 
     public init() {}
 
-    /// - Parameter timestamp: when it was signed, as proven by its signature.
+    /// - Parameter timestamp: the time of signing, proven by the signature.
     public func took(signedAt timestamp: Int64, now: Int64) {
         guard timestamp > now else { return }
         furthest.withLock { $0 = max($0, timestamp - now) }
     }
 
-    /// Seconds that this process's clock is behind, as a number below 0; nil where nothing has told since the last call.
+    /// Returns the seconds that this process's clock is behind, as a number below 0; nil if no proof showed a
+    /// difference since the last call.
     public func take() -> Double? {
         furthest.withLock { furthest in
             defer { furthest = 0 }

@@ -9,7 +9,7 @@ public struct StandardErrorLogHandler: LogHandler {
     private let label: String
     private let format: LogFormat
     private let sharedLevel: LogLevelSwitch
-    /// Set through a logger, for that logger only.
+    /// The level set through one logger, for that logger only; nil takes the shared level.
     private var ownLevel: Logger.Level?
     private let now: @Sendable () -> Int64
     private let write: @Sendable ([UInt8]) -> Void
@@ -20,7 +20,9 @@ public struct StandardErrorLogHandler: LogHandler {
             now: { WallClock.now.milliseconds }, write: StandardError.write)
     }
 
-    /// `now` tells milliseconds since the epoch; `write` takes one whole line at a time.
+    /// - Parameters:
+    ///   - now: returns milliseconds since the epoch.
+    ///   - write: takes one whole line at a time.
     public init(
         label: String, format: LogFormat, level: LogLevelSwitch,
         now: @escaping @Sendable () -> Int64, write: @escaping @Sendable ([UInt8]) -> Void
@@ -32,7 +34,7 @@ public struct StandardErrorLogHandler: LogHandler {
         self.write = write
     }
 
-    /// Makes every `Logger(label:)` of the process one of these. Once a process, before its first logger.
+    /// Makes every `Logger(label:)` of the process use this handler. Called once, before the process's first logger.
     public static func bootstrap(format: LogFormat, level: LogLevelSwitch) {
         LoggingSystem.bootstrap { StandardErrorLogHandler(label: $0, format: format, level: level) }
     }

@@ -1,9 +1,9 @@
 /// A part that runs by itself and can fail: the `part` of log lines and of `receiptd_failures_total`.
 public enum FailingPart: String, CaseIterable, Sendable {
-    // The parts that others depend on. A lost connection is told once, under one of these names, whoever noticed it.
+    // The dependencies of the other parts. A lost connection is logged once, under one of these names, even if
+    // several parts notice it.
     case postgresql, kafka
-    /// The topics that are read or written, as Kafka describes them: those without which nothing is decided, and the
-    /// others.
+    /// Kafka's description of the topics that receiptd needs. `optionalTopics` has the topics that it can do without.
     case topics
     case optionalTopics = "optional_topics"
 
@@ -11,13 +11,13 @@ public enum FailingPart: String, CaseIterable, Sendable {
     case decisions, recall, acknowledgements, parking
     // The loops.
     case parked, holds, outbox, offsets, commits, consumer, publisher, notifications, accounts, announced, catalog
-    /// Owners of published purchases, which a database that fell back has lost.
+    /// The owners of published purchases, entered again after a fall back of the database lost them.
     case claims
     case counts, maintenance, subscriptions, finishes, consumption
     case refundRequests = "refund_requests"
     case history = "notification_history"
     case appleBudget = "apple_budget"
-    /// A difference between two of them is a failure.
+    /// The comparison of this process's clock with others. A difference is a failure.
     case clocks
     case traffic
     case incidents

@@ -2,13 +2,13 @@ import Logging
 
 /// An error that can be told to operators.
 public protocol DescribedError: Error {
-    /// An SQLSTATE, or the name of a code of Kafka's; nil where there is none.
+    /// The SQLSTATE, or the name of Kafka's error code; nil if the error has neither.
     var failureCode: String? { get }
     /// The key of `failureCode` in log lines.
     var failureCodeKey: LogKey { get }
-    /// The message of what failed. It holds no secret, and nothing that a player sent.
+    /// The error's message. It holds no secret, and nothing that a player sent.
     var failureWords: String { get }
-    /// The dependency that is out of reach, if that is the cause.
+    /// The dependency that is out of reach and so caused the error; nil for every other cause.
     var failedDependency: FailingPart? { get }
 }
 

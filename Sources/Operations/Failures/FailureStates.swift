@@ -1,22 +1,22 @@
-/// Knows the failing parts, since when, and the notices about them: at the first failure, each minute while it lasts,
-/// and when it is over. A value: times are monotonic seconds given by the caller.
+/// The failing parts and the notices about them: at a part's first failure, each minute while the failure lasts, and
+/// when it is over. A value: times are monotonic seconds given by the caller.
 struct FailureStates {
     /// The seconds between two lines of one failure that lasts.
     static let repeatSeconds = 60.0
-    /// The seconds without another failure before it is called over: a part that fails now and then would otherwise
+    /// The seconds without another failure before a failure is over. Otherwise a part that fails now and then would
     /// fill the log.
     static let quietSeconds = 10.0
-    /// The seconds without a success before a failing part makes the process unready: a deadlock is tried again at
-    /// once.
+    /// The seconds without a success before a failing part makes the process unready. A short failure, such as a
+    /// deadlock that is retried at once, leaves the process ready.
     static let unreadySeconds = 5.0
 
-    /// The time from a first failure until there was none for `quietSeconds` after a success.
+    /// The failures of a part, from the first until a success is followed by `quietSeconds` without a failure.
     struct Episode: Equatable {
         let began: Double
         var count = 0
         var latest: FailureDescription
         var latestAt: Double
-        /// The first failure after the last success; nil where a success was the last.
+        /// The time of the first failure after the last success; nil if the part succeeded since.
         var failingSince: Double?
         var toldAt: Double
     }
@@ -34,7 +34,7 @@ struct FailureStates {
     }
 
     private(set) var episodes: [FailingPart: Episode] = [:]
-    /// The number of failures so far, those under way included.
+    /// The number of episodes so far, including the ones that still last.
     private(set) var begun: [FailingPart: Int] = [:]
 
     mutating func failed(_ part: FailingPart, _ failure: FailureDescription, now: Double) -> Notice? {
@@ -53,7 +53,7 @@ struct FailureStates {
         episodes[part]?.failingSince = nil
     }
 
-    /// Returns the notices that are due now. To be called every second or so.
+    /// Returns the notices that are due now. The caller asks every second or so.
     mutating func notices(now: Double) -> [Notice] {
         var notices: [Notice] = []
         for part in FailingPart.allCases {

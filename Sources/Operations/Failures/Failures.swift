@@ -2,8 +2,8 @@ import Dispatch
 public import Logging
 import Synchronization
 
-/// Every part that runs by itself reports here that it failed, and that it works again. This logs and counts it, and
-/// feeds readiness and the worker's page.
+/// The failures of the parts that run by themselves. Each part reports here that it failed and that it works again.
+/// The reports are logged and counted, and they feed readiness and the worker's page.
 ///
 /// Any thread may call it. While nothing fails, a success costs the load of one atomic.
 public final class Failures: Sendable {
@@ -13,7 +13,7 @@ public final class Failures: Sendable {
     private let logger: Logger?
     private let now: @Sendable () -> Double
     private let states = Mutex(FailureStates())
-    /// A bit for each part that has failed and is not over.
+    /// A bit for each part whose failure is not over.
     private let ongoing = Atomic<UInt64>(0)
 
     /// - Parameters:
@@ -67,7 +67,7 @@ public final class Failures: Sendable {
         }
     }
 
-    /// Returns the number of log lines that say that the part fails, and the number of these failures that are over.
+    /// Returns the number of failures of `part` that were logged, and the number of them that are over.
     public func told(of part: FailingPart) -> (begun: Int, over: Int) {
         states.withLock { states in
             let begun = states.begun[part] ?? 0
@@ -130,7 +130,7 @@ public final class Failures: Sendable {
 
 extension FailingPart {
     fileprivate var bit: UInt64 {
-        // There are fewer than 64, and each is its own case.
+        // There are fewer than 64 parts, so each has a bit.
         1 << UInt64(Self.allCases.firstIndex(of: self) ?? 63)
     }
 }
