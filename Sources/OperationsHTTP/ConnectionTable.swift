@@ -4,18 +4,19 @@ import NIOHTTPTypes
 import Operations
 import Synchronization
 
-/// An HTTP server's connections: one that is silent or slow for too long is closed, and where there are too many the one
-/// that was silent for longest, so that a new one is always accepted.
+/// An HTTP server's connections. The server closes a connection that is silent or slow for too long. At the maximum it
+/// closes the connection that was silent for longest, so that it always accepts a new connection.
 final class ConnectionTable: Sendable {
-    /// Connections at once.
+    /// The most connections at once.
     static let maximum = 256
     /// The seconds from connecting to the whole head of the first request. Bytes of a head that is not whole do not
     /// count.
     static let headSeconds = 5.0
     /// The seconds from one byte received or sent to the next, also between two requests.
     static let idleSeconds = 60.0
-    /// The seconds from the end of an answer that says `Connection: close`. A client that is still sending can read it:
-    /// if its bytes met a closed socket, the kernel would reset the connection and drop the answer.
+    /// The seconds for which a connection stays open after an answer that says `Connection: close`, so that a client
+    /// that is still sending can read the answer. If the client's bytes met a closed socket, the kernel would reset the
+    /// connection and drop the answer.
     static let lingerSeconds = 1.0
     static let sweepSeconds = 1.0
 
@@ -23,9 +24,9 @@ final class ConnectionTable: Sendable {
         let channel: any Channel
         var seenAt: Double
         var hasAsked = false
-        /// The time since which parts of a request come without an answer.
+        /// The time of the first part of a request without an answer yet; nil between requests.
         var requestSince: Double?
-        /// The time of its last answer.
+        /// The time of the connection's last answer; nil before.
         var answeredLastAt: Double?
     }
 
@@ -33,7 +34,7 @@ final class ConnectionTable: Sendable {
     private let requestSeconds: Double
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
-    /// - Parameter requestSeconds: from a request's head to its answer, however its body comes.
+    /// - Parameter requestSeconds: the seconds from a request's head to its answer, at whatever pace the body comes.
     init(maximum: Int = ConnectionTable.maximum, requestSeconds: Double = .infinity) {
         self.maximum = maximum
         self.requestSeconds = requestSeconds
@@ -41,8 +42,8 @@ final class ConnectionTable: Sendable {
 
     var count: Int { entries.withLock(\.count) }
 
-    /// Times are monotonic seconds.
-    /// - Returns: whether another was closed for it.
+    /// Adds a connection. Times are monotonic seconds.
+    /// - Returns: whether another connection was closed for the new one.
     @discardableResult
     func add(_ channel: any Channel, now: Double) -> Bool {
         let evicted = entries.withLock { entries -> (any Channel)? in
@@ -63,7 +64,7 @@ final class ConnectionTable: Sendable {
         case ofResponse
     }
 
-    /// A part of a request came, or one of a response went.
+    /// Notes that a part of a request came, or that a part of a response went.
     func touch(_ channel: any Channel, _ part: Part, now: Double) {
         entries.withLock { entries in
             guard var entry = entries[ObjectIdentifier(channel)] else { return }
@@ -97,7 +98,7 @@ final class ConnectionTable: Sendable {
     }
 }
 
-/// Tells the table of one connection.
+/// The handler that reports one connection to the table.
 final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
     typealias InboundOut = NIOAny

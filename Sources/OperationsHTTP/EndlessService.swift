@@ -1,7 +1,7 @@
 import Operations
 import ServiceLifecycle
 
-/// A service that is to run until the process shuts down: its end before that is an error.
+/// A service that has to run until the process shuts down. An earlier end is an error.
 package struct EndlessService<Body: Service>: Service {
     let part: EndlessPart
     let service: Body
@@ -16,14 +16,14 @@ package struct EndlessService<Body: Service>: Service {
         do {
             try await part.run(isStopping: isStopping) { try await service.run() }
         } catch {
-            // A refused start says more by itself than that the service ended.
+            // The error of a refused start says more than `PartEnded` does.
             if let refused = error.underlying as? OperationsServerError { throw refused }
             throw error
         }
     }
 }
 
-/// Says each minute what still fails.
+/// The service that logs the lines of `Failures`.
 package struct FailureReports: Service {
     let failures: Failures
 

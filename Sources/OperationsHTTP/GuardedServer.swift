@@ -6,16 +6,16 @@ import NIOCore
 import Operations
 import Synchronization
 
-/// An HTTP server with a bounded number of connections. It closes silent and slow ones.
+/// An HTTP server with a bounded number of connections. It closes silent and slow connections.
 package struct GuardedServer: Sendable {
     /// The seconds between two lines about closed connections.
     private static let floodLineSeconds = 60.0
-    /// Bytes of all header fields of a request, and how many of them.
+    /// The most bytes of a request's header fields, and the most fields.
     private static let maximumHeaderBytes = 16 * 1024
     private static let maximumHeaders = 100
 
     let host: String
-    /// 0 takes a free one; `onBound` is told which, once the server listens.
+    /// The port; 0 takes a free port. `onBound` gets the port once the server listens.
     let port: Int
     let connections: Int
     /// The seconds from a request's head to its answer.
@@ -39,7 +39,7 @@ package struct GuardedServer: Sendable {
 
     /// Serves until graceful shutdown or cancellation. Throws `OperationsServerError` if it cannot listen.
     package func run(_ router: Router<BasicRequestContext>) async throws {
-        // Hummingbird logs its start at info, too; our line is enough.
+        // Hummingbird logs its start at info too, which would repeat this server's line.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .notice)
         let bound = Bound()

@@ -6,12 +6,12 @@ import NIOCore
 import Operations
 public import ServiceLifecycle
 
-/// The HTTP server to which Apple posts notifications. Anyone who can reach it may post: only Apple's signature makes a
-/// body believed.
+/// The HTTP server to which Apple posts notifications. Anyone who can reach it may post. receiptd believes a body only
+/// by Apple's signature.
 public struct IntakeServer: Service {
     /// The most bytes of a body; Apple's notifications have a tenth of it.
     public static let maximumBodyBytes = 256 * 1024
-    /// Connections at once.
+    /// The most connections at once.
     static let maximumConnections = 512
     /// The seconds from a request's head to its answer. Apple gives up sooner.
     static let requestSeconds = 20.0
@@ -25,8 +25,9 @@ public struct IntakeServer: Service {
     private let onBound: @Sendable (Int) -> Void
     var connections = Self.maximumConnections
 
-    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
-    /// - Parameter take: what is done with a body.
+    /// - Parameters:
+    ///   - port: 0 takes a free port. `onBound` gets the port once the server listens.
+    ///   - take: takes a body and returns the answer to it.
     public init(
         host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         take: @escaping @Sendable ([UInt8]) async -> IntakeAnswer,
@@ -46,7 +47,7 @@ public struct IntakeServer: Service {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.addProbes(metrics: metrics, health: health)
         router.post("app-store-notifications") { [take] request, _ in try await Self.answer(to: request, take) }
-        // A browser that asks for the address gets its purpose.
+        // A browser that asks for the address gets a sentence about its purpose.
         for method: HTTPRequest.Method in [.get, .put, .patch, .delete] {
             router.on("app-store-notifications", method: method) { _, _ in Self.onlyPosted }
         }
@@ -72,7 +73,7 @@ public struct IntakeServer: Service {
         }
     }
 
-    /// The rest of the body is not read: the connection ends with the answer.
+    /// The answer to a body that is too large. The connection ends with it, because the rest of the body is not read.
     private static var tooLarge: Response {
         var response = text("the body is longer than \(maximumBodyBytes) bytes", .contentTooLarge)
         response.headers[.connection] = "close"

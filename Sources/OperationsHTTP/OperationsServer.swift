@@ -9,8 +9,8 @@ public import ServiceLifecycle
 
 /// The operators' HTTP server: `/livez`, `/readyz`, `/metrics`, and the worker's page at `/`.
 ///
-/// It has no authentication and tells no player's data; it belongs on an internal network, and listens on loopback
-/// unless told otherwise.
+/// It has no authentication and shows no player's data. It belongs on an internal network, and listens on loopback
+/// unless a setting names another address.
 public struct OperationsServer: Service {
     private let host: String
     private let port: Int
@@ -22,8 +22,9 @@ public struct OperationsServer: Service {
     private let history = TrafficHistory()
     var connections = ConnectionTable.maximum
 
-    /// Port 0 takes a free one; `onBound` is told which, once the server listens.
-    /// - Parameter about: what the page tells of this process: its replica, its group.
+    /// - Parameters:
+    ///   - port: 0 takes a free port. `onBound` gets the port once the server listens.
+    ///   - about: the names and values that the page shows of this process, such as its replica and its group.
     public init(
         host: String, port: Int, metrics: ReceiptdMetrics, health: Health, logger: Logger,
         about: [(name: String, value: String)] = [],
@@ -55,7 +56,7 @@ public struct OperationsServer: Service {
         }
     }
 
-    /// Kept for the charts.
+    /// Keeps the counters of this moment for the charts.
     private func sample() {
         history.add(TrafficHistory.Sample(StatusReport(metrics: metrics, health: health), metrics: metrics))
     }
@@ -86,7 +87,7 @@ public struct OperationsServer: Service {
 }
 
 extension Router where Context == BasicRequestContext {
-    /// Adds the calls of orchestrators and Prometheus.
+    /// Adds the paths that orchestrators and Prometheus call.
     package func addProbes(metrics: ReceiptdMetrics, health: Health) {
         get("livez") { _, _ in Response(health.livez()) }
         get("readyz") { _, _ in Response(health.readyz()) }
@@ -104,7 +105,7 @@ extension Response {
         var headers = HTTPFields()
         headers[.contentType] = type
         headers[.contentLength] = String(body.readableBytes)
-        // Each answer is a moment's.
+        // An answer holds for one moment only.
         headers[.cacheControl] = "no-store"
         headers[.xContentTypeOptions] = "nosniff"
         self.init(status: status, headers: headers, body: ResponseBody(byteBuffer: body))

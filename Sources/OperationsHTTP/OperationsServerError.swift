@@ -5,11 +5,11 @@ import NIOCore
 public struct OperationsServerError: Error, CustomStringConvertible {
     public let host: String
     public let port: Int
-    /// The system's `errno`, where it said one: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`.
+    /// The system's `errno`: `EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`; nil if the system gave none.
     public let code: Int32?
     private let cause: String
 
-    /// Another port, host or right is needed first.
+    /// False: an operator has to change the port, the host or a right first.
     public var isRetriable: Bool { false }
 
     init(host: String, port: Int, cause: any Error) {
@@ -19,7 +19,7 @@ public struct OperationsServerError: Error, CustomStringConvertible {
         self.cause = "\(cause)"
     }
 
-    /// Another process listens there.
+    /// True if another process listens on the port.
     public var isPortTaken: Bool { code == EADDRINUSE }
 
     public var description: String {

@@ -1,10 +1,10 @@
-/// Charts as inline SVG: nothing is loaded, and nothing runs. Colours are the page's, by class.
+/// Charts as inline SVG, which loads nothing and runs nothing. The page's style sets the colours by class.
 package enum Chart {
     package struct Series: Sendable, Equatable {
         let name: String
-        /// The class of its colour.
+        /// The style class with the series' colour.
         let style: String
-        /// One value for each place of the chart; nil: there is nothing to show.
+        /// One value for each place of the chart; nil shows nothing.
         let values: [Double?]
 
         package init(name: String, style: String, values: [Double?]) {
@@ -17,12 +17,12 @@ package enum Chart {
     /// The sizes in units of the drawing, which grows to the page's width.
     private static let (width, height, bottom, left) = (600.0, 160.0, 18.0, 44.0)
 
-    /// Bars, one on the other.
+    /// Draws stacked bars.
     /// - Parameters:
-    ///   - title: what it shows, for those who do not see it.
-    ///   - ends: the words under its left and right ends.
-    ///   - unit: of the scale's highest value.
-    ///   - times: of each place, for whoever points at it; empty: none is told.
+    ///   - title: the chart's subject, for screen readers.
+    ///   - ends: the words under the left and right ends.
+    ///   - unit: the unit after the scale's highest value.
+    ///   - times: the time of each place, shown under the pointer; empty shows none.
     package static func stacked(
         _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
     ) -> String {
@@ -46,7 +46,7 @@ package enum Chart {
         return frame(drawing, title: title, top: top, ends: ends, unit: unit) + legend(series)
     }
 
-    /// The text under the pointer: a place's time and its values.
+    /// Returns the texts under the pointer: each place's time and values.
     private static func hints(_ series: [Series], _ times: [String], _ unit: String) -> String {
         let step = (width - left) / Double(max(1, times.count))
         return times.enumerated().map { place, time in
@@ -60,7 +60,7 @@ package enum Chart {
         }.joined()
     }
 
-    /// One line for each series, with gaps where there is nothing.
+    /// Draws one line for each series, with gaps at nil.
     package static func lines(
         _ series: [Series], title: String, ends: (String, String), unit: String, times: [String] = []
     ) -> String {
@@ -110,7 +110,7 @@ package enum Chart {
         return "<ul class=\"legend\">\(entries.joined())</ul>"
     }
 
-    /// The next of 1, 2, 5, 10, 20 … that is not below the value; 1 for nothing.
+    /// Returns the first of … 0.5, 1, 2, 5, 10, 20 … that is not below the value; 1 for a value of 0.
     static func ceiling(_ value: Double) -> Double {
         guard value > 0, value.isFinite else { return 1 }
         var unit = 1.0
@@ -120,7 +120,7 @@ package enum Chart {
         return unit
     }
 
-    /// The number with two decimals at most.
+    /// Returns the number with two decimals at most.
     private static func text(_ number: Double) -> String {
         let hundredths = (number * 100).rounded()
         guard abs(hundredths) < 1e15 else { return "\(number)" }

@@ -33,7 +33,7 @@ package enum HTMLText {
             case ">": escaped += "&gt;"
             case "\"": escaped += "&quot;"
             case "'": escaped += "&#39;"
-            // HTML has no way to write it.
+            // HTML has no way to write NUL.
             case "\0": escaped += "\u{FFFD}"
             default: escaped.unicodeScalars.append(scalar)
             }

@@ -1,11 +1,12 @@
-/// The worker's page round what it tells: one document, nothing loaded from elsewhere.
+/// The frame of the worker's page: one document, which loads nothing from elsewhere.
 enum PageShell {
-    /// The page may use its own script and style, and itself, only.
+    /// Allows the page only its own script and style, and requests to its own server.
     static let contentSecurityPolicy =
         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; img-src data:; "
         + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-    /// - Parameter main: HTML.
+    /// Returns the whole document.
+    /// - Parameter main: the content, as HTML.
     static func html(version: String, main: String) -> String {
         """
         <!doctype html>
@@ -34,7 +35,7 @@ enum PageShell {
         """
     }
 
-    /// Serves the page anew every two seconds, but while it is out of sight or something on it is marked.
+    /// Loads the page's content anew every two seconds, except while the page is hidden or text on it is selected.
     private static let script = """
 
         'use strict';

@@ -1,13 +1,13 @@
 import Fulfillment
 
-/// The classes of traffic that people are shown, in the order of a chart from below: the same names and colours on the
-/// worker's page and in the console.
+/// The classes of traffic as people see them, in the order of a chart from below. The worker's page and the console use
+/// the same names and colours.
 package enum ShownClass: String, CaseIterable, Sendable {
     case genuine, repeated, unverifiable, other, junk, foreign
 
     package var style: String { self == .repeated ? "c-repeat" : "c-\(rawValue)" }
 
-    /// Dead letters are junk besides.
+    /// The classes that this one sums up. Junk has the dead letters too, which `count` adds.
     package var counted: [TrafficClass] {
         switch self {
         case .genuine: [.genuine]
@@ -30,11 +30,11 @@ package enum ShownClass: String, CaseIterable, Sendable {
         }
     }
 
-    /// The number of records in each class.
+    /// Returns the number of records in this class.
     /// - Parameters:
-    ///   - answered: submissions by class.
-    ///   - deadLetters: all of them.
-    ///   - answeredLetters: those whose sender got an event, which is junk by itself.
+    ///   - answered: returns the submissions of a class.
+    ///   - deadLetters: all dead letters.
+    ///   - answeredLetters: the dead letters whose sender got an event. `answered` has them as junk already.
     package func count(_ answered: (TrafficClass) -> Int, deadLetters: Int, answeredLetters: Int) -> Int {
         counted.reduce(self == .junk ? max(0, deadLetters - answeredLetters) : 0) { $0 + answered($1) }
     }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Numbers for people, in English whatever the host speaks.
+/// Numbers for people, in English whatever the host's language is.
 package enum ShownNumber {
-    /// The number with thousands apart.
+    /// Returns the number with its thousands set apart.
     package static func whole(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e15 else { return "–" }
         var digits = String(Int(abs(value).rounded()))
@@ -14,7 +14,7 @@ package enum ShownNumber {
         return (value <= -0.5 ? "-" : "") + ([digits] + parts).joined(separator: ",")
     }
 
-    /// The number with three digits that count.
+    /// Returns the number with three digits; below 1 with three decimals, and from 100 on as a whole number.
     package static func short(_ value: Double) -> String {
         guard value.isFinite else { return "–" }
         if value == 0 { return "0" }

@@ -1,14 +1,14 @@
 import Fulfillment
 import Operations
 
-/// The worker's page: whole as it is served, with what it shows in tables and charts. A script only serves it anew.
+/// The worker's page, with tiles, charts and tables. The page is whole as served; a script only loads it anew.
 struct StatusPage {
-    /// The name of what is told of a worker, and its value: which replica it is, in which group.
+    /// The names and values that the page shows of a worker, such as its replica and its group.
     typealias About = [(name: String, value: String)]
 
     let report: StatusReport
     let now: TrafficHistory.Sample
-    /// The sample from which rates count. Nil: the process has only begun.
+    /// The sample from which rates count; nil if the process has only begun.
     let before: TrafficHistory.Sample?
     let bins: [TrafficHistory.Bin]
     let appleBounds: [Double]
@@ -54,7 +54,7 @@ struct StatusPage {
 
     private func escaped(_ text: String) -> String { HTMLText.escaped(text) }
 
-    /// A second's share of what has been added since `before`.
+    /// Returns the growth of a count since `before`, a second.
     private func rate(_ count: (TrafficHistory.Sample) -> Int) -> String {
         guard let before, now.seconds > before.seconds else { return "–" }
         return ShownNumber.short(Double(count(now) - count(before)) / (now.seconds - before.seconds))
@@ -157,7 +157,7 @@ extension StatusPage {
 
     private func whole(_ count: Int) -> String { ShownNumber.whole(Double(count)) }
 
-    /// - Parameter texts: how many columns are words; the others are numbers.
+    /// - Parameter texts: the number of columns of words; the others hold numbers.
     private func table(_ name: String, _ heads: [String], texts: Int, _ rows: [[String]]) -> String {
         func cells(_ tag: String, _ cells: [String]) -> String {
             cells.enumerated().map { index, cell in

@@ -1,7 +1,8 @@
 import Foundation
 import Operations
 
-/// The content of the worker's page, as `/status.json`. Totals since the start; the page makes rates of two of them.
+/// The content of the worker's page, as `/status.json`. It has totals since the start; the page makes rates from two
+/// reports.
 struct StatusReport: Encodable {
     struct Outcome: Encodable {
         let type: String
@@ -17,7 +18,7 @@ struct StatusReport: Encodable {
     }
 
     struct Bucket: Encodable {
-        /// Seconds; `null` above all bounds.
+        /// The bucket's upper bound in seconds; `null` above all bounds.
         let upTo: Double?
         let count: Int
     }
@@ -30,11 +31,11 @@ struct StatusReport: Encodable {
         let durationCount: Int
         let durationBuckets: [Bucket]
         let concurrencyLimit: Double
-        /// Whether every app and endpoint in use is held back.
+        /// True if the circuits of every app and endpoint in use are open.
         let isDown: Bool
         /// `bundle_id endpoint`.
         let openCircuits: [String]
-        /// A sentence for each address.
+        /// A sentence for each address of Apple that does not answer.
         let outages: [String]
     }
 
@@ -47,7 +48,7 @@ struct StatusReport: Encodable {
     struct Lag: Encodable {
         let total: Double
         let partitions: Int
-        /// `topic/partition` of the longest.
+        /// The `topic/partition` with the longest lag.
         let longestPartition: String?
         let longest: Double
     }
@@ -58,7 +59,7 @@ struct StatusReport: Encodable {
     let problems: [String]
     /// The failures that do not make the process unready.
     let notes: [String]
-    /// Monotonic, only to be subtracted.
+    /// Monotonic seconds, only for differences between two reports.
     let clockSeconds: Double
     let submissions: Int
     let outcomes: [Outcome]

@@ -2,11 +2,11 @@ import Fulfillment
 import Operations
 import Synchronization
 
-/// The last minutes of a process's counters, for the charts of its page. Bounded by time and size.
+/// The last minutes of a process's counters, for the charts of the worker's page. Bounded by time and size.
 final class TrafficHistory: Sendable {
     /// The counters at one moment.
     struct Sample: Sendable, Equatable {
-        /// Monotonic.
+        /// Monotonic seconds.
         let seconds: Double
         /// The counts by `ShownClass.allCases`.
         let classes: [Int]
@@ -19,7 +19,7 @@ final class TrafficHistory: Sendable {
         /// Apple's results by endpoint, environment and result.
         let results: [[String]: Int]
 
-        /// - Parameter seconds: nil: the report's.
+        /// - Parameter seconds: the sample's time; nil takes the report's.
         init(_ report: StatusReport, metrics: ReceiptdMetrics, seconds: Double? = nil) {
             self.seconds = seconds ?? report.clockSeconds
             let deadLetters = report.deadLetters.reduce(0) { $0 + $1.count }
@@ -56,7 +56,7 @@ final class TrafficHistory: Sendable {
     static let sampleSeconds = 5.0
     static let binSeconds = 15.0
     static var bins: Int { Int(keptSeconds / binSeconds) }
-    /// The shortest time that rates are taken over.
+    /// The shortest time that a rate covers, in seconds.
     static let rateSeconds = 10.0
 
     private let samples = Mutex<[Sample]>([])
@@ -68,12 +68,12 @@ final class TrafficHistory: Sendable {
         }
     }
 
-    /// The newest that is so old that a rate since then says something; nil in a process's first seconds.
+    /// Returns the newest sample that is at least `rateSeconds` old, else the oldest; nil before the first sample.
     func reference(for now: Double) -> Sample? {
         samples.withLock { samples in samples.last { $0.seconds <= now - Self.rateSeconds } ?? samples.first }
     }
 
-    /// Oldest first, `bins` of them, up to now; those before the process's start are empty.
+    /// Returns `bins` bins up to `last`, oldest first. Bins before the process's start are empty.
     func bins(upTo last: Sample) -> [Bin] {
         let known = samples.withLock { $0 } + [last]
         let empty = Bin(
@@ -96,8 +96,8 @@ final class TrafficHistory: Sendable {
 }
 
 extension Histogram.Reading {
-    /// Estimates a quantile as Prometheus does: linear within the bucket. Nil without observations; above all bounds,
-    /// the highest of them.
+    /// Estimates a quantile as Prometheus does, linear within the bucket. Returns the highest bound for a quantile
+    /// above all bounds; nil without observations.
     package func quantile(_ share: Double, upperBounds: [Double]) -> Double? {
         let total = count
         guard total > 0 else { return nil }
