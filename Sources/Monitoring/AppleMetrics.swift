@@ -4,7 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Counts and times requests to Apple.
+/// The observer that counts and times requests to Apple.
 package struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
@@ -32,11 +32,11 @@ package struct AppleMetrics: AppleObserver {
     }
 }
 
-/// Tells what the limits in front of Apple decide.
+/// Reports the decisions of the limits in front of Apple.
 extension AppleMetrics: AppleLimitsObserver {
     package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
-        // The app's first use: its series begin.
+        // At the app's first use its series begin.
         if !isOpen {
             _ = metrics.misconfigured.with(bundleID.text)
             _ = metrics.credentialsDoubted.with(bundleID.text)

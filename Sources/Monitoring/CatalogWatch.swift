@@ -5,12 +5,12 @@ import Operations
 import ReceiptdConfiguration
 import Synchronization
 
-/// The newest catalog, looked up in the database every few seconds.
+/// The newest catalog. The watch looks it up in the database every few seconds.
 package final class CatalogWatch: Sendable {
-    /// Half of what the contract allows between an import and its effect.
+    /// The seconds between two look-ups: half of the time that the contract allows between an import and its effect.
     static let pollSeconds = 2.0
 
-    /// A version that this release cannot read. Only a newer release's import can bring it about.
+    /// A catalog version that this release cannot read. Only an import by a newer release can make such a version.
     private struct Unreadable {
         let version: Int64
         let faultCount: Int
@@ -23,7 +23,7 @@ package final class CatalogWatch: Sendable {
 
     private struct State {
         var catalog: Catalog?
-        /// The newest version, where it is not the catalog in force: it is parsed and logged once.
+        /// The newest version, if this release cannot read it. It is kept so that it is parsed and logged only once.
         var unreadable: Unreadable?
     }
 
@@ -44,10 +44,10 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    /// A worker's first catalog, or the reason why it waits.
+    /// A worker's first catalog, or the reason why the worker waits for a catalog.
     package enum Awaited: Sendable {
         case catalog(Catalog)
-        /// The reason why there is none, and the remedy.
+        /// The reason why there is no catalog, and the remedy.
         case missing(String)
     }
 

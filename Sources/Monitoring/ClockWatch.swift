@@ -5,10 +5,11 @@ import NamesAndTimes
 import Operations
 import Postgres
 
-/// Compares this process's clock with PostgreSQL's, with the timestamps of records and with what Apple signs, at the start and each minute.
+/// Compares this process's clock with PostgreSQL's, with the timestamps of records and with Apple's signing times, at
+/// the start and each minute.
 package struct ClockWatch: Sendable {
     private static let pauseSeconds = 60.0
-    /// An answer that took longer tells nothing of the clock. Seconds.
+    /// The slowest answer of PostgreSQL that says anything about its clock, in seconds.
     private static let slowestAnswer = 10.0
 
     let pool: PostgresPool
@@ -38,7 +39,8 @@ package struct ClockWatch: Sendable {
         }
     }
 
-    /// Returns nil if PostgreSQL does not answer, which others report.
+    /// Returns the seconds that this process's clock is ahead of PostgreSQL's. Returns nil if PostgreSQL does not
+    /// answer, which other parts report, if the answer is too slow, or if this process's clock was set back meanwhile.
     private func aheadOfDatabase() async -> Double? {
         let before = Date().timeIntervalSince1970
         guard let theirs = try? await DatabaseClock.read(from: pool) else { return nil }

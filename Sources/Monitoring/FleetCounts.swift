@@ -4,10 +4,10 @@ import Logging
 import Operations
 import Postgres
 
-/// The fleet's counts for the metrics, now and then, and whether the database answers.
+/// Counts the fleet's parked submissions, holds, outbox rows, unclaimed purchases and subscriptions for the metrics.
 package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
-    /// Subscriptions by state are counted once in so many turns.
+    /// The number of turns between two counts of subscriptions by state.
     private static let turnsOfStates = 12
 
     let pool: PostgresPool

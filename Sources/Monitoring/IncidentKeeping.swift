@@ -31,7 +31,7 @@ package struct IncidentKeeping: Sendable {
         await LastReport.run { _ = await keep() }
     }
 
-    /// Returns false if there was nothing to keep, or if PostgreSQL did not take it.
+    /// Stores the incidents that wait. Returns false if none waited, or if PostgreSQL did not take them.
     private func keep() async -> Bool {
         let seen = incidents.take()
         guard !seen.isEmpty else { return false }

@@ -4,11 +4,11 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Makes and drops the outcomes' partitions. Nothing waits for it, and its failure stops nothing else.
+/// Makes and drops the day partitions of the outcomes table. Nothing waits for it, and its failure stops no other part.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
-    /// The seconds after a look that was blocked, failed, or left something to be moved. That is often enough for
-    /// tomorrow, and seldom enough for the writers.
+    /// The seconds after a look that was blocked, failed, or left rows to move. That is often enough to have tomorrow's
+    /// partition in time, and seldom enough not to disturb the writers.
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention

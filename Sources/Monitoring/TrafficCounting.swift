@@ -5,8 +5,8 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Adds what this worker has counted to the fleet's counts in PostgreSQL, right after each minute, for the console's
-/// charts. What could not be told is told with the next minute; a process that is killed takes its last minute with it.
+/// Adds this worker's counts to the fleet's in PostgreSQL, right after each minute, for the console's charts. Counts
+/// that could not be stored are stored with the next minute's. If the process is killed, its last minute is lost.
 package struct TrafficCounting: Sendable {
     private static let minute = 60.0
     /// The delay behind the minute's end, so that the report belongs to it by the database's clock as well.
