@@ -1,11 +1,11 @@
 import NIOCore
 
-/// Turns a step's answer into bytes, and into what the connection does with them.
+/// Turns a step's answer into bytes, and into the event on the connection.
 struct AnswerRenderer {
     enum Question {
         /// The answer is verifyReceipt's. A nil request was no POST of a JSON object.
         case receipt(VerifyReceiptRequest?, SimulatedEvidence, ReceiptKnowledge)
-        /// The answer is the App Store Server API's, with what Apple would say.
+        /// The answer is the App Store Server API's. The first value is Apple's ordinary answer.
         case serverAPI(ServerAPIAnswer, SimulatedEndpoint)
     }
 
@@ -158,7 +158,7 @@ struct AnswerRenderer {
         }
     }
 
-    /// An error of the App Store Server API: 4040010 comes with HTTP status 404.
+    /// Makes an error of the App Store Server API: 4040010 comes with HTTP status 404.
     private mutating func error(_ fault: ServerAPIFault) -> HTTPResponseWriter {
         let hasBody = fault.code >= 1_000_000
         let status = hasBody ? fault.code / 10_000 : fault.code
@@ -174,7 +174,7 @@ struct AnswerRenderer {
     private func refusal(
         _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence, _ secrets: [String: String]
     ) -> Int? {
-        // 21000: not a POST, or not JSON. 21002: nothing that could be a receipt.
+        // 21000: the request is no POST or no JSON. 21002: `receipt-data` is no receipt.
         guard let request else { return 21000 }
         guard let environment = evidence.environment else { return 21002 }
         guard environment == endpoint else { return endpoint == .production ? 21007 : 21008 }

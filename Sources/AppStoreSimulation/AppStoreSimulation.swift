@@ -25,7 +25,7 @@ public final class AppStoreSimulation: Sendable {
         /// Signs transactions, renewal info, notifications and receipts; nil leaves them as unsigned as
         /// `SimulatedSignature.dummy`.
         public var signer: SimulatedSigner?
-        /// Called with each notification that the store makes, in order, before the change that made it returns.
+        /// Called with each notification that the store makes, in order, before the change behind it returns.
         public var notified: (@Sendable (SignedNotification) -> Void)?
         /// The seed of the generator for latencies, error rates and the store's ids.
         public var seed: UInt64 = 1

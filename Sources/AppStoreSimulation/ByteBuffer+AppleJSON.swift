@@ -1,17 +1,17 @@
 import NIOCore
 import NamesAndTimes
 
-/// Writes pieces of Apple's JSON straight into the network buffer. Keys come with their quotes and colon. A piece that
-/// a comma follows writes the comma.
+/// Writes pieces of Apple's JSON straight into the network buffer. Keys come with their quotes and colon. A field
+/// writes the comma after it.
 extension ByteBuffer {
-    /// `"key":"text",`
+    /// Writes `"key":"text",`.
     mutating func writeField(_ key: StaticString, _ text: String) {
         writeStaticString(key)
         writeQuoted(text)
         writeInteger(UInt8(ascii: ","))
     }
 
-    /// `"key":"number",` – Apple quotes every number of a purchase.
+    /// Writes `"key":"number",`. Apple quotes every number of a purchase.
     mutating func writeField(_ key: StaticString, quoting number: Int64) {
         writeStaticString(key)
         writeStaticString("\"")
@@ -19,14 +19,14 @@ extension ByteBuffer {
         writeStaticString("\",")
     }
 
-    /// `"key":number,`
+    /// Writes `"key":number,`.
     mutating func writeField(_ key: StaticString, number: Int64) {
         writeStaticString(key)
         writeDecimal(number)
         writeInteger(UInt8(ascii: ","))
     }
 
-    /// The three forms: `"key":"… Etc/GMT","key_ms":"…","key_pst":"… America/Los_Angeles",`
+    /// Writes a date in Apple's three forms: `"key":"… Etc/GMT","key_ms":"…","key_pst":"… America/Los_Angeles",`.
     mutating func writeDates(_ key: StaticString, milliseconds: Int64) {
         let time = Timestamp(milliseconds: milliseconds / 1000 * 1000)
         writeInteger(UInt8(ascii: "\""))
@@ -44,7 +44,7 @@ extension ByteBuffer {
         writeStaticString(" America/Los_Angeles\",")
     }
 
-    /// `2023-06-28 00:55:52`
+    /// Writes a time as `2023-06-28 00:55:52`.
     mutating func writeCivil(_ time: Timestamp) {
         let time = CivilTime(time)
         writeWithUnsafeMutableBytes(minimumWritableBytes: CivilTime.length) {

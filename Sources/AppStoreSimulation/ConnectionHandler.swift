@@ -6,7 +6,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = ByteBuffer
 
-    /// The bytes of the largest request body. A receipt of some hundreds of purchases is far below.
+    /// The most bytes of a request's body. A receipt of some hundreds of purchases is far smaller.
     static let maximumBody = 4 * 1024 * 1024
     /// The bytes up to which a refused body is read, so that the client sees the 413 and not a broken connection.
     static let maximumDrained = 64 * 1024 * 1024

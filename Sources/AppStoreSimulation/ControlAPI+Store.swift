@@ -9,7 +9,7 @@ import NIOCore
 /// - `GET /control/notifications?from=0`: what was told, `{id,type,subtype,transaction_id,body}`, oldest first
 /// - `GET /control/receipt?bundle_id=…&account=…&environment=sandbox`: what is on the account's device
 extension ControlAPI {
-    /// The most notifications in one answer.
+    /// The most notifications of one answer.
     private static let notificationLimit = 1000
 
     struct Told: Encodable {

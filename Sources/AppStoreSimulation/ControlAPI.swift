@@ -77,7 +77,7 @@ struct ControlAPI: Sendable {
         if isCountersOnly == true {
             service.update { $0.resetCounters() }
         } else {
-            // Through the switch, which also opens a listener that an outage closed.
+            // The switch also opens a listener that an outage closed.
             outages.set(nil, endpoint: nil)
             service.update { $0.resetAll() }
         }

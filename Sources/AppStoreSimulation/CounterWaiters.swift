@@ -16,7 +16,7 @@ struct CounterWaiters: Sendable {
         return nextID
     }
 
-    /// - Returns: false when it was cancelled before it could be added.
+    /// - Returns: false if the waiting task was cancelled before it could be added.
     mutating func add(
         _ id: Int, _ continuation: CheckedContinuation<Void, Never>,
         _ condition: @escaping @Sendable (SimulationCounters) -> Bool

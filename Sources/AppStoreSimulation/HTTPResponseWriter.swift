@@ -40,7 +40,8 @@ struct HTTPResponseWriter {
 
     var bodyLength: Int { buffer.writerIndex - bodyIndex }
 
-    /// Returns the whole response. `length` is what the head claims; nil claims the body's.
+    /// Returns the whole response.
+    /// - Parameter length: the Content-Length that the head claims; nil claims the body's.
     func finished(claiming length: Int? = nil) -> ByteBuffer {
         var buffer = buffer
         buffer.setString(String(length ?? bodyLength), at: lengthIndex + 1)

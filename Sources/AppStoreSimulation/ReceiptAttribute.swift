@@ -1,7 +1,7 @@
 /// The attribute types of an app receipt.
 ///
-/// Documented by Apple: 2, 3, 4, 5, 12, 17, 19, 1701–1706, 1708, 1711, 1712, 1719 ("Receipt Fields"); the others were
-/// observed in real receipts. Those from 90000 on are the simulation's own and appear in no real receipt.
+/// Apple documents 2, 3, 4, 5, 12, 17, 19, 1701–1706, 1708, 1711, 1712 and 1719 ("Receipt Fields"). The other types
+/// were observed in real receipts. Types from 90000 on are the simulation's and appear in no real receipt.
 enum ReceiptAttribute {
     static let receiptType: Int64 = 0
     static let appAppleID: Int64 = 1

@@ -36,7 +36,7 @@ extension DER.Serializer {
     }
 }
 
-/// The value of an attribute, to be read.
+/// The value of a receipt attribute, with readers for each type.
 struct ReceiptAttributeValue {
     private let der: ArraySlice<UInt8>
 

@@ -25,15 +25,15 @@ public struct SimulatedPurchase: Sendable, Hashable, Codable {
     public let originalPurchaseDateMilliseconds: Int64
     /// The end of a subscription's period, in milliseconds since 1970; nil for everything else.
     public var expiresDateMilliseconds: Int64?
-    /// The time of the refund; nil without one. Apple never shows it for a consumable; the simulation shows what it is
-    /// given.
+    /// The time of the refund, in milliseconds since 1970; nil without a refund. Apple never shows the time for a
+    /// consumable; the simulation shows it.
     public let cancellationDateMilliseconds: Int64?
     public let isTrial: Bool
     public let ownershipType: OwnershipType
     /// The account token, which only `latest_receipt_info` shows, as at Apple; nil without one.
     public var appAccountToken: String?
     public let webOrderLineItemID: Int64?
-    /// The facts that Apple's answer has and no receipt holds; nil without any.
+    /// The facts that are in Apple's answer but in no receipt; nil without any.
     public var told: Told?
 
     public struct Told: Sendable, Hashable, Codable {

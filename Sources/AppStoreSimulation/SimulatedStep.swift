@@ -3,7 +3,7 @@ public struct SimulatedStep: Sendable, Hashable {
     /// The spelling of `is_retryable`: real answers say `is_retryable`, Apple's documentation `is-retryable`.
     public enum KeyStyle: String, Sendable, Hashable, Codable, CaseIterable { case underscore, dash }
 
-    /// The form of its value: `true`, `1` or `"true"`.
+    /// The form of the value of `is_retryable`: `true`, `1` or `"true"`.
     public enum ValueStyle: String, Sendable, Hashable, Codable, CaseIterable { case bool, number, string }
 
     public enum Answer: Sendable, Hashable {

@@ -66,7 +66,7 @@ final class SimulationListener: Sendable {
         }
         for connection in connections { connection.resetConnection() }
         guard let channel else { return group.any().makeSucceededVoidFuture() }
-        // Already closed is as good.
+        // A listener that is already closed counts as closed here.
         return channel.close().recover { _ in }.map { [self] in
             state.withLock { $0.reservation = PortReservation(host: host, port: $0.port) }
         }

@@ -27,7 +27,7 @@ struct SimulationState: Sendable {
     private var attempts: [AttemptKey: Int] = [:]
     private(set) var tally: RequestTally
     var waiters = CounterWaiters()
-    /// Grows with every change of an outage, so that a timed one clears only itself.
+    /// The count of changes of outages. By it a timed outage clears only itself.
     private(set) var outageGeneration = 0
 
     init(latency: SimulatedLatency, seed: UInt64, tracksReceipts: Bool, logCapacity: Int) {

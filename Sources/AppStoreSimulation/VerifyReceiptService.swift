@@ -50,7 +50,7 @@ final class VerifyReceiptService: Sendable {
         return PlannedAnswer(wire: wire, delay: opening.latency + step.delayNanoseconds)
     }
 
-    /// Every change of the state goes through here, so that those who wait for counters are woken.
+    /// Changes the state, and wakes the tasks that wait for counters. Every change of the state goes through here.
     @discardableResult
     func update<Result: Sendable>(_ change: (inout SimulationState) -> Result) -> Result {
         let (result, woken) = state.withLock { state in
@@ -60,7 +60,7 @@ final class VerifyReceiptService: Sendable {
         return result
     }
 
-    /// Returns the step. An ordinary receipt, for which nothing was arranged, does not take the lock.
+    /// Returns the step for a receipt. A receipt without any arranged behaviour does not take the lock.
     private func step(
         _ endpoint: SimulatedEnvironment, _ request: VerifyReceiptRequest?, _ evidence: SimulatedEvidence,
         _ hash: UInt64?

@@ -1,13 +1,14 @@
 import Synchronization
 
-/// The way from the App Store to a server, with the accidents that notifications have on it. The notification history
-/// shows the fate of each.
+/// The way from the App Store to a server. On it notifications are lost, duplicated or late. The notification history
+/// shows the fate of each notification.
 public final class NotificationDelivery: Sendable {
     public struct Accidents: Sendable {
-        /// The shares of the notifications, from 0 to 1. A lost one is only in the history.
+        /// The share of the notifications that are lost, from 0 to 1. A lost notification is only in the history.
         public var lost = 0.0
         public var duplicated = 0.0
-        /// The share that is posted late, after notifications that were made up to this long behind it.
+        /// The share that is posted late, by up to `lateMilliseconds`. Notifications that the store made meanwhile
+        /// overtake a late one.
         public var late = 0.0
         public var lateMilliseconds: Int64 = 2000
         public var seed: UInt64 = 1
@@ -25,7 +26,7 @@ public final class NotificationDelivery: Sendable {
 
     /// The most posts under way at once.
     private static let width = 32
-    /// The tries of one notification, including the first. Apple tries for days; here it is as many times, sooner.
+    /// The most tries of one notification, including the first. Apple tries as often, but over days.
     private static let attempts = 6
 
     private let accidents: Accidents
@@ -35,7 +36,7 @@ public final class NotificationDelivery: Sendable {
     private let state: Mutex<(random: SplitMix64, tally: Tally)>
 
     /// Returns nil if the address is not plain HTTP.
-    /// - Parameter url: the server's address. Nil posts nothing: all is lost, and found in the history.
+    /// - Parameter url: the server's address; nil loses every notification, so that only the history has them.
     public init?(to url: String?, _ accidents: Accidents = Accidents()) {
         poster = url.flatMap { NotificationPoster(url: $0) }
         guard (url == nil) == (poster == nil) else { return nil }

@@ -55,7 +55,7 @@ struct NotificationPoster: Sendable {
         return result
     }
 
-    /// Tells once whether the answer's status is 200 to 206, as Apple wants it.
+    /// The handler that reports once whether the answer's status is 200 to 206, as Apple wants it.
     private final class AnswerReader: ChannelInboundHandler {
         typealias InboundIn = HTTPClientResponsePart
         private let answered: EventLoopPromise<ToldNotification.AttemptResult>

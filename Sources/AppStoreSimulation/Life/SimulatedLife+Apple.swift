@@ -78,7 +78,7 @@ extension SimulatedLife {
             store throws(SimulatedStore.Fault) in
             try store.reverseRefund(of: id)
         }
-        // A subscription that was taken back and is in force again ends like any.
+        // A subscription that is in force again after a refund's reversal ends like any other.
         if !happened.isEmpty { agenda.add(.periodEnds(id), at: max(store.now + 1, bought.expiresAt ?? store.now + 1)) }
         return happened
     }

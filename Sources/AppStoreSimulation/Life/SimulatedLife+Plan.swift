@@ -13,7 +13,7 @@ extension SimulatedLife {
         public var familyShare = 0.05
         /// The share of renewals that cannot be paid for at first.
         public var failureShare = 0.15
-        /// The share of visits at which a player asks for the money of a purchase.
+        /// The share of visits at which a player asks Apple to refund a purchase.
         public var refundShare = 0.05
         private let bundleID: String
         private let appAppleID: Int64

@@ -48,9 +48,8 @@ public struct SimulatedLife: Sendable {
     /// The time of the next event; nil once the life is over.
     public var nextAt: Int64? { agenda.next.flatMap { $0 < end ? $0 : nil } }
 
-    /// Lets everything happen that is due by then, in order. Until the next call the store answers as of that time.
-    /// Otherwise it would show what the life has not come to yet as something that never happens, such as a period that
-    /// expired although its renewal is due.
+    /// Performs the events that are due by `now`, in order. Until the next call the store answers as of that time.
+    /// Otherwise the store would show a period as expired although the life has not come to its renewal yet.
     public mutating func advance(to now: Int64, in store: inout SimulatedStore) -> [Happening] {
         var happened: [Happening] = []
         defer { store.livedUntil = min(now, end - 1) }

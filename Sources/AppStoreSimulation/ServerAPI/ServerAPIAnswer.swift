@@ -31,7 +31,8 @@ struct ServerAPIFault: Error, Sendable, Equatable {
     static let invalidSampleContentProvided = ServerAPIFault(code: 4_000_041)
     static let invalidRefundPreference = ServerAPIFault(code: 4_000_044)
     static let familyTransaction = ServerAPIFault(code: 4_000_185)
-    /// Apple names these two and tells no number: those before its next one, and final like it.
+    /// Apple names this fault and the next without a number. Here they have the two numbers before Apple's 4000209, and
+    /// are final like it.
     static let percentageOutOfRange = ServerAPIFault(code: 4_000_207)
     static let percentageOfUndelivered = ServerAPIFault(code: 4_000_208)
     static let percentageOfSubscription = ServerAPIFault(code: 4_000_209)

@@ -1,7 +1,8 @@
 extension StoreAnswers {
     private static let productTypes = ["NON_CONSUMABLE", "CONSUMABLE", "NON_RENEWABLE", "AUTO_RENEWABLE"]
 
-    /// `HistoryResponse`, version 2. A revision is the modification up to which its pages were read, in their direction.
+    /// Makes a `HistoryResponse`, version 2. A revision names the modification of the last transaction on the pages
+    /// read so far.
     func history(_ request: ServerAPIRequest) throws -> String {
         let account = try transaction(request.id).account
         let isDescending = try isDescending(request)

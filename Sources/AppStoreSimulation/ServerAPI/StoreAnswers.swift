@@ -47,14 +47,14 @@ struct StoreAnswers {
         return heading
     }
 
-    /// Makes an `OrderLookupResponse`. Production only has orders, and an unknown order is an answer.
+    /// Makes an `OrderLookupResponse`. Only Production has orders. An unknown order is an answer, not an error.
     private func lookup(_ orderID: String) throws -> String {
         let found = store.byOrder[orderID].flatMap { try? transaction($0) }
         guard environment == .production, let found else { return #"{"status":1}"# }
         return #"{"status":0,"signedTransactions":["\#(try sign(found.claims(signedAt: now)))"]}"#
     }
 
-    /// `StatusResponse`.
+    /// Makes a `StatusResponse`.
     private func statuses(_ request: ServerAPIRequest) throws -> String {
         let account = try transaction(request.id).account
         let wanted = try request.values("status").map { text in

@@ -13,7 +13,7 @@ enum StoreChanges {
         return .done(status: 200)
     }
 
-    /// Send Consumption Information, version 2: 202 for what Apple accepts.
+    /// Performs Send Consumption Information, version 2. Returns 202 for a report that Apple accepts.
     static func consumption(
         of transaction: StoreTransaction, _ body: [UInt8], in store: inout SimulatedStore
     ) throws -> ServerAPIAnswer {

@@ -15,7 +15,7 @@ extension VerifyReceiptService {
             return (opening, step, request.endpoint == .transactions ? state.transaction(request.id) : nil)
         }
         var answer = ServerAPIAnswer.unauthorized
-        // Nothing is changed for a request that Apple is away from.
+        // A request changes the store only if Apple answers, so not during an outage.
         if let token, opening.forced == nil, step.answer.isGenuine {
             answer = self.answer(request, known, token, on: turn)
         }

@@ -2,7 +2,8 @@ extension SimulatedStore {
     private static let firstProductionID: Int64 = 350_000_000_000_000
     private static let firstSandboxID: Int64 = 2_000_000_000_000_000
 
-    /// A customer pays. Apple tells of it with ONE_TIME_CHARGE or SUBSCRIBED, or with OFFER_REDEEMED for an offer code.
+    /// Sells a product to a customer. Apple notifies with ONE_TIME_CHARGE or SUBSCRIBED, or with OFFER_REDEEMED for an
+    /// offer code.
     @discardableResult
     public mutating func buy(
         _ productID: String, by account: SimulatedAccount, _ terms: SimulatedTerms = SimulatedTerms()
@@ -39,7 +40,7 @@ extension SimulatedStore {
         var finished = try transaction(id)
         guard !finished.isFinished else { return }
         finished.isFinished = true
-        // No change that a transaction history shows.
+        // `keep` is not called, because a transaction history does not show this change.
         transactions[id] = finished
     }
 
@@ -98,7 +99,7 @@ extension SimulatedStore {
 }
 
 extension StoreSubscription {
-    /// Begins a paid period in the place of whatever was there.
+    /// Begins a paid period, which replaces the subscription's earlier state.
     mutating func begin(_ period: StoreTransaction) {
         periods.append(period.id)
         product = period.product

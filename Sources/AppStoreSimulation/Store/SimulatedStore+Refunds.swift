@@ -1,13 +1,13 @@
 extension SimulatedStore {
     static let wholePercent = 100_000
 
-    /// A customer asks Apple for the money back: CONSUMPTION_REQUEST.
+    /// Enters a customer's request for a refund: CONSUMPTION_REQUEST.
     /// - Parameter reason: `UNINTENDED_PURCHASE`, `FULFILLMENT_ISSUE`, `UNSATISFIED_WITH_PURCHASE`, `LEGAL`, `OTHER`.
     public mutating func requestRefund(of id: String, reason: String = "UNINTENDED_PURCHASE") throws(Fault) {
         notify("CONSUMPTION_REQUEST", of: try transaction(id)) { $0.consumptionRequestReason = reason }
     }
 
-    /// Refunds a purchase: REFUND. A later, larger part replaces what was refunded before, because the percentage is
+    /// Refunds a purchase: REFUND. A later, larger part replaces the part refunded before, because the percentage is
     /// the total.
     /// - Parameters:
     ///   - milliPercent: the share of the whole quantity, in thousandths of a percent; nil for all of it.
@@ -52,7 +52,7 @@ extension SimulatedStore {
     private mutating func takeBack(_ transaction: StoreTransaction, isRevoked: Bool) {
         keep(transaction)
         if transaction.product.plan != nil {
-            // The same period under another original.
+            // The copies of the period under another original have the same refund.
             for var copy in transactions.values
             where copy.number == transaction.number && copy.id != transaction.id && copy.product.plan != nil {
                 copy.revocation = transaction.revocation

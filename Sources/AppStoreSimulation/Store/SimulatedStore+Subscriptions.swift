@@ -1,6 +1,6 @@
 extension SimulatedStore {
-    /// The App Store renews a subscription: DID_RENEW, with BILLING_RECOVERY where it could not for a while. The next period
-    /// begins where the last ended, and after a gap without access now.
+    /// Renews a subscription: DID_RENEW, with BILLING_RECOVERY if Apple could not renew it for a while. The next period
+    /// begins at the end of the last one, or now after a gap without access.
     @discardableResult
     public mutating func renew(_ id: String) throws(Fault) -> StoreTransaction {
         let earlier = try subscription(id)
@@ -22,7 +22,7 @@ extension SimulatedStore {
         return next
     }
 
-    /// The customer turns automatic renewal on or off: DID_CHANGE_RENEWAL_STATUS.
+    /// Turns automatic renewal on or off for the customer: DID_CHANGE_RENEWAL_STATUS.
     public mutating func setRenewal(of id: String, isOn: Bool) throws(Fault) {
         try change(id, "DID_CHANGE_RENEWAL_STATUS", isOn ? "AUTO_RENEW_ENABLED" : "AUTO_RENEW_DISABLED") {
             $0.renewal.isOn = isOn
@@ -30,7 +30,7 @@ extension SimulatedStore {
         }
     }
 
-    /// A renewal cannot be paid for: DID_FAIL_TO_RENEW, with GRACE_PERIOD where the plan has one.
+    /// Fails to renew for want of money: DID_FAIL_TO_RENEW, with GRACE_PERIOD if the plan has a grace period.
     public mutating func failToRenew(_ id: String) throws(Fault) {
         let grace = try subscription(id).product.plan?.graceMilliseconds ?? 0
         try change(id, "DID_FAIL_TO_RENEW", grace > 0 ? "GRACE_PERIOD" : nil) {
@@ -40,12 +40,12 @@ extension SimulatedStore {
         }
     }
 
-    /// The grace period is over; the App Store goes on trying: GRACE_PERIOD_EXPIRED.
+    /// Ends the grace period, while the App Store goes on trying to be paid: GRACE_PERIOD_EXPIRED.
     public mutating func endGrace(_ id: String) throws(Fault) {
         try change(id, "GRACE_PERIOD_EXPIRED", nil) { $0.renewal.graceExpiresAt = nil }
     }
 
-    /// A subscription ends: EXPIRED.
+    /// Ends a subscription: EXPIRED.
     public mutating func expire(_ id: String, _ end: StoreSubscription.End = .customerCancelled) throws(Fault) {
         try change(id, "EXPIRED", end.subtype) {
             $0.renewal.isOn = false
@@ -83,14 +83,14 @@ extension SimulatedStore {
         }
     }
 
-    /// The customer is asked to agree to a higher price, or has agreed: PRICE_INCREASE.
+    /// Asks the customer to agree to a higher price, or enters the consent: PRICE_INCREASE.
     public mutating func raisePrice(of id: String, isAgreed: Bool) throws(Fault) {
         try change(id, "PRICE_INCREASE", isAgreed ? "ACCEPTED" : "PENDING") {
             $0.renewal.priceIncreaseStatus = isAgreed ? 1 : 0
         }
     }
 
-    /// The studio gives time away: RENEWAL_EXTENDED.
+    /// Extends the newest period at the studio's expense: RENEWAL_EXTENDED.
     public mutating func extend(_ id: String, milliseconds: Int64) throws(Fault) {
         let earlier = try subscription(id)
         var last = try transaction(earlier.periods.last ?? id)

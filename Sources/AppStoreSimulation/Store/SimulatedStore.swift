@@ -4,8 +4,8 @@ public struct SimulatedStore: Sendable {
     /// The time of the next change, in milliseconds since 1970.
     public var now: Int64 = 0
     public internal(set) var apps: [String: SimulatedApp] = [:]
-    /// The time up to which a simulated life has been lived, in milliseconds since 1970. Later questions are answered
-    /// as of then. Nil: time goes on by itself.
+    /// The time up to which a simulated life has been lived, in milliseconds since 1970. The store answers later
+    /// questions as of that time. Nil if time goes on by itself.
     public var livedUntil: Int64?
     /// The transactions by id.
     public internal(set) var transactions: [String: StoreTransaction] = [:]
@@ -22,7 +22,7 @@ public struct SimulatedStore: Sendable {
     private var lastNumber: Int64
     private var lastModification = 0
 
-    /// The reason why something cannot be done in the store.
+    /// The reason why the store refuses a change.
     public enum Fault: Error, Sendable, Equatable {
         case unknownApp(String)
         case unknownProduct(String)
@@ -39,7 +39,7 @@ public struct SimulatedStore: Sendable {
         case notRefunded(String)
     }
 
-    /// - Parameter seed: two stores whose ids must not meet have different seeds.
+    /// - Parameter seed: the seed of the ids. Stores whose ids must differ have seeds that differ modulo 8000.
     public init(seed: UInt64 = 1) {
         random = SplitMix64(seed: seed)
         lastNumber = 100_000_000_000 + Int64(seed % 8000) * 100_000_000
@@ -87,7 +87,7 @@ public struct SimulatedStore: Sendable {
         return lastNumber
     }
 
-    /// Stores a new or changed transaction, which is the account's newest in its history.
+    /// Stores a new or changed transaction as the newest change in its account's history.
     mutating func keep(_ transaction: StoreTransaction) {
         lastModification += 1
         var transaction = transaction

@@ -26,7 +26,7 @@ struct StoreAction: Decodable {
         case send
     }
 
-    /// A field that the action needs is missing.
+    /// The error of an action without a field that it needs.
     struct Missing: Error, CustomStringConvertible {
         let field: String
         var description: String { "\(field) is missing" }

@@ -6,7 +6,7 @@ import Synchronization
 /// notifications of a change.
 final class StoreKeeper: Sendable {
     private let store: Mutex<SimulatedStore>
-    /// Whether anything was ever done in the store. Until then no receipt is looked up, for the benchmarks.
+    /// True once the store was changed. Before that no receipt is looked up, which keeps benchmarks fast.
     private let isInUse = Atomic(false)
     private let signer: SimulatedSigner?
     private let notified: (@Sendable (SignedNotification) -> Void)?
@@ -17,7 +17,7 @@ final class StoreKeeper: Sendable {
         self.notified = notified
     }
 
-    /// Hands the change's notifications on before it returns.
+    /// Performs a change of the store, and hands its notifications on before it returns.
     func change<Result: Sendable>(
         now: Int64, _ change: (inout SimulatedStore) throws -> Result
     ) rethrows -> Result {

@@ -1,4 +1,4 @@
-/// A subscription: its paid periods, and what comes after the last of them.
+/// A subscription: its paid periods, and the state after the last of them.
 public struct StoreSubscription: Sendable, Hashable {
     /// The state in the words of the ledger's `subscriptions.state`.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {

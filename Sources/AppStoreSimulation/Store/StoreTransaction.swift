@@ -18,7 +18,7 @@ public struct StoreTransaction: Sendable, Hashable {
     public internal(set) var revocation: Revocation?
     /// The smaller parts that were refunded before it. A reversal takes back only the last one.
     var earlierRevocations: [Revocation] = []
-    /// The time at which it was given up for another plan before it was over; nil if it was not.
+    /// The time at which the customer gave the period up for another plan before its end; nil if not given up.
     public internal(set) var upgradedAt: Int64?
     public internal(set) var isFinished = false
     /// The number of the change, which grows over the whole store. Transaction histories are sorted by it.
@@ -108,7 +108,7 @@ struct ClaimsText {
     mutating func add(_ name: StaticString, _ value: String?) {
         guard let value else { return }
         begin(name)
-        // Plain identifiers nearly always.
+        // Nearly every value is a plain identifier.
         if value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
             text += "\"\(value)\""
         } else {
@@ -129,7 +129,7 @@ struct ClaimsText {
         text += value ? "true" : "false"
     }
 
-    /// JSON already; nil adds nothing.
+    /// Adds a member whose value is JSON already; nil adds nothing.
     mutating func add(_ name: StaticString, json: String?) {
         guard let json else { return }
         begin(name)
