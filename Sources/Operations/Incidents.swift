@@ -12,7 +12,7 @@ public final class Incidents: Sendable {
         case deletedUnread = "deleted_unread"
         /// A topic was made anew. The number of unread records in the earlier one is not known.
         case topicMadeAnew = "topic_made_anew"
-        /// PostgreSQL lacked a checkpoint that Kafka had committed, or grants that were published.
+        /// PostgreSQL lacked decisions on records whose offsets were committed, or published grants or revisions.
         case databaseFellBack = "database_fell_back"
         /// A record or a leased row killed its workers and was set aside.
         case crashed

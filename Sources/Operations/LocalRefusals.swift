@@ -1,8 +1,8 @@
 import Fulfillment
 import Synchronization
 
-/// A sample of the rejections that screening decided without a request and without a table. Each minute has its own
-/// sample. A flood of one reason or player does not push out the others.
+/// A sample of dead letters and of the rejections that screening decided without a request and without a table. Each
+/// minute has its own sample. A flood of one reason or player does not push out the others.
 ///
 /// Any thread may call it.
 public final class LocalRefusals: Sendable {
