@@ -58,7 +58,8 @@ package struct IncidentKeeping: Sendable {
                         Incidents.Known(kind: $0, lastSeconds: count.lastSeconds, count: count.count)
                     }
                 })
-            failures.recovered(.incidents)
+            // A database that can be read and not written is not well.
+            if incidents.areStored { failures.recovered(.incidents) }
         } catch {
             failures.failed(.incidents, error)
         }

@@ -102,6 +102,9 @@ public final class Incidents: Sendable {
         return taken.map { Entry($0.key.kind, of: $0.key.subject, count: $0.value) }
     }
 
+    /// True if no incident waits to be stored.
+    public var areStored: Bool { waiting.withLock { $0.isEmpty } }
+
     /// Puts entries back that could not be stored.
     public func putBack(_ entries: [Entry]) { for entry in entries { wait(entry) } }
 
@@ -114,9 +117,10 @@ public final class Incidents: Sendable {
     }
 
     /// Replaces the metrics' times and counts by PostgreSQL's, which corrects times by a clock of ours that is ahead.
-    /// An incident that still waits to be stored is missing from the metrics until a call after its storing.
+    /// A kind with an incident that waits to be stored keeps its metrics, because PostgreSQL lacks that incident.
     public func set(_ known: [Known]) {
-        for one in known {
+        let unstored = waiting.withLock { Set($0.keys.map(\.kind)) }
+        for one in known where !unstored.contains(one.kind) {
             timestamps.with(one.kind.rawValue).set(one.lastSeconds)
             counts.with(one.kind.rawValue).set(one.count)
         }
