@@ -29,7 +29,7 @@ struct IncidentsTests {
         #expect(taken.reduce(0) { $0 + $1.count } == 5_000)
     }
 
-    @Test("readyz reports records that Kafka deleted unread, also while they are not stored, until the last loss is old")
+    @Test("readyz reports records that Kafka deleted unread, even before they are stored, until the last loss is old")
     func losses() {
         let metrics = ReceiptdMetrics(version: "test")
         let health = Health(failures: Failures(metrics: metrics), needing: [])
