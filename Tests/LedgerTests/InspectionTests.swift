@@ -223,7 +223,7 @@ struct InspectionTests {
         #expect(try await database.number("SELECT count(*) FROM outcomes WHERE length(story) < 1000") == 1)
         let told = try await rows("story", of: "s", in: database).compactMap { $0["detail"]?.string }
         #expect(told[0].hasSuffix("order o, device d\u{1}, currency EUR, with an account token"))
-        #expect(told[1] == "signature proven here; enough by itself; catalog 3")
+        #expect(told[1] == "signature proven here; the proof was enough: the worker did not ask Apple; catalog 3")
         await ledger.close()
     }
 

@@ -122,7 +122,7 @@ struct TraceSteps {
         let source =
             switch trace["source"]?.string {
             case "apple": "Apple was asked"
-            case "proof": "enough by itself"
+            case "proof": "the proof was enough: the worker did not ask Apple"
             default: "its purchases were in the ledger: the worker did not ask Apple"
             }
         let catalog = trace["catalog"].flatMap(\.whole).map { "; catalog \($0)" } ?? ""
