@@ -73,10 +73,10 @@ struct SettingsTests {
         #expect(both.allSatisfy { $0.message.hasPrefix("is required: ") && $0.line == nil })
         #expect(
             both.map(\.message) == [
-                "is required: KAFKA_BOOTSTRAP_SERVERS in the environment, or kafka: { bootstrapServers: … } in the file of "
-                    + "--config",
-                "is required: DATABASE_URL, or DATABASE_URL_FILE with the path of a file that holds it, in the environment, "
-                    + "or database: { url: … } in the file of --config",
+                "is required: set KAFKA_BOOTSTRAP_SERVERS in the environment, or kafka: { bootstrapServers: … } in "
+                    + "the file of --config",
+                "is required: set DATABASE_URL, or DATABASE_URL_FILE to the path of a file with the value, in the "
+                    + "environment, or database: { url: … } in the file of --config",
             ])
     }
 

@@ -113,7 +113,7 @@ extension CatalogReader {
             return nil
         }
         guard !text.hasSuffix("_FILE") else {
-            fail(node.position, "`\(name)` must be without _FILE: the environment may add it, the catalog may not")
+            fail(node.position, "`\(name)` must not end in _FILE: add _FILE to the name in the environment only")
             return nil
         }
         return text

@@ -41,7 +41,7 @@ package struct ConsoleSettings: Sendable {
 enum ConsoleUserList {
     static let requirement =
         "lines of name:role:hash: a name of 1 to 64 characters without colons and white space, each once; the role "
-        + "read or operate; the password's hash, as `receiptd console password` prints it: no password in clear is taken"
+        + "read or operate; the hash that `receiptd console password` prints, not the password itself"
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 

@@ -37,7 +37,7 @@ package struct IntakeSettings: Sendable {
             SettingsFault(
                 .intakeBundleIDs,
                 "is required where \(host) is not a loopback address: \(Self.requirement). Apple signs the notifications "
-                    + "of every app alike, so that anybody could post those of an app that is not yours")
+                    + "of every app alike, so that anybody could post the notifications of an app that is not yours")
         ])
     }
 

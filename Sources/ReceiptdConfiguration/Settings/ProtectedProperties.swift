@@ -45,9 +45,9 @@ struct ProtectedProperties {
             return Int(value).map { $0 >= 1 } ?? false ? nil : "must be a number of 1 or more, or events get lost"
         case "bootstrap.servers", "metadata.broker.list":
             return value == bootstrapServers.lowercased()
-                ? nil : "is set by \(SettingName.kafkaBootstrapServers.rawValue)"
+                ? nil : "differs from \(SettingName.kafkaBootstrapServers.rawValue): leave it out"
         case "group.id":
-            return given == groupID ? nil : "is set by \(SettingName.kafkaGroupID.rawValue)"
+            return given == groupID ? nil : "differs from \(SettingName.kafkaGroupID.rawValue): leave it out"
         case "transactional.id":
             return "must not be given: receiptd's transactions are PostgreSQL's"
         case "partition.assignment.strategy":

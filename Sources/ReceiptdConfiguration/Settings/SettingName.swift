@@ -58,8 +58,8 @@ package enum SettingName: String, CaseIterable, Sendable {
     var waysToGive: String {
         let path = Self.path(of: rawValue).split(separator: ".").map(String.init)
         let inFile = path.count == 2 ? "\(path[0]): { \(path[1]): … }" : rawValue
-        let names = fileVariant.map { "\(rawValue), or \($0) with the path of a file that holds it," } ?? rawValue
-        return "\(names) in the environment, or \(inFile) in the file of --config"
+        let names = fileVariant.map { "\(rawValue), or \($0) to the path of a file with the value," } ?? rawValue
+        return "set \(names) in the environment, or \(inFile) in the file of --config"
     }
 
     /// Returns the path in the settings file for a name of the environment. The first word is the section, and the

@@ -116,7 +116,7 @@ extension Settings {
                 "the file holds a root of receiptd's own samples, whose keys are public, and \(names.joined(separator: ", ")) "
                     + (names.count == 1 ? "is an address" : "are addresses")
                     + " of Apple's own: anybody could make receipts. "
-                    + "Leave it out where something is sold, or give the simulator's addresses where it is tried out")
+                    + "Leave the file out in production, or give the simulator's addresses in a trial")
         }
 
         private func readRetry(_ checks: inout SettingsChecks, into retry: inout RetrySettings) {
@@ -145,7 +145,7 @@ extension Settings {
             if settings.submissionSigningKeys.contains(where: { $0.value.trimmed.count != $0.value.count }) {
                 checks.warn(
                     .submissionSigningKeys,
-                    "a key begins or ends with white space: receiptd would keep it as part of the key"
+                    "a key begins or ends with white space: receiptd keeps the white space as part of the key"
                 )
             }
             checks.integer(

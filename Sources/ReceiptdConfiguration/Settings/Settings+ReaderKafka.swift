@@ -22,7 +22,8 @@ extension Settings.Reader {
         guard !kafka.properties.pairs.isEmpty, checks.faults.isEmpty, let refusal = libraryRefusal(kafka) else {
             return
         }
-        checks.fail(.kafkaProperties, "librdkafka cannot make a client with them: \(ShownText.plain(refusal))")
+        checks.fail(
+            .kafkaProperties, "librdkafka cannot make a client with these properties: \(ShownText.plain(refusal))")
     }
 
     /// Returns the brokers. As in librdkafka, white space around the commas and a protocol before the host are allowed.
