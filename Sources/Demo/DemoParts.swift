@@ -29,7 +29,7 @@ package struct DemoParts {
         let ofLibpq = environment.keys.filter { $0.hasPrefix("PG") }.sorted()
         guard !(names + ofLibpq).isEmpty else { return nil }
         return
-            "Not used by the demo: \((names + ofLibpq).joined(separator: ", ")). Real parts are named by --kafka and "
-            + "--database."
+            "The demo ignores \((names + ofLibpq).joined(separator: ", ")). Name a real broker with --kafka, a real "
+            + "database with --database."
     }
 }

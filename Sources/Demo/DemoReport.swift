@@ -26,7 +26,7 @@ package struct DemoReport: Sendable {
 
     /// Returns the counts first, then the cases.
     package func text(_ style: Style) -> String {
-        var lines = ["", "What became of the submissions of \(results.count) cases:"].map { Line($0, .heading) }
+        var lines = ["", "Results of the submissions of \(results.count) cases:"].map { Line($0, .heading) }
         for (key, count) in counts { lines.append(Line("  \(pad(key.0, 21)) \(pad(key.1, 26)) \(count)")) }
         let shown = results.filter { style.listsAll || !$0.differences.isEmpty }
         if !shown.isEmpty {

@@ -80,7 +80,7 @@ struct DemoCommandTests {
         let left = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         #expect(left == ["output"], "\(left)")
         #expect(
-            demo.text.contains("Not used by the demo: KAFKA_BOOTSTRAP_SERVERS, DATABASE_URL, PGHOST"), "\(demo.text)")
+            demo.text.contains("The demo ignores KAFKA_BOOTSTRAP_SERVERS, DATABASE_URL, PGHOST"), "\(demo.text)")
         #expect(demo.text.contains("--kafka and --database"))
     }
 

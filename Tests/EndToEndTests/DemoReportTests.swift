@@ -26,7 +26,7 @@ struct DemoReportTests {
         ])
         #expect(!report.isAsExpected)
         let short = report.text(style(width: 60))
-        #expect(short.hasPrefix("\nWhat became of the submissions of 2 cases:\n  dead letter "))
+        #expect(short.hasPrefix("\nResults of the submissions of 2 cases:\n  dead letter "))
         #expect(short.contains("✗ tombstone") && !short.contains("cracker-junk"))
         #expect(short.contains(difference), "what differs is not cut")
         let all = report.text(style(listsAll: true)).split(separator: "\n")
