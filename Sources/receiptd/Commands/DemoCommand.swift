@@ -34,7 +34,7 @@ struct DemoCommand: AsyncParsableCommand {
                 try await runDemo()
             #else
                 throw CommandFailure(
-                    "this receiptd was built without the package trait Demo, like the worker's image: it has no demo",
+                    "this receiptd has no demo, like the worker's image: build receiptd with the package trait Demo",
                     code: CommandFailure.unavailable)
             #endif
         }

@@ -64,7 +64,7 @@ struct GrantsCommand: CommandGroup {
             progress.end()
             if lines.hasFailed { throw CommandFailure("\(file): reading failed after line \(rows.line)", code: 1) }
             if !rows.ignored.isEmpty {
-                printError("not read: \(rows.ignored.map { ShownText.quoted($0) }.joined(separator: ", "))")
+                printError("ignored columns: \(rows.ignored.map { ShownText.quoted($0) }.joined(separator: ", "))")
             }
             return report
         }

@@ -11,11 +11,11 @@ import ReceiptdConfiguration
 struct InspectCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Shows what is known about a submission, transaction, player, order or event.")
+        abstract: "Shows what receiptd knows about a submission, transaction, player, order or event.")
 
     @Argument(help: "The id of a submission, transaction or original transaction, player, order or event.")
     var id: String?
-    @Option(help: "An order number from Apple's mail, in place of an id. receiptd asks Apple for its transactions.")
+    @Option(help: "Ask Apple for the transactions of this order number from Apple's mail, in place of an id.")
     var appleOrder: String?
     @Flag(help: "Print one JSON document on standard output.") var json = false
     @Option(help: "Search the decided submissions of this many days. Each day costs a scan of its partition.")

@@ -62,7 +62,7 @@ struct PlayersCommand: CommandGroup {
             }
             guard erased.isComplete else {
                 throw CommandFailure(
-                    "submissions for \(name) still arrive: close the account in the game, and run this again",
+                    "submissions for \(name) still arrive: close the account in the game, and run the command again",
                     code: 1)
             }
             print(Self.ending(erased.pseudonym, settings))
@@ -77,7 +77,7 @@ struct PlayersCommand: CommandGroup {
                     throw CommandFailure(
                         """
                         \(left.held) held, \(left.parked) parked and \(left.unpublished) unpublished events are left: keep \
-                        a worker running until it has finished them, then run this again
+                        a worker running until none is left, then run the command again
                         """, code: 1)
                 }
                 try await Task.sleep(for: .milliseconds(200))

@@ -22,7 +22,7 @@ struct ProofCommand: OperatorCommand {
     var catalog: String?
     @Option(help: "The bundle_id that the game server would send. Default: the catalog's only app.")
     var bundle: String?
-    @Flag(help: "One JSON document.") var json = false
+    @Flag(help: "Print one JSON document on standard output.") var json = false
     @Flag(help: "Print account tokens too.") var showTokens = false
     @OptionGroup var options: SettingsOptions
 

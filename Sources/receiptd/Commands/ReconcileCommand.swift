@@ -15,7 +15,7 @@ struct ReconcileCommand: OperatorCommand {
 
     @Option(
         name: .customLong("report"),
-        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. Give --report once a file.")
+        help: "A Summary Sales report, plain or gzip; /dev/stdin for standard input. Give --report once for each file.")
     var reports: [String]
     @Option(help: "The time zone of the report's days.") var timeZone = "America/Los_Angeles"
     @Option(help: "Compare only this app's grants, if the report has no other app's products.") var bundle: String?

@@ -12,8 +12,8 @@ import ReceiptdConfiguration
 struct RewindCommand: DatabaseCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewind",
-        abstract: "Makes the consumer group read every submission since a time again. Nothing is granted twice.",
-        discussion: "Stop every worker of the consumer group first.")
+        abstract: "Moves the consumer group's offsets back to a time. Workers read the later submissions again.",
+        discussion: "Stop every worker of the consumer group first. receiptd grants no purchase twice.")
 
     static let requirements: Set<Settings.Requirement> = [.kafka, .database]
 
@@ -21,8 +21,8 @@ struct RewindCommand: DatabaseCommand {
     var to: Timestamp
     @Flag(
         help: """
-            Give this after you restored the database to an earlier state. For a purchase that Apple has refunded since \
-            then, receiptd publishes a grant and a revocation at once, because the lost rows may have granted it.
+            Give this after you restored the database to an earlier state. If Apple refunded a purchase since --to, a \
+            worker grants the purchase and revokes it at once, because the lost rows may have granted it.
             """) var databaseRestored = false
     @Flag(help: "Print the new offsets, and change nothing.") var dryRun = false
     @OptionGroup var options: SettingsOptions

@@ -67,7 +67,8 @@ struct SubmitCommand: OperatorCommand {
         let unanswered = answers.withLock(\.unanswered)
         guard let first = unanswered.first else { return }
         throw CommandFailure(
-            "no answer to \(unanswered.count) of \(submissions.count) within \(seconds) s: receiptd inspect \(ShownText.plain(first))",
+            "no answer to \(unanswered.count) of \(submissions.count) submissions within \(seconds) s: "
+                + "run `receiptd inspect \(ShownText.plain(first))`",
             code: 1)
     }
 

@@ -273,8 +273,8 @@ struct WorkerService: Service {
             "PostgreSQL is out of reach: \(error.message): "
                 + "`receiptd check` tries DATABASE_URL"
         case .data, .retriable, .other:
-            "PostgreSQL refuses what a worker does: \(error.sqlState ?? "") \(error.message): "
-                + "`receiptd check` names what is missing"
+            "PostgreSQL refuses the worker's statement: \(error.sqlState ?? "") \(error.message): "
+                + "run `receiptd check`, which names the fault"
         }
     }
 }
