@@ -32,7 +32,9 @@ extension CommandFailure {
             return
         }
         let setting = SettingName.kafkaProperties.rawValue
-        self.init("\(setting): librdkafka cannot make a client with them: \(error.message)", code: Self.wrongSettings)
+        self.init(
+            "\(setting): librdkafka cannot make a client with these properties: \(error.message)",
+            code: Self.wrongSettings)
     }
 }
 

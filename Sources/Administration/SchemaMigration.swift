@@ -12,7 +12,9 @@ package enum SchemaMigration {
         do {
             return try await pool.run { session in try Schema.migrate(session, tell: tell) }
         } catch let error as PostgresError where error.sqlState == "55P03" {
-            throw CommandFailure("\(error.message); run it again once it is gone", code: CommandFailure.unavailable)
+            throw CommandFailure(
+                "\(error.message); run `receiptd migrate` again once the tables are free",
+                code: CommandFailure.unavailable)
         } catch let error as PostgresError where error.sqlState == "42501" {
             guard let remedy = try await pool.run({ try Schema.missingRight(in: $0) }) else { throw error }
             throw CommandFailure("PostgreSQL refuses: \(error.message): \(remedy)", code: CommandFailure.wrongSettings)

@@ -13,7 +13,8 @@ extension EndToEnd {
             #expect(before.code == 0, "\(before)")
             #expect(
                 before.output.contains(
-                    "ok      \(line)SEEDS_SHARED_SECRET is set; Apple checks it only with a subscription's receipt"
+                    "ok      \(line)SEEDS_SHARED_SECRET is set, but unchecked: Apple checks a secret only with a "
+                        + "subscription's receipt"
                 ),
                 "\(before)")
             let receipt = Receipts.single("480000000000021", bundle: app)
@@ -30,8 +31,8 @@ extension EndToEnd {
             #expect(refused.code == 78, "\(refused)")
             #expect(
                 refused.output.contains(
-                    "FAILED  \(line)Apple refuses it (21004): SEEDS_SHARED_SECRET is another app's, or App Store Connect has a "
-                        + "new one"), "\(refused)")
+                    "FAILED  \(line)Apple refuses the secret (21004): SEEDS_SHARED_SECRET is another app's, or App "
+                        + "Store Connect has a newer secret"), "\(refused)")
         }
     }
 }

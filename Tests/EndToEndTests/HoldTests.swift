@@ -115,7 +115,7 @@ struct HoldTests {
         let document = try await bed.command(["inspect", "p-2", "--json"])
         let json = try JSONParser.parse(Array(document.output.utf8.dropLast())).value
         #expect(json["refusals"]?.array?.count == 1 && json["grants"]?.array?.isEmpty == true, "\(document)")
-        #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("nothing is known of"))
+        #expect(try await bed.command(["inspect", "nobody"]).output.hasPrefix("receiptd knows nothing of"))
     }
 
     @Test("a new catalog grants holds of products it knows; other holds stay, without a request to Apple")

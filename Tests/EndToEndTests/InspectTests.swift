@@ -41,7 +41,7 @@ extension EndToEnd {
             try await bed.outcomes.until("the junk is refused") { $0.answers["s-p-junk"] != nil }
             for id in ["p-junk", "s-p-junk"] {
                 let ending = try await inspector.inspect(id)
-                #expect(ending.output.hasPrefix("refused without asking anyone: submission \"s-p-junk\""), "\(ending)")
+                #expect(ending.output.hasPrefix("refused without asking Apple: submission \"s-p-junk\""), "\(ending)")
                 #expect(ending.output.contains("malformed_receipt"), "\(ending)")
                 #expect(!ending.output.contains("not decided yet"), "\(ending)")
             }
@@ -110,10 +110,10 @@ private struct Inspector {
     func expectWhatIsNotKnown() async throws {
         let unknown = try await inspect("nobody-knows")
         #expect(
-            unknown.output.hasPrefix("nothing is known of \"nobody-knows\"\nsearched in Kafka: "), "\(unknown)")
+            unknown.output.hasPrefix("receiptd knows nothing of \"nobody-knows\"\nsearched in Kafka: "), "\(unknown)")
         let blind = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": ""])
         #expect(blind.output.contains("KAFKA_BOOTSTRAP_SERVERS is not set"), "\(blind)")
-        #expect(blind.output.contains("more submissions may wait there"), "\(blind)")
+        #expect(blind.output.contains("more submissions may wait in Kafka"), "\(blind)")
         let away = try await inspect("p-junk", ["KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"])
         #expect(away.output.contains("Kafka at 127.0.0.1:1: "), "\(away)")
     }

@@ -128,7 +128,10 @@ struct IntakeTests {
                 .timedOut,
                 "Apple tried in vain (TIMED_OUT): look at the address in App Store Connect, its TLS, and `receiptd intake`"
             ),
-            (.success, "Apple has delivered it (SUCCESS): look at what answers at that address, and at its topic"),
+            (
+                .success,
+                "Apple has delivered it (SUCCESS), but Kafka does not have it: look at the address and `receiptd intake`"
+            ),
             (nil, "Apple has not tried to deliver it yet"),
         ] as [(ToldNotification.AttemptResult?, String)])
     func vainNotification(attempt: ToldNotification.AttemptResult?, words: String) async throws {

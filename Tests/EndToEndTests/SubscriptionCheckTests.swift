@@ -35,7 +35,7 @@ extension EndToEnd {
             let nowhere = "http://127.0.0.1:9"
             try await expect(1, "knows no subscription", of: "7799")
             try await expect(1, "cannot ask Apple", of: "7701")
-            try await expect(1, "the catalog does not have its app", of: "7703")
+            try await expect(1, "the catalog does not have the subscription's app", of: "7703")
             try await expect(78, "not set (server_api)", of: "7702", ["SEEDS_SERVER_API_KEY_FILE": file.path])
             try await expect(
                 78, "not set (server_api)", of: "7702", ["SEEDS_SERVER_API_KEY_FILE": file.path + "-missing"])

@@ -106,7 +106,8 @@ struct InspectionSummaryTests {
             try rows("outbox", #"{"subject":"2"}"#, #"{"subject":"s-3"}"#),
             try rows(
                 "parked",
-                #"{"submission_id":"s-4","player_id":"p","reason":"apple_trouble","detail":"timeout","parked_at":"2026-11-23T02:00:00+00:00","due_at":"2026-11-23T02:05:00+00:00","is_leased":false}"#
+                #"{"submission_id":"s-4","player_id":"p","reason":"apple_trouble","detail":"timeout","parked_at":"2026-11-23T02:00:00+00:00","due_at":"2026-11-23T02:05:00+00:00","is_leased":false}"#,
+                #"{"submission_id":"s-5","player_id":"p","reason":"crashed","detail":null,"parked_at":"2026-11-23T02:00:00+00:00","due_at":null,"is_leased":null}"#
             ),
             try rows(
                 "outcomes",
@@ -116,10 +117,11 @@ struct InspectionSummaryTests {
         ])
         #expect(
             InspectionSummary(id: "p", inspection: inspection, kafka: KafkaFindings()).verdicts == [
-                #"not decided yet: submission "s-4" of player "p" waits in PostgreSQL since 2026-11-23T02:00:00.000Z: apple_trouble, timeout; it is tried next at 2026-11-23T02:05:00.000Z"#,
-                #"granted to player "p" at 2026-11-23T02:00:00.500Z: 2 x gems of b, transaction 1; its event is acknowledged"#,
+                #"not decided yet: submission "s-4" of player "p" waits in PostgreSQL since 2026-11-23T02:00:00.000Z: apple_trouble, timeout; a worker tries it next at 2026-11-23T02:05:00.000Z"#,
+                #"not decided yet: submission "s-5" of player "p" waits in PostgreSQL since 2026-11-23T02:00:00.000Z: crashed; it waits for an operator"#,
+                #"granted to player "p" at 2026-11-23T02:00:00.500Z: 2 x gems of b, transaction 1; its event is published"#,
                 #"granted to player "p" at 2026-11-23T01:00:00.000Z: 1 x gems of b, transaction 2; its event is not published yet; revoked at 2026-11-23T03:00:00.000Z"#,
-                #"granted to player "p" at 2026-11-23T01:00:00.000Z: 10 x gems of b, transaction 3; its event is acknowledged; 3 of them revoked at 2026-11-23T03:00:00.000Z"#,
+                #"granted to player "p" at 2026-11-23T01:00:00.000Z: 10 x gems of b, transaction 3; its event is published; 3 of them revoked at 2026-11-23T03:00:00.000Z"#,
                 #"refused at 2026-11-23T02:00:00.000Z: submission "s-3" of player "p": foreign_app; its event is not published yet. The receipt was issued for another app."#,
             ])
     }

@@ -87,7 +87,7 @@ struct SalesReportTests {
         var all = try report(row("a", "-\(most)"))
         #expect(Reconciliation(all, []).totals.map(\.difference) == [most])
         let other = try report(row("a", "-1", from: "11/22/2026", to: "11/22/2026"))
-        #expect(throws: SalesReport.Faults(messages: ["with the others tells of \(words)"])) { try all.add(other) }
+        #expect(throws: SalesReport.Faults(messages: ["has, with the other reports, \(words)"])) { try all.add(other) }
     }
 
     @Test("grants less revocations are compared with sales, by product and day and in total")
@@ -166,7 +166,7 @@ struct SalesReportTests {
         try all.add(try report(row("gold", "2", from: "11/21/2026"), row("vip", "1", from: "11/21/2026")))
         #expect(all.units.values.reduce(0, +) == 6 && all.periods.count == 2)
         let again = try report(row("gold", "3"))
-        #expect(throws: SalesReport.Faults(messages: ["tells of 2026-11-20 to 2026-11-20, as another report does"])) {
+        #expect(throws: SalesReport.Faults(messages: ["covers 2026-11-20 to 2026-11-20, as another report does"])) {
             try all.add(again)
         }
         let week = try report(row("gold", "3", from: "11/15/2026", to: "11/21/2026"))

@@ -49,7 +49,7 @@ package struct KafkaCheck: Sendable {
                 let isMissing = Self.missing.contains(error.code)
                 if isMissing, !needed.contains(topic) {
                     if topic == kafka.notificationsTopic {
-                        notes.append("no topic of notifications: receiptd will not learn of refunds")
+                        notes.append("there is no topic \(topic): receiptd gets no notification of a refund")
                     }
                 } else {
                     faults.append(isMissing ? "topic \(topic) is missing" : "topic \(topic): \(Self.words(error))")
@@ -177,8 +177,8 @@ package struct KafkaCheck: Sendable {
         policies.sorted { $0.key < $1.key }.filter { topic, policy in
             topic != kafka.accountsTopic && policy.contains("compact")
         }.map { topic, policy in
-            "topic \(topic) is compacted (cleanup.policy=\(policy)): records of one key are deleted, "
-                + "set cleanup.policy=delete"
+            "topic \(topic) is compacted (cleanup.policy=\(policy)): Kafka deletes the older records of "
+                + "a key, so set cleanup.policy=delete"
         }
     }
 

@@ -9,7 +9,8 @@ package enum MaintenanceCheckLine {
             return try await withSchema(database) { pool in
                 switch try await pool.run({ try MaintenanceCheck.run(in: $0) }) {
                 case .able: return .success("the role can make and drop the day partitions of outcomes")
-                case .busy(let holders): return .success("could not be tried at the moment: \(holders.inWords)")
+                case .busy(let holders):
+                    return .success("not checked, because other sessions hold the tables: \(holders.inWords)")
                 case .refused(let reason):
                     return .failure(
                         CheckFailure("the role cannot make and drop the day partitions of outcomes: \(reason)"))

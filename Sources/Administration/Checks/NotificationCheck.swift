@@ -101,7 +101,7 @@ package struct NotificationCheck: Sendable {
         case .refused(let code): return .failure(CheckFailure("Apple sends no test notification (\(code))"))
         case .notFound: return .failure(CheckFailure("Apple sends no test notification"))
         case .blocked:
-            return .failure(CheckFailure("the credentials are refused", code: CommandFailure.wrongSettings))
+            return .failure(CheckFailure("Apple refuses the credentials", code: CommandFailure.wrongSettings))
         case .trouble(let trouble): return .failure(CheckFailure(asked.note.words(trouble)))
         }
     }
@@ -115,7 +115,7 @@ package struct NotificationCheck: Sendable {
         guard let last = attempts.last else { return "Apple has not tried to deliver it yet" }
         let shown = ShownText.plain(last)
         return last == "SUCCESS"
-            ? "Apple has delivered it (\(shown)): look at what answers at that address, and at its topic"
+            ? "Apple has delivered it (\(shown)), but Kafka does not have it: look at the address and `receiptd intake`"
             : "Apple tried in vain (\(shown)): look at the address in App Store Connect, its TLS, and `receiptd intake`"
     }
 }

@@ -56,10 +56,10 @@ package enum ServerAPICheck {
         case .blocked:
             result = .failure(
                 CheckFailure(
-                    "the credentials are refused (HTTP 401): compare issuer_id, key_id and the key in \(setting) with App "
-                        + "Store Connect, and the machine's clock", code: CommandFailure.wrongSettings))
+                    "Apple refuses the credentials (HTTP 401): compare issuer_id, key_id and the key in \(setting) "
+                        + "with App Store Connect, and check the machine's clock", code: CommandFailure.wrongSettings))
         case .trouble(let trouble): result = .failure(CheckFailure(note.words(trouble)))
-        case .genuine, .refused: result = .success("accepts the credentials")
+        case .genuine, .refused: result = .success("Apple accepts the credentials")
         }
         if case .success(let text) = result, readsHistory(of: app, in: environment, settings) {
             let context = StoreQueryContext(
@@ -86,14 +86,15 @@ package enum ServerAPICheck {
         let now = WallClock.now
         let window = NotificationHistoryWindow(from: now.adding(milliseconds: -historyMilliseconds), to: now)
         switch await client.notificationHistory(window, page: nil, context) {
-        case .answered: return "has a notification history"
+        case .answered: return "Apple keeps a notification history"
         case .refused(StoreErrorCode.noNotificationURL):
             return
-                "no notification address is set (4040007): it has no notification history"
-        case .refused(let code): return "its notification history is refused (\(code))"
-        case .notFound: return "it knows of no notification history"
-        case .blocked: return "its notification history is refused"
-        case .trouble(let trouble): return "no answer about its notification history (\(trouble.kind.rawValue))"
+                "Apple keeps no notification history, because App Store Connect has no notification address (4040007)"
+        case .refused(let code): return "Apple refuses the notification history (\(code))"
+        case .notFound: return "Apple knows no notification history"
+        case .blocked: return "Apple refuses the notification history"
+        case .trouble(let trouble):
+            return "Apple gives no answer about the notification history (\(trouble.kind.rawValue))"
         }
     }
 }

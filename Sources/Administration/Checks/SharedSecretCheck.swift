@@ -33,8 +33,8 @@ package enum SharedSecretCheck {
         case .failure(let fault): CheckFailure(fault.description, code: CommandFailure.wrongSettings)
         case .success(nil):
             CheckFailure(
-                "\(setting) is not set, and the catalog names it: \(setting), or \(setting)_FILE with the path of a file, in "
-                    + "the environment", code: CommandFailure.wrongSettings)
+                "the catalog names \(setting), which is not set: set it in the environment, or set \(setting)_FILE to "
+                    + "the path of a file that holds the value", code: CommandFailure.wrongSettings)
         case .success: nil
         }
     }
@@ -66,14 +66,16 @@ package enum SharedSecretCheck {
         case .blocked(.sharedSecret):
             return .failure(
                 CheckFailure(
-                    "Apple refuses it (21004): \(setting) is another app's, or App Store Connect has a new one",
+                    "Apple refuses the secret (21004): \(setting) is another app's, or App Store Connect has a newer "
+                        + "secret",
                     code: CommandFailure.wrongSettings))
         case .blocked(let blockage):
             return .failure(CheckFailure("Apple refuses the request (\(blockage.rawValue))"))
         case .trouble(let trouble): return .failure(CheckFailure(note.words(trouble)))
-        case .genuine where receipt != nil: return .success("Apple accepts it")
+        case .genuine where receipt != nil: return .success("Apple accepts the secret")
         case .genuine, .refused:
-            return .success("\(setting) is set; Apple checks it only with a subscription's receipt")
+            return .success(
+                "\(setting) is set, but unchecked: Apple checks a secret only with a subscription's receipt")
         }
     }
 }

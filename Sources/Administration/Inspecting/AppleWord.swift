@@ -30,11 +30,11 @@ package enum AppleWord {
             lines += AppleTrouble.lines(traffic, now: now)
         }
         guard http.port > 0 else {
-            return lines + ["the workers' pages show how Apple answers them (HTTP_PORT is 0, so inspect asked none)"]
+            return lines + ["HTTP_PORT is 0, so inspect asked no worker about Apple: look at the workers' pages"]
         }
         let place = "\(http.host):\(http.port)"
         guard let text = try? await blocking({ PlainHTTP.get("/metrics", host: http.host, port: http.port) }) else {
-            return lines + ["the workers' pages show how Apple answers them: no worker answers at \(place)"]
+            return lines + ["no worker answers inspect at \(place): look at the workers' pages for Apple's answers"]
         }
         let told = troubles(inMetrics: text).map { "the worker at \(place): \($0)" }
         return lines + (told.isEmpty ? ["the worker at \(place) reports no trouble at Apple"] : told)

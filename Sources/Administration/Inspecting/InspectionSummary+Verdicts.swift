@@ -7,17 +7,18 @@ import ReceiptdConfiguration
 extension InspectionSummary {
     /// The sentences: first the waiting purchases, then the granted ones, then the refused ones.
     var verdicts: [String] {
-        told(rows("parked"), of: "parked", Self.parked, more: "more that wait for Apple")
-            + told(rows("holds"), of: "holds", Self.held, more: "more that are held")
+        told(rows("parked"), of: "parked", Self.parked, more: "more parked submissions")
+            + told(rows("holds"), of: "holds", Self.held, more: "more held purchases")
             + told(
-                rows("announced").filter { $0["state"]?.string == "unclaimed" }, Self.unclaimed, more: "more unclaimed")
+                rows("announced").filter { $0["state"]?.string == "unclaimed" }, Self.unclaimed,
+                more: "more unclaimed purchases")
             + told(rows("grants"), of: "grants", granted, more: "more grants")
             + told(
                 rows("hold_decisions").filter { $0["decision"]?.string == "reject" }, Self.rejected,
-                more: "more that operators refused")
+                more: "more purchases that operators refused")
             + told(
                 rows("outcomes").filter { $0["answer"]?.string == "receipt.rejected" }, refused, more: "more refusals")
-            + told(rows("local_refusals"), Self.refusedLocally, more: "more that were refused without asking anyone")
+            + told(rows("local_refusals"), Self.refusedLocally, more: "more submissions refused without asking Apple")
     }
 
     /// Returns sentences about the first rows, and the number of the other rows.
@@ -34,12 +35,15 @@ extension InspectionSummary {
     private static func parked(_ row: JSONValue) -> String {
         "not decided yet: \(submission(row)) waits in PostgreSQL since \(time(row, "parked_at")): \(text(row, "reason"))"
             + (row["detail"]?.string.map { ", \(ShownText.plain($0))" } ?? "")
-            + "; it is tried \(row["is_leased"] == .bool(true) ? "now" : "next at \(time(row, "due_at"))")"
+            + (row["is_leased"] == .bool(true)
+                ? "; a worker is trying it now"
+                : row["due_at"]?.string == nil
+                    ? "; it waits for an operator" : "; a worker tries it next at \(time(row, "due_at"))")
     }
 
     private static func held(_ row: JSONValue) -> String {
         "held since \(time(row, "held_at")) for player \(quoted(row, "player_id")): \(purchase(row)): \(text(row, "reason"))"
-            + (row["released_at"]?.string == nil ? "" : "; it was released at \(time(row, "released_at"))")
+            + (row["released_at"]?.string == nil ? "" : "; an operator released it at \(time(row, "released_at"))")
     }
 
     private static func unclaimed(_ row: JSONValue) -> String {
@@ -62,21 +66,21 @@ extension InspectionSummary {
         let event =
             row["imported"] == .bool(true)
             ? "entered by an import, without an event"
-            : isPending(row["transaction_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
+            : isPending(row["transaction_id"]?.string) ? "its event is not published yet" : "its event is published"
         return "granted to player \(Self.quoted(row, "player_id")) at \(Self.time(row, "granted_at")): "
             + "\(Self.purchase(row)); \(event)\(revoked)"
     }
 
     private func refused(_ row: JSONValue) -> String {
         let event =
-            isPending(row["submission_id"]?.string) ? "its event is not published yet" : "its event is acknowledged"
+            isPending(row["submission_id"]?.string) ? "its event is not published yet" : "its event is published"
         let detail = row["detail"]?.string.map { ". \(ShownText.plain($0, limit: 300))" } ?? ""
         return "refused at \(Self.time(row, "decided_at")): \(Self.submission(row)): \(Self.text(row, "reason")); "
             + "\(event)\(detail)"
     }
 
     private static func refusedLocally(_ row: JSONValue) -> String {
-        "refused without asking anyone: \(submission(row)): \(text(row, "reason")), "
+        "refused without asking Apple: \(submission(row)): \(text(row, "reason")), "
             + "\(ShownText.plain(row["detail"]?.string ?? "", limit: 300)) (\(time(row, "occurred_at")), event "
             + "\(text(row, "event_id")))"
     }

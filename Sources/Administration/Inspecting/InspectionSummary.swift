@@ -35,15 +35,15 @@ package struct InspectionSummary {
         let untold = untold
         var lines: [String] = []
         if undecided.isEmpty, untold.isEmpty, inspection.sections.allSatisfy(\.rows.isEmpty) {
-            lines.append("nothing is known of \(ShownText.quoted(id))")
+            lines.append("receiptd knows nothing of \(ShownText.quoted(id))")
         }
         if !inspection.names.isEmpty {
             let names = inspection.names.map { ShownText.quoted($0) }.joined(separator: ", ")
-            lines.append("\(ShownText.quoted(id)) is the id of an order or of an event, of \(names)")
+            lines.append("\(ShownText.quoted(id)) is the id of an order or event, and belongs to \(names)")
         }
         lines += undecided.prefix(Self.maximumTold).map(Self.sentence)
         if undecided.count > Self.maximumTold {
-            lines.append("and \(undecided.count - Self.maximumTold) more that are not decided yet")
+            lines.append("and \(undecided.count - Self.maximumTold) more submissions that are not decided yet")
         }
         lines += apple
         lines += verdicts
@@ -58,18 +58,19 @@ package struct InspectionSummary {
         let since = record.receivedAt.map { ", there since \($0.rfc3339)" } ?? ""
         let waiting =
             record.ahead == 0
-            ? "it is the first that is not known to be done" : "\(record.ahead) before it are not known to be done"
+            ? "it is the partition's first uncommitted record" : "\(record.ahead) uncommitted records are before it"
         let key =
             record.isKeyedByPlayer
             ? "" : "; its key is not the player's id: the player's records may be decided out of order"
         let ignored = record.ignored.map { "; its \(ShownText.plain($0)) cannot be read and is ignored" }.joined()
         return "not decided yet: submission \(ShownText.quoted(record.submissionID)) of player "
             + "\(ShownText.quoted(record.playerID)) for \(ShownText.plain(record.bundleID)) is record \(place)\(since): "
-            + "in a worker's memory, or not read yet; \(waiting), the partition's lag is \(record.lag)\(key)\(ignored)"
+            + "a worker has it in memory, or no worker has read it yet; \(waiting); the partition's lag is "
+            + "\(record.lag)\(key)\(ignored)"
     }
 
     private static func sentence(_ answer: KafkaFindings.Answer) -> String {
-        let how = isLocal(answer.reason) ? "refused without asking anyone" : "refused"
+        let how = isLocal(answer.reason) ? "refused without asking Apple" : "refused"
         return "\(how): submission \(ShownText.quoted(answer.submissionID)) of player "
             + "\(ShownText.quoted(answer.playerID)): \(ShownText.plain(answer.reason)), "
             + "\(ShownText.plain(answer.detail, limit: 300)) (\(ShownText.plain(answer.occurredAt)), event \(ShownText.plain(answer.eventID)))"
@@ -91,7 +92,8 @@ package struct InspectionSummary {
         let looked =
             told.isEmpty ? "inspect did not search Kafka" : "searched in Kafka: \(told.joined(separator: ", "))"
         guard let fault = kafka.fault else { return looked }
-        return "\(looked); \(fault): more submissions may wait there, or have been refused without asking anyone"
+        return "\(looked); \(fault): more submissions may wait in Kafka, "
+            + "or a worker may have refused them without asking Apple"
     }
 
     /// Kafka's findings as sections of the JSON document, after those of PostgreSQL.

@@ -80,11 +80,11 @@ package struct SalesReport: Equatable {
     /// Adds a report of other days. Throws if both have the same day, because its units would count twice.
     package mutating func add(_ other: SalesReport) throws(Faults) {
         for (one, next) in Self.overlaps((periods + other.periods).sorted()) {
-            throw Faults(messages: ["tells of \(Self.text(one, next)), as another report does"])
+            throw Faults(messages: ["covers \(Self.text(one, next)), as another report does"])
         }
         // Each number is at most the limit, so that the sum cannot overflow.
         guard unitsInAll + other.unitsInAll <= Self.maximumUnits else {
-            throw Faults(messages: ["with the others tells of more than \(Self.maximumUnits) units"])
+            throw Faults(messages: ["has, with the other reports, more than \(Self.maximumUnits) units"])
         }
         unitsInAll += other.unitsInAll
         units.merge(other.units) { $0 + $1 }

@@ -36,7 +36,7 @@ package struct SubscriptionCheckNow {
 
     private func ask(of leased: LeasedSubscription, in store: PostgresSubscriptions) async throws -> Int {
         guard let catalog = try await catalog(), let app = catalog.apps[leased.bundleID] else {
-            throw CommandFailure("the catalog does not have its app", code: 1)
+            throw CommandFailure("the catalog does not have the subscription's app", code: 1)
         }
         let client = try client()
         let answer = await SubscriptionQuestion(
@@ -49,7 +49,8 @@ package struct SubscriptionCheckNow {
                 .count
         case .nothingToAskWith:
             throw CommandFailure(
-                "receiptd cannot ask Apple: the subscription's app has no server_api, and receiptd kept no receipt of it",
+                "receiptd cannot ask Apple: the subscription's app has no server_api, and receiptd has no receipt of "
+                    + "the subscription",
                 code: 1)
         case .blocked(let blockage, _) where blockage != .request:
             throw CommandFailure(
