@@ -6,7 +6,9 @@ import ReceiptdConfiguration
 
 /// Unclaimed purchases as a table for people, or as JSON.
 package enum UnclaimedTable: RowTable {
-    package static let columns = ["TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "TOLD", "BY", "TOKEN LEARNT OF"]
+    package static let columns = [
+        "TRANSACTION", "APP", "PRODUCT", "REASON", "BOUGHT", "ANNOUNCED", "BY", "EARLIER PLAYER",
+    ]
     package static let name = "unclaimed"
     package static let nothing = "nothing is unclaimed"
 
@@ -14,7 +16,7 @@ package enum UnclaimedTable: RowTable {
         [
             ShownText.plain(row.transactionID), ShownText.plain(row.bundleID), ShownText.plain(row.productID),
             ShownText.plain(row.reason), row.purchasedAt?.rfc3339 ?? "?", row.toldAt.rfc3339, row.source,
-            row.learntOf.map { ShownText.plain($0) } ?? (row.hasToken ? "nobody" : "it has none"),
+            row.learntOf.map { ShownText.plain($0) } ?? (row.hasToken ? "unknown" : "no token"),
         ]
     }
 
