@@ -38,7 +38,8 @@ package enum DatabaseCheck {
 
     private static func failure(_ faults: CatalogFaults, _ catalog: Int64) -> CheckFailure {
         let words =
-            "this release cannot read catalog \(catalog): run the release that imported it, or import another catalog with that release"
+            "this release cannot read catalog \(catalog): run the release that imported it, or import another catalog "
+            + "with that release"
         let lines = [words] + faults.lines(of: nil)
         return CheckFailure(lines.joined(separator: "\n        "), code: CatalogFaults.exitCode)
     }
