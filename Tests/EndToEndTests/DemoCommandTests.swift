@@ -81,7 +81,7 @@ struct DemoCommandTests {
         #expect(left == ["output"], "\(left)")
         #expect(
             demo.text.contains("The demo ignores KAFKA_BOOTSTRAP_SERVERS, DATABASE_URL, PGHOST"), "\(demo.text)")
-        #expect(demo.text.contains("--kafka and --database"))
+        #expect(demo.text.contains("a real broker with --kafka, a real database with --database"))
     }
 
     @Test("demo --live grants and refuses simulated traffic and serves both pages until a signal")

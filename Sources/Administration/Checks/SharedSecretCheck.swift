@@ -33,8 +33,8 @@ package enum SharedSecretCheck {
         case .failure(let fault): CheckFailure(fault.description, code: CommandFailure.wrongSettings)
         case .success(nil):
             CheckFailure(
-                "the catalog names \(setting), which is not set: set it in the environment, or set \(setting)_FILE to "
-                    + "the path of a file that holds the value", code: CommandFailure.wrongSettings)
+                "\(setting) is not set, and the catalog names it: set \(setting) in the environment, or set "
+                    + "\(setting)_FILE to the path of a file that holds the value", code: CommandFailure.wrongSettings)
         case .success: nil
         }
     }
