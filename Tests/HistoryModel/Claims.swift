@@ -1,4 +1,5 @@
-/// A reason why a purchase may not be granted to whoever submits it. `certain`: it never is.
+/// A reason that may keep a purchase from its submitter. A certain obstacle always does, except that an operator or
+/// a new catalog may end a hold.
 struct Obstacle: Hashable {
     let reason: String
     let isHold: Bool
@@ -13,16 +14,16 @@ struct Obstacle: Hashable {
 /// A way in which a purchase can come to a player.
 struct Claim {
     let player: String
-    /// Nothing stands in its way but another player who comes first.
+    /// True where only another player who comes first can keep the purchase from this player.
     let isCertain: Bool
-    /// Nil where Apple told of the purchase and nobody submitted it.
+    /// The submission that claims the purchase; nil for a purchase that Apple announced.
     let submission: Submission?
 }
 
 extension Model {
     static let hour: Int64 = 3_600_000
 
-    /// All that may bring a purchase to a player.
+    /// Returns every submission and announcement that may bring the purchase to a player.
     func claims(on purchase: Purchase) -> [Claim] {
         var claims: [Claim] = []
         for submission in facts.submissions {
@@ -31,7 +32,7 @@ extension Model {
         return claims + toldClaims(on: purchase)
     }
 
-    /// Reasons: nil where this submission can never bring this purchase to its player.
+    /// Returns nil where this submission can never bring this purchase to its player.
     private func claim(of submission: Submission, on purchase: Purchase) -> Claim? {
         guard whole(submission).allSatisfy({ !$0.isCertain }) else { return nil }
         let isHeld = submission.holds.contains(purchase.id)
@@ -43,14 +44,15 @@ extension Model {
             isCertain: isHeld && obstacles.isEmpty && whole(submission).isEmpty, submission: submission)
     }
 
-    /// Whether an operator, or a new catalog, lets it through.
+    /// Returns whether an operator or a new catalog ends the hold that the obstacle causes.
     private func isReleased(_ obstacle: Obstacle, _ purchase: Purchase) -> Bool {
         guard obstacle.isHold else { return false }
         return facts.operators.contains { $0.order == .release && $0.transactionID == purchase.id }
             || facts.apps[purchase.bundleID]?.changed.contains(purchase.productID) ?? false
     }
 
-    /// Apple's answer about a receipt with a subscription lists all that its account has bought by then.
+    /// Returns whether Apple's answer to this submission lists the purchase. For a receipt with a subscription, Apple
+    /// lists all purchases of the Apple account.
     func isRevealed(_ purchase: Purchase, _ submission: Submission) -> Bool {
         submission.form == .receipt
             && submission.holds.contains { id in
@@ -60,7 +62,8 @@ extension Model {
             }
     }
 
-    /// The reason `product_mismatch`: clients finish too early.
+    /// Returns whether the client may have finished the hinted purchase before the client made this receipt. The worker
+    /// may then grant the purchase instead of rejecting the submission with `product_mismatch`.
     private func isFinishedEarly(_ purchase: Purchase, _ submission: Submission) -> Bool {
         guard let app = facts.apps[submission.bundleID], app.hasServerAPI, let hint = submission.hint,
             submission.form == .receipt, purchase.productID == hint, !purchase.isFamilyShared
@@ -72,7 +75,7 @@ extension Model {
             && held.allSatisfy { owner(of: $0.id) ?? submission.player == submission.player }
     }
 
-    /// Announced purchases: those that nobody submitted.
+    /// Returns the claims of the players whom the account token of an announced purchase names.
     private func toldClaims(on purchase: Purchase) -> [Claim] {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
             let told = purchase.toldAt.first
@@ -86,7 +89,7 @@ extension Model {
         return players.map { Claim(player: $0, isCertain: isCertain, submission: nil) }
     }
 
-    /// The reasons for which a submission may be, or is, refused as a whole.
+    /// Returns the reasons for which the worker rejects, or may reject, the whole submission.
     func whole(_ submission: Submission) -> [Obstacle] {
         if submission.quality == .malformed { return [.never("malformed_submission")] }
         guard let app = facts.apps[submission.bundleID] else { return [.never("unknown_app")] }
@@ -113,20 +116,21 @@ extension Model {
                 submission.form == .receipt
                 && (app.hasServerAPI || facts.purchases.values.contains { isRevealed($0, submission) })
             found.append(mayBeThere ? .maybe("product_mismatch") : .never("product_mismatch"))
-            // One of another's is in it.
+            // The submission may hold another player's purchase.
             found.append(.maybe("owned_by_other_player"))
         }
         return found
     }
 
-    /// The reasons of a transaction, in the contract's order, without ownership.
+    /// Returns the obstacles of one transaction, in the order of the contract's reasons. Other players' ownership is
+    /// not among them, except for disputes over the account token.
     func obstacles(_ submission: Submission, _ purchase: Purchase) -> [Obstacle] {
         guard let app = facts.apps[submission.bundleID] else { return [] }
         var found = binding(submission, purchase, app)
         if purchase.isUpgraded { found.append(.maybe("upgraded")) }
         let copies = facts.purchases.values.filter { $0.goods == purchase.goods }
         if copies.contains(where: { !$0.refunds.isEmpty }) { found.append(.maybe("cancelled")) }
-        // An order may have been answered by before the database that was put back lost it.
+        // The worker may have answered by an operator's order before a restored database lost the order.
         if facts.operators.contains(where: { order in
             order.order == .revoke && copies.contains { $0.id == order.transactionID }
         }) || copies.contains(where: { facts.conditions.lostOrders.contains($0.id) }) {

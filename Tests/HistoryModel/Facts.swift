@@ -1,7 +1,7 @@
 /// The events of a history, as an observer who sees everything tells them: purchases at Apple and their buyers,
 /// submissions, announcements. The model judges by these facts and by nothing that the worker says of itself.
 public struct Facts: Sendable {
-    /// The apps by bundle id. A product that is not here is in no catalog.
+    /// The apps of the catalog, by bundle id.
     public var apps: [String: App] = [:]
     /// The purchases by transaction id.
     public var purchases: [String: Purchase] = [:]
@@ -22,16 +22,16 @@ public struct App: Sendable {
 
     public let bundleID: String
     public var hasServerAPI = false
-    /// `account_token_is: player_id`.
+    /// The policy `account_token_is: player_id`.
     public var tokenIsPlayer = false
-    /// `account_token: require`.
+    /// The policy `account_token: require`.
     public var requiresToken = false
     public var missed = Missed.off
-    /// `renewals: follow`.
+    /// The policy `renewals: follow`.
     public var followsRenewals = false
-    /// The products by product id; the catalog does not know others.
+    /// The products by product id; every other product is unknown to the catalog.
     public var products: [String: Status] = [:]
-    /// The players that the game has said for a token, by token.
+    /// The players whom the game reported for each account token, by token.
     public var accounts: [String: Set<String>] = [:]
     /// The products whose status changed within the history.
     public var changed: Set<String> = []
@@ -41,7 +41,7 @@ public struct App: Sendable {
     func status(_ product: String) -> Status { products[product] ?? .unknown }
 }
 
-/// One transaction of Apple's. All times are milliseconds since 1970.
+/// One transaction at Apple. All times are milliseconds since 1970.
 public struct Purchase: Sendable {
     public enum Kind: Sendable { case nonConsumable, consumable, nonRenewing, autoRenewable }
 
@@ -54,23 +54,23 @@ public struct Purchase: Sendable {
     public let purchasedAt: Int64
     /// The Apple account that paid.
     public let account: String
-    /// The player whose Apple account that is.
+    /// The player to whom the Apple account belongs.
     public let payer: String
-    /// `webOrderLineItemId`: what Apple charged for a period.
+    /// The `webOrderLineItemId`, which identifies Apple's charge for a period.
     public var line: String?
     public var expiresAt: Int64?
-    /// The end before Apple extended it, which older proofs show.
+    /// The period's end before Apple extended the period; older proofs show this end.
     public var firstEnd: Int64?
-    /// The end of the grace period behind it, which some of Apple's answers show.
+    /// The end of the grace period after `expiresAt`; some of Apple's answers show this end.
     public var graceEnd: Int64?
-    /// `appAccountToken`.
+    /// The `appAccountToken`; nil for a purchase without one.
     public var token: String?
     public var isFamilyShared = false
     public var isUpgraded = false
     public var previousOriginalID: String?
-    /// The signing times of notifications of the purchase that reached the topic.
+    /// The times at which Apple signed the purchase's notifications that reached the topic.
     public var toldAt: [Int64] = []
-    /// Apple's words about refunds, oldest first.
+    /// Apple's reports of refunds and of their reversals, oldest first.
     public var refunds: [RefundWord] = []
 
     public init(
@@ -98,14 +98,14 @@ public struct Purchase: Sendable {
     }
 }
 
-/// REFUND, REVOKE or REFUND_REVERSED of a purchase.
+/// Apple's REFUND, REVOKE or REFUND_REVERSED notification for a purchase.
 public struct RefundWord: Sendable {
     public let signedAt: Int64
-    /// The refunded part of the whole quantity, in thousandths of a per cent: in all from then on.
+    /// The refunded part of the whole quantity, in thousandths of a per cent. The value is the total so far.
     public let thousandths: Int
-    /// Whether it took the last refund back.
+    /// True where Apple reversed the last refund.
     public let isReversal: Bool
-    /// Whether it reached the topic.
+    /// True where the notification reached the topic.
     public var isDelivered: Bool
 
     public init(signedAt: Int64, thousandths: Int, isReversal: Bool = false, isDelivered: Bool = false) {
@@ -119,7 +119,7 @@ public struct RefundWord: Sendable {
 /// One record of the submissions topic.
 public struct Submission: Sendable {
     public enum Form: Sendable { case receipt, signedTransaction, transactionID }
-    /// The worth of a proof's signature. `forged`: it fails. `malformed`: the record is no submission.
+    /// The quality of a proof. A forged proof's signature fails; a malformed record is no submission.
     public enum Quality: Sendable { case proven, unproven, forged, unreadable, malformed }
 
     public let id: String
@@ -128,21 +128,21 @@ public struct Submission: Sendable {
     public let bundleID: String
     public let form: Form
     public let quality: Quality
-    /// The app of the proof.
+    /// The bundle id in the proof.
     public var proofBundleID: String
-    /// Transactions in the proof.
+    /// The ids of the transactions in the proof.
     public var holds: [String]
     /// The time at which Apple signed the proof.
     public var signedAt: Int64
     public var hint: String?
     public var token: String?
-    /// The record's timestamp; nil where rules take the present for it.
+    /// The record's timestamp; nil where the rules use the present time.
     public var judgedAt: Int64?
-    /// A fact of the proof that decides and cannot be read.
+    /// The proof's unreadable fact; nil where the worker can read every fact.
     public var oddity: Oddity?
     /// Apple's reason to refuse the proof as a whole.
     public var refusal: String?
-    /// The place in Kafka.
+    /// The record's partition and offset in Kafka.
     public var place = Place(partition: -1, offset: -1)
 
     public init(
@@ -161,9 +161,9 @@ public struct Submission: Sendable {
 
 /// The oddity of a transaction that Apple signed.
 public enum Oddity: Sendable {
-    /// A fact that decides: held, or asked of Apple by name.
+    /// A deciding fact is unreadable: the worker holds the transaction or asks Apple for the transaction by id.
     case decidingFact
-    /// The id or product is odd: refused at once.
+    /// The transaction's id or product is odd: the worker rejects the submission at once.
     case identity
 }
 
@@ -181,7 +181,7 @@ public struct Place: Sendable, Hashable {
 public struct OperatorAct: Sendable {
     public enum Order: Sendable, Equatable {
         case release, refuse, revoke, reinstate
-        /// A subscription goes to this player.
+        /// The operator transfers a subscription to this player.
         case transfer(String)
     }
 
@@ -215,13 +215,13 @@ public struct Conditions: Sendable {
     public var now: Int64 = 0
     /// The database was restored to an earlier state.
     public var wasPutBack = false
-    /// The last time at which it was, as `occurred_at` tells times.
+    /// The time of the last restore, in the format of `occurred_at`; nil without a restore.
     public var putBackAt: String?
     /// The operators' acts that a restored database has lost.
     public var lostOrders: Set<String> = []
-    /// Players whom an operator erased: what is theirs has a pseudonym from then on.
+    /// The players whom an operator erased. Their rows and events have a pseudonym from then on.
     public var erased: Set<String> = []
-    /// Nothing was killed, frozen, slow or in trouble, and one worker had all partitions: order is promised.
+    /// True where one worker had all partitions and no fault occurred. The contract then promises the order.
     public var isCalm = true
 
     public init() {}

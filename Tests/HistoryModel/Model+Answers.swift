@@ -12,7 +12,7 @@ extension Model {
         }
     }
 
-    /// Dead letters: a record that is no submission is set aside, and nothing else is.
+    /// Checks that the worker made a dead letter of each malformed record and of no other record.
     private func deadLetters() -> [Difference] {
         let sent = Dictionary(facts.submissions.map { ($0.place, $0) }) { first, _ in first }
         let malformed = facts.submissions.filter { $0.quality == .malformed }
@@ -28,14 +28,14 @@ extension Model {
     private func answered(_ event: Event) -> [Difference] {
         guard ["receipt.granted", "receipt.rejected", "receipt.held"].contains(event.type),
             event.text("source") ?? "submission" == "submission", !facts.conditions.erased.contains(event.player),
-            // A record of an erased player that comes again gets what erasing left of its answer.
+            // The worker answers a repeated record of an erased player with the pseudonymous answer that erasing left.
             !event.submission.hasPrefix("erased-")
         else { return [] }
         let sent = submissions(event.submission)
         guard !sent.isEmpty else {
             return [.init(.answered, "an event for \(event.submission), which nobody sent")]
         }
-        // One id may be used for several proofs: it is enough that one of them allows the answer.
+        // A game server may use one id for several proofs: the answer is right if one of them allows the answer.
         let all = sent.map { faults(event, $0) }
         guard !all.contains(where: \.isEmpty) else { return [] }
         return all[0]
@@ -49,7 +49,7 @@ extension Model {
         for entry in event.entries {
             guard let purchase = facts.purchases[entry.transaction] else { continue }
             let verdict = entry.reason.map { "\(entry.outcome) \($0)" } ?? entry.outcome
-            // A submission that is rejected as a whole lists all its transactions so.
+            // The answer to a wholly rejected submission lists every transaction with the submission's reason.
             if entry.outcome == "rejected", let reason = entry.reason, allowed.contains(reason) { continue }
             if entry.reason == nil || !verdicts(submission, purchase).contains(verdict) {
                 if entry.outcome == "granted" || entry.outcome == "already_granted" {
@@ -77,7 +77,7 @@ extension Model {
         return found
     }
 
-    /// Whether a purchase, or what goes with it, may wait for another player.
+    /// Returns whether another player may have a hold of the purchase or of a purchase in the same family.
     private func mayBeHeld(_ purchase: Purchase, besides player: String) -> Bool {
         facts.submissions.contains { other in
             other.player != player
@@ -89,8 +89,8 @@ extension Model {
         }
     }
 
-    /// The owner of a purchase, by itself or by what it is a copy of, or the owners of what goes with it: after a
-    /// transfer a subscription's periods are two players'.
+    /// Returns the owner of the purchase, else the owners of its copies, else the owners in its family. A transferred
+    /// subscription has periods of two players.
     private func owners(of purchase: Purchase) -> Set<String> {
         if let owner = owner(of: purchase.id) { return [owner] }
         func owners(where isOne: (Purchase) -> Bool) -> Set<String> {
@@ -104,12 +104,12 @@ extension Model {
         owners(of: purchase).union(transferred([purchase])).contains { $0 != player }
     }
 
-    /// The possible verdicts on one transaction, beside that it is this player's.
+    /// Returns the allowed verdicts on one transaction, besides a grant to this player.
     private func verdicts(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         var allowed = Set(
             obstacles(submission, purchase).map { ($0.isHold ? "held " : "rejected ") + $0.reason })
-        // A transaction that this player's earlier submission brought into a hold stays held, also under another id of
-        // a period.
+        // A transaction stays held where this player's earlier submission caused the hold, also under the period's
+        // other id.
         let same = facts.purchases.values.filter { $0.goods == purchase.goods }
         for other in facts.submissions where other.player == submission.player {
             for held in same where other.holds.contains(held.id) || isRevealed(held, other) {

@@ -1,4 +1,4 @@
-/// Judges who may own what, and what must arrive: ownership, periods and announced purchases.
+/// Judges the owners of purchases, and which purchases must arrive: also periods and announced purchases.
 extension Model {
     func owners() -> [Difference] {
         var found: [Difference] = []
@@ -26,7 +26,8 @@ extension Model {
         return found + grantedOnce(players)
     }
 
-    /// One period told under two ids, and a non-consumable restored, are one thing.
+    /// Checks that the worker granted a period or a non-consumable under one transaction id only, and that each family
+    /// of purchases has one owner.
     private func grantedOnce(_ players: [String: Set<String>]) -> [Difference] {
         let known = players.keys.compactMap { facts.purchases[$0] }
         var found: [Difference] = []
@@ -46,8 +47,9 @@ extension Model {
         return found
     }
 
-    /// A second original belongs to the first one's owner once the worker has seen a granted period under both. Before,
-    /// nothing ties the two.
+    /// Returns whether the worker knew that the group's original transactions belong together. The worker learns this
+    /// fact when an answer lists a granted period under a second original transaction. True for a group with one
+    /// original transaction or with a known previous original.
     private func isShownAsOne(_ group: [Purchase]) -> Bool {
         guard Set(group.map(\.originalID)).count > 1, group.allSatisfy({ $0.previousOriginalID == nil }) else {
             return true
@@ -67,12 +69,13 @@ extension Model {
         }
     }
 
-    /// The reason `already_granted`: what was revoked since may be granted again, and any copy's refund revokes it.
+    /// Returns whether Apple refunded any copy of the goods. The refund revokes the grant, and the worker may grant the
+    /// goods again (the reason `already_granted`).
     private func isRefunded(_ goods: String) -> Bool {
         facts.purchases.values.contains { $0.goods == goods && !$0.refunds.isEmpty }
     }
 
-    /// The players to whom an operator gave a subscription.
+    /// Returns the players to whom an operator transferred a subscription of the group.
     func transferred(_ group: [Purchase]) -> [String] {
         facts.operators.compactMap { act in
             guard case .transfer(let player) = act.order,
@@ -84,7 +87,8 @@ extension Model {
 
     private func mayOwn(_ purchase: Purchase) -> Set<String> {
         var players = Set(claims(on: purchase).map(\.player) + transferred([purchase]))
-        // "Subscriptions": the owner of a subscription gets its periods, whoever reports them; and "Purchases that nobody submitted".
+        // The owner of a subscription gets its periods, whichever player submits them (the contract's "Subscriptions"
+        // and "Purchases that nobody submitted").
         let app = facts.apps[purchase.bundleID]
         let isFollowed = purchase.kind == .autoRenewable && app?.followsRenewals ?? false
         // The owner of an original transaction has it by any of its family, as by a restored copy.
@@ -102,14 +106,14 @@ extension Model {
         let families = Dictionary(grouping: facts.purchases.values) { family(of: $0.id) }
         for (_, group) in families.sorted(by: { $0.key < $1.key }) {
             let all = group.flatMap { purchase in claims(on: purchase).map { (purchase, $0) } }
-            // Who comes first owns all of a family, or whom an operator gave it to: where several may, no period is certain
-            // to arrive.
+            // The first submitter owns a whole family, unless an operator transferred the family. Where several players
+            // may own a family, no period is certain to arrive.
             let players = Set(all.map(\.1.player) + transferred(group))
             guard players.count == 1 || group.count == 1 && transferred(group).isEmpty else { continue }
             let certain = Dictionary(grouping: all.filter(\.1.isCertain)) { $0.0.goods }
             for (goods, claims) in certain.sorted(by: { $0.key < $1.key }) {
                 let ids = facts.purchases.values.filter { $0.goods == goods }.map(\.id)
-                // A hold ends by an operator's word alone, also where a better proof comes behind it.
+                // Only an operator ends a hold, also where a better proof follows the held one.
                 guard !ids.contains(where: mayBeHeld) else { continue }
                 guard ids.allSatisfy({ seen.grants[$0] == nil && !isUnknown($0) }) else {
                     continue

@@ -1,7 +1,7 @@
-/// Judges what becomes of a purchase that nobody submitted once a hold of it was refused.
+/// Judges announced purchases after an operator refused a hold of them.
 extension Model {
-    /// "A refused hold frees the claim for others": what Apple told of then comes to its token's player, as it would have
-    /// without the hold. Only a single purchase is judged that nobody else can have or wait for.
+    /// Checks that an announced purchase arrives at its token's player after an operator refused another player's hold:
+    /// "A refused hold frees the claim for others". The check skips a purchase for which another submission may wait.
     func arrivalsBehindRefusals() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         return facts.purchases.values.sorted { $0.id < $1.id }.compactMap { purchase in
@@ -21,7 +21,8 @@ extension Model {
         }
     }
 
-    /// The one player whom the game names for the token of what Apple told of, where nothing stands in the way.
+    /// Returns the only player whom the game names for the announced purchase's token. Returns nil for several players,
+    /// and where a fact of the purchase may prevent the grant.
     private func playerOfToken(_ purchase: Purchase) -> String? {
         guard let app = facts.apps[purchase.bundleID], app.missed == .grant, let token = purchase.token,
             !purchase.toldAt.isEmpty, purchase.goods == "transaction \(purchase.id)", !purchase.isFamilyShared,
@@ -32,7 +33,7 @@ extension Model {
         return players.count == 1 ? players.first : nil
     }
 
-    /// The players whose holds of a purchase an operator refused, as the events say.
+    /// Returns the players whose events say that an operator refused their hold of the purchase.
     private func refusedPlayers(of id: String) -> Set<String> {
         Set(
             seen.events.filter { event in

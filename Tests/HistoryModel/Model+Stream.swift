@@ -18,8 +18,8 @@ extension Model {
         }
     }
 
-    /// The same event again has the same bytes. After a database was put back the effect is the same: who submitted first, and
-    /// how Apple tells of it, may be another.
+    /// Checks that all copies of an event have equal JSON and keys. After a restore of the database, only the effect
+    /// must be equal: another player may come first, and Apple may describe the purchase differently.
     func contents() -> [Difference] {
         var first: [String: Event] = [:]
         var found: [Difference] = []
@@ -28,10 +28,10 @@ extension Model {
                 first[event.id] = event
                 continue
             }
-            // A lost decision is made anew, and then others may have come first.
+            // The worker makes a lost decision anew, and other submissions may have come first by then.
             let isAnswer = ["receipt.rejected", "receipt.held"].contains(event.type)
             if facts.conditions.wasPutBack && isAnswer { continue }
-            // An operator's order that is lost is not given again. A later revocation has a revision, and so an id, of its own.
+            // The operator does not repeat a lost order. A later revocation has its own revision and so its own id.
             let subject = event.transaction ?? event.text("original_transaction_id") ?? ""
             let isRevocation = ["receipt.revoked", "receipt.reinstated"].contains(event.type)
             if erased.contains(family(of: subject)) || isUnknown(subject) && !isRevocation { continue }
@@ -48,7 +48,7 @@ extension Model {
         return found
     }
 
-    /// The members in which two events differ.
+    /// Returns the members in which the two events differ, besides `occurred_at`.
     private static func unlike(_ one: Event, _ two: Event) -> String {
         guard case .object(let first) = one.json, case .object(let second) = two.json else { return "" }
         let names = Set((first + second).map(\.name)).subtracting(["occurred_at"]).sorted()
@@ -67,7 +67,7 @@ extension Model {
         }
     }
 
-    /// The events that consumers keep: by transaction, each event once, by revision.
+    /// Returns each transaction's grant, revocations and reinstatements, each event once, sorted by revision.
     func changes() -> [String: [Event]] {
         var ids: Set<String> = []
         let told = seen.events.filter {
@@ -94,7 +94,8 @@ extension Model {
         }
     }
 
-    /// Delivery: while one worker has the partition and nothing waits, a player's grants come in the order of submissions.
+    /// Checks that a player's grants come in the order of the player's submissions. The contract promises this order
+    /// (Delivery) while one worker has the partition and no submission waits.
     func order() -> [Difference] {
         let numbers = Dictionary(
             facts.submissions.enumerated().map { ($1.id, $0) }
@@ -112,7 +113,8 @@ extension Model {
         return found
     }
 
-    /// Events: one decision's grants come by purchase time, then id, and its answer behind them.
+    /// Checks that one decision's grants come by purchase time, then id, and that the answer follows the grants
+    /// (Events).
     func orderOfGrants() -> [Difference] {
         var known: Set<String> = []
         var found: [Difference] = []
@@ -132,7 +134,7 @@ extension Model {
         return found
     }
 
-    /// Whether later submissions may overtake it: it is parked, held or doubtful.
+    /// Returns whether later submissions may overtake this submission, which may be parked, held or doubtful.
     private func isLeftBehind(_ submission: Submission) -> Bool {
         submission.form == .transactionID || submission.quality != .proven || submission.oddity != nil
             || !whole(submission).isEmpty

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The worker's output.
+/// The worker's output: its events, dead letters, rows and commits.
 public struct Seen: Sendable {
     /// The events in the order of each partition, repeats included.
     public var events: [Event] = []
@@ -9,19 +9,19 @@ public struct Seen: Sendable {
     public var grants: [String: GrantRow] = [:]
     /// The subscriptions by original transaction id.
     public var subscriptions: [String: SubscriptionFact] = [:]
-    /// Looks at committed offsets while the history was played.
+    /// The committed offsets at several moments of the history.
     public var commits: [CommitLook] = []
-    /// Times in which Apple must be spared.
+    /// The times in which the worker must spare Apple.
     public var quiets: [Quiet] = []
 
     public init() {}
 }
 
-/// The committed offsets at one moment, and what was durable then.
+/// The committed offsets and the durable outcomes at one moment.
 public struct CommitLook: Sendable {
-    /// The next offsets of submissions by partition.
+    /// The committed offset of each partition of the submissions topic. Every record before the offset is committed.
     public let committed: [Int32: Int64]
-    /// The places whose outcomes were in the database, decided or parked, or on the outcomes topic.
+    /// The places of submissions that were decided or parked in the database, or answered on the outcomes topic.
     public let durable: Set<Place>
 
     public init(committed: [Int32: Int64], durable: Set<Place>) {
@@ -32,9 +32,9 @@ public struct CommitLook: Sendable {
 
 /// A time in which few requests may reach Apple, or none.
 public struct Quiet: Sendable {
-    /// Why Apple must be spared, for people.
+    /// The reason to spare Apple, for people.
     public let cause: String
-    /// The questions of one kind that came meanwhile.
+    /// The number of requests of one kind that reached Apple in this time.
     public let asked: Int
     public let allowed: Int
 
@@ -57,7 +57,7 @@ public struct Event: Sendable {
     public let transaction: String?
     public let reason: String?
 
-    /// Nil where it is no JSON object with an id and a type.
+    /// Returns nil where the value is no JSON object with an id and a type.
     public init?(place: Place, key: [UInt8]?, value: [UInt8]?) {
         guard let value, let json = try? JSONParser.parse(value).value, let id = json["event_id"]?.string,
             let type = json["type"]?.string, let player = json["player_id"]?.string
