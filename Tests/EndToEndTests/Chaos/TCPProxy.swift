@@ -5,7 +5,7 @@ import NIOPosix
 
 /// A network between a worker and a service: slow, silent or cut when a test wants it so.
 ///
-/// `@unchecked Sendable`: everything that changes is touched on the one event loop only.
+/// `@unchecked Sendable`: only the proxy's one event loop touches the mutable state.
 final class TCPProxy: @unchecked Sendable {
     private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let loop: any EventLoop
@@ -45,7 +45,7 @@ final class TCPProxy: @unchecked Sendable {
         try await loop.submit { self.delay = .milliseconds(milliseconds) }.get()
     }
 
-    /// Nothing arrives any more and nobody is told: neither bytes nor the end of a connection. At its end all of it comes.
+    /// Holds back all bytes and connection ends while `isSilent` is true, and delivers them when the silence ends.
     func setSilent(_ isSilent: Bool) async throws {
         try await loop.submit {
             self.isSilent = isSilent
@@ -53,7 +53,7 @@ final class TCPProxy: @unchecked Sendable {
         }.get()
     }
 
-    /// Sets the target of new connections. Open ones stay where they are.
+    /// Sets the target of new connections. Open connections keep their target.
     func setTarget(port: Int) async throws {
         try await loop.submit { self.targetPort = port }.get()
     }
@@ -86,7 +86,7 @@ final class TCPProxy: @unchecked Sendable {
 
 /// One direction of a connection.
 ///
-/// `@unchecked Sendable`: touched on the proxy's event loop only.
+/// `@unchecked Sendable`: only the proxy's event loop touches a pipe.
 private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -98,7 +98,7 @@ private final class Pipe: ChannelInboundHandler, @unchecked Sendable {
     private unowned let proxy: TCPProxy
     private let destination: any Channel
     private var source: (any Channel)?
-    /// The pieces that are not on their way yet, because nothing is.
+    /// The pieces that the silent proxy holds back.
     private var held: [Piece] = []
     private var nextAt = NIODeadline.now()
 

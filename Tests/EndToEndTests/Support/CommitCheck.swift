@@ -2,24 +2,24 @@ import Kafka
 import Postgres
 import TestSupport
 
-/// Compares the commits of one instant with the decisions by then.
+/// A check that every committed record has a durable outcome.
 struct CommitCheck: Sendable {
     let bed: Testbed
     let plan: Plan
-    /// The place of each record of the plan, in its order.
+    /// The partition and offset of each record, in the plan's order.
     let places: [Delivery]
 
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
-        // A parked submission is durable, too. In one statement: it moves from one to the other.
+        // A parked submission is durable, too. One statement reads both tables because a submission moves between them.
         let durable = try await places(in: "\(Self.ofOutcomes) UNION \(Self.ofParked)")
         var open: [Int] = []
         for (index, place) in places.enumerated() {
             guard place.offset < committed[place.topicPartition.partition]?.committed ?? 0 else { continue }
             if !durable.contains(Place(place)) { open.append(index) }
         }
-        // A local decision is in no table: its event was acknowledged, so it can be read.
+        // A local answer is in no table, so the check reads its acknowledged event from the topic.
         var problems: [String] = []
         do {
             try await eventually("committed records are answered", within: .seconds(10)) {

@@ -1,4 +1,4 @@
-/// Makes a fault last: the passing of time is the test's input here, not a way to wait for something.
+/// Makes a fault last. The elapsed time is the test's input here.
 func last(_ duration: Duration) async throws {
     try await Task.sleep(for: duration)
 }

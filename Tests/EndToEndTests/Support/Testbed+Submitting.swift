@@ -7,7 +7,7 @@ import TestSupport
 @testable import Demo
 
 extension Testbed {
-    /// Publishes in order and returns where each record is.
+    /// Publishes the records in order and returns the partition and offset of each.
     @discardableResult
     func submit(_ records: some Collection<PlannedRecord>, partition: Int32? = nil) async throws -> [Delivery] {
         let places = Mutex<[Delivery?]>(Array(repeating: nil, count: records.count))
@@ -93,7 +93,7 @@ extension Testbed {
     }
 }
 
-/// The origin of a dead letter: it tells copies of one from two.
+/// The origin of a dead letter. Two dead letters with one origin are copies.
 struct DeadLetterPlace: Hashable {
     let partition: String
     let offset: String
