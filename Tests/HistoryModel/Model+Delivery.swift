@@ -10,7 +10,8 @@ extension Model {
         }
     }
 
-    /// The reasons: `Retry-After` is honoured by all replicas. Delivery: while Apple as a whole is down, consumption pauses.
+    /// Checks that all replicas honour `Retry-After` (the contract's reasons), and that consumption pauses while Apple
+    /// as a whole is down (Delivery).
     func spared() -> [Difference] {
         seen.quiets.filter { $0.asked > $0.allowed }.map {
             .init(.appleSpared, "\($0.cause): \($0.asked) questions, at most \($0.allowed)")

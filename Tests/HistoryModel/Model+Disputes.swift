@@ -1,4 +1,5 @@
-/// Where another player may have the purchase, granted or held: the reasons `ownership_disputed` and `owned_by_other_player`.
+/// Judges purchases that another player may have, granted or held. The reasons are `ownership_disputed` and
+/// `owned_by_other_player`.
 extension Model {
     func verdictsBesideAnother(_ submission: Submission, _ purchase: Purchase) -> Set<String> {
         // A receipt does not show the token of each purchase.
@@ -10,7 +11,7 @@ extension Model {
             ? ["held ownership_disputed"] : ["rejected owned_by_other_player", "held ownership_disputed"]
     }
 
-    /// Whether whoever else can have it, without a doubt and by this transaction, submitted it without its token.
+    /// Returns whether every other player who can have this purchase surely submitted this transaction without a token.
     private func othersLackTheToken(_ purchase: Purchase, besides player: String) -> Bool {
         let conditions = facts.conditions
         guard purchase.goods == "transaction \(purchase.id)", purchase.refunds.isEmpty, !conditions.wasPutBack,
@@ -24,7 +25,8 @@ extension Model {
             && others.allSatisfy { $0.token == nil }
     }
 
-    /// The token names the submitter and another player may have the purchase already, or the token was learnt as another's.
+    /// Returns the obstacle `ownership_disputed` where another player may have the purchase, or where the worker may
+    /// have learnt the token as another player's.
     func dispute(_ submission: Submission, _ purchase: Purchase, _ app: App) -> [Obstacle] {
         let group = facts.purchases.values.filter { family(of: $0.id) == family(of: purchase.id) }
         let isOthers =
@@ -37,8 +39,9 @@ extension Model {
         return isOthers || isLearnt(submission, purchase, app) ? [.maybeHeld("ownership_disputed")] : []
     }
 
-    /// Learnt tokens: a token is another player's once something that carries it was granted to that player, and only an app
-    /// that requires tokens holds for it. A grant that was lost or erased may have taught it.
+    /// Returns whether the worker may have learnt one of the tokens as another player's. The worker learns a token from
+    /// a grant of a purchase with the token. Only an app that requires tokens gets a hold for a learnt token. After a
+    /// restore or an erasure, a lost grant may have taught the token.
     private func isLearnt(_ submission: Submission, _ purchase: Purchase, _ app: App) -> Bool {
         let tokens = Set([submission.token, purchase.token].compactMap(\.self))
         func carries(_ id: String) -> Bool {

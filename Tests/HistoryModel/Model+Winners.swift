@@ -1,8 +1,8 @@
-/// Judges that nothing takes back what a submission was granted.
+/// Judges that no later answer to a submission takes back its grant.
 extension Model {
-    /// Events: the submission that won a transaction gets `receipt.granted` with the same `event_id` each time its record
-    /// comes again, whatever changed since. No later answer to it lists that transaction as refused. A database that was put
-    /// back may have lost the grant, and an erased player's submissions lose their names.
+    /// Checks that no later rejection or hold lists a transaction that the same submission won (Events). A restored
+    /// database may have lost the grant, and erasing a player removes the ids of the player's submissions. The check
+    /// skips both kinds of history.
     func winners() -> [Difference] {
         guard !facts.conditions.wasPutBack, facts.conditions.erased.isEmpty else { return [] }
         var known: Set<String> = []
@@ -27,7 +27,7 @@ extension Model {
         return found
     }
 
-    /// One id with two proofs names two submissions.
+    /// Returns whether all records with this id hold one proof. An id with two proofs names two submissions.
     private func isOneProof(_ id: String) -> Bool {
         Set(submissions(id).map { "\($0.player) \($0.form) \($0.signedAt) \($0.holds)" }).count == 1
     }
