@@ -4,8 +4,8 @@ import Fulfillment
 import Kafka
 import Postgres
 
-/// Judges by what went in and what can be seen from outside: PostgreSQL, the outcomes, Apple's log. It shares no code
-/// with the worker.
+/// A checker that compares the plan with PostgreSQL's rows, the outcomes and Apple's log. Its rules share no code with
+/// the worker.
 struct Checker: Sendable {
     struct Grant: Sendable {
         let playerID: String
@@ -15,12 +15,13 @@ struct Checker: Sendable {
 
     let bed: Testbed
     let plan: Plan
-    /// Requests to Apple at once, of all workers together.
+    /// The most requests that all workers together may send to Apple at once.
     var appleConcurrency = Int.max
-    /// Submissions whose order is not promised.
+    /// The ids of submissions that were parked once: the contract promises no order for them.
     var parkedOnce: Set<String> = []
 
-    /// One line for each problem, empty where all is well. Everything must be answered: see `Testbed.settle`.
+    /// Returns one line for each problem. Call `Testbed.settle` first: the checker expects that every record is
+    /// answered.
     func problems() async throws -> [String] {
         let content = bed.outcomes.content
         let grants = try await grants()
@@ -55,7 +56,7 @@ struct Checker: Sendable {
         }
     }
 
-    /// Every submission has its full set of events and no other.
+    /// Checks that every submission has its full set of events and no other event.
     private func answers(_ content: OutcomeLog.Content) -> [String] {
         var sets: [String: [String: Truth.Expected]] = [:]
         for event in content.events {
@@ -79,7 +80,7 @@ struct Checker: Sendable {
         return problems
     }
 
-    /// All copies of one event are equal, and each transaction has one event.
+    /// Checks that all copies of one event are equal, and that each transaction has at most one granted event.
     private func copies(_ content: OutcomeLog.Content) -> [String] {
         var problems: [String] = []
         var first: [String: OutcomeLog.Event] = [:]
@@ -106,7 +107,7 @@ struct Checker: Sendable {
         return problems
     }
 
-    /// No granted event without its row, no row without its event, and what must be granted is.
+    /// Checks that granted events and rows of `grants` match, and that the plan's grants are made and no others.
     private func ledger(_ content: OutcomeLog.Content, _ grants: [String: Grant]) -> [String] {
         var problems: [String] = []
         var unpublished = grants

@@ -9,7 +9,8 @@ struct CommitCheck: Sendable {
     /// The partition and offset of each record, in the plan's order.
     let places: [Delivery]
 
-    /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it.
+    /// Returns one line for each committed record without an outcome. The check reads the committed offsets first,
+    /// because every outcome must be durable before its offset is committed.
     func problems() async throws -> [String] {
         let committed = try await bed.committedOffsets()
         // A parked submission is durable, too. One statement reads both tables because a submission moves between them.

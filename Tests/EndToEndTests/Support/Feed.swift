@@ -1,7 +1,7 @@
 import Kafka
 import TestSupport
 
-/// Sends a plan piece by piece, and knows where each record is.
+/// A sender that submits a plan piece by piece and keeps the place of each record.
 struct Feed: Sendable {
     let bed: Testbed
     let plan: Plan
@@ -12,12 +12,12 @@ struct Feed: Sendable {
         self.plan = plan
     }
 
-    /// The next `count` records, or as many as there are left.
+    /// Submits the next `count` records, or all that are left.
     mutating func send(_ count: Int) async throws {
         places += try await bed.submit(plan.records[places.count...].prefix(count))
     }
 
-    /// Returns when more was answered than before.
+    /// Submits `count` records and returns when the outcomes topic has a new event.
     mutating func sendAndAwaitProgress(_ count: Int = 60) async throws {
         let before = bed.outcomes.content.events.count
         try await send(count)

@@ -1,8 +1,8 @@
 import Encodings
 import Kafka
 
-/// First occurrences of one player's events are in the order of the player's submissions. Those that are answered
-/// without Apple overtake, and are outside of it, as is what was parked once.
+/// A check that each player's first events come in the order of the player's submissions. The check skips local
+/// answers, which overtake, and submissions that were parked once.
 struct OrderCheck {
     let plan: Plan
     var parkedOnce: Set<String> = []

@@ -5,7 +5,7 @@ import Kafka
 import Synchronization
 import TestSupport
 
-/// All that came out: outcome events and dead letters, read from the topics' beginnings as a consumer outside would.
+/// The outcome events and dead letters, which a consumer of its own reads from the topics' beginnings.
 final class OutcomeLog: Sendable {
     struct Event: Sendable {
         let record: ConsumerRecord
@@ -25,7 +25,7 @@ final class OutcomeLog: Sendable {
         /// The events in the order of each partition, repeats included.
         var events: [Event] = []
         var deadLetters: [ConsumerRecord] = []
-        /// Event ids by submission.
+        /// The event ids by submission id.
         var answers: [String: Set<String>] = [:]
         var faults: [String] = []
     }
@@ -80,12 +80,13 @@ final class OutcomeLog: Sendable {
         state.withLock { $0.isStopped = true }
     }
 
-    /// Returns when what came out is as wanted: looks at what is there, and again as more comes.
+    /// Returns when `isAsWanted` is true of the content, and checks again after new records. Throws `DeadlinePassed`
+    /// after the limit.
     func until(
         _ what: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line,
         _ isAsWanted: (Content) throws -> Bool
     ) async throws {
-        // Records that come during a look cause one more look, however many they are.
+        // All records that arrive during one check together cause one more check.
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.waits += 1

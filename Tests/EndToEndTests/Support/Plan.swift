@@ -1,19 +1,19 @@
 import Fulfillment
 import Kafka
 
-/// The submissions and the results that they must have: known to the generator, not asked of the worker.
+/// The submissions and their expected results. The generator knows these results without the worker.
 struct Plan: Sendable {
     var records: [PlannedRecord] = []
-    /// The truths by submission id.
+    /// The expected events, by submission id.
     var truths: [String: Truth] = [:]
-    /// Reasons by record key.
+    /// The reason of each expected dead letter, by record key.
     var deadLetters: [String: String] = [:]
-    /// The groups of which exactly one transaction is granted, to whoever comes first.
+    /// The groups of transactions of which the worker grants exactly one, to the player who comes first.
     var contests: [[String]] = []
-    /// Transactions that are granted whatever the order.
+    /// The transactions that the worker grants in every order of submissions.
     var certainGrants: Set<String> = []
 
-    /// Receipts that only one record holds, with its place in `records`.
+    /// The receipts that only one record holds, with the record's index in `records`.
     var unsharedReceipts: [String: Int] {
         var places: [String: [Int]] = [:]
         for (index, record) in records.enumerated() {
@@ -28,14 +28,14 @@ struct PlannedRecord: Sendable {
     var value: [UInt8]?
     var headers: [KafkaHeader] = []
     var timestampMilliseconds: Int64?
-    /// Nil where none can be read.
+    /// The submission's id; nil where the worker cannot read an id in the record.
     var submissionID: String?
     var playerID: String
-    /// The receipt as it reaches Apple; nil if it never does.
+    /// The receipt that the worker sends to Apple; nil where the worker sends none.
     var receipt: String?
 }
 
-/// The events that a submission must yield, each with one event id; or one of several such sets.
+/// The sets of events that a submission may yield. The submission must yield exactly one set, with one id per event.
 struct Truth: Sendable {
     enum Expected: Hashable, Sendable {
         case granted(String)
@@ -44,7 +44,7 @@ struct Truth: Sendable {
     }
 
     var alternatives: [Set<Expected>]
-    /// Answered without Apple, so that its answer overtakes.
+    /// True where the worker answers without Apple. Such an answer overtakes earlier submissions.
     var isLocal = false
 
     static func always(_ events: Expected..., isLocal: Bool = false) -> Truth {

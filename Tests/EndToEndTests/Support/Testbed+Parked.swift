@@ -1,6 +1,6 @@
 import Postgres
 
-/// The order of what was parked once is not promised: the database records it.
+/// Records every parked submission in the database, because the contract promises no order for parked submissions.
 extension Testbed {
     func recordParked() async throws {
         try await run(
@@ -12,7 +12,7 @@ extension Testbed {
             """)
     }
 
-    /// Submission ids, since `recordParked`.
+    /// Returns the ids of the submissions that were parked since `recordParked`.
     func parkedOnce() async throws -> Set<String> {
         try await query("SELECT DISTINCT submission_id FROM parked_once") { rows in
             Set((0..<rows.count).compactMap { rows.text($0, 0) })

@@ -36,7 +36,8 @@ extension Testbed {
         return known
     }
 
-    /// Returns when everything is answered, committed, and gone from the outbox.
+    /// Returns when every record is answered and committed and the outbox is empty. Throws `DeadlinePassed` after the
+    /// limit.
     func settle(_ plan: Plan, within limit: Duration = .seconds(90)) async throws {
         do {
             try await outcomes.until("every submission is answered", within: limit) { unanswered(plan, in: $0) == 0 }
@@ -53,7 +54,7 @@ extension Testbed {
         try await eventually("no partition lags", within: limit) { try await lag() == 0 }
     }
 
-    /// Submissions and dead letters without their full set of answers.
+    /// Returns the number of submissions without their full set of events, plus the number of missing dead letters.
     func unanswered(_ plan: Plan) -> Int { unanswered(plan, in: outcomes.content) }
 
     func unanswered(_ plan: Plan, in content: OutcomeLog.Content) -> Int {
@@ -61,12 +62,12 @@ extension Testbed {
             guard let answers = content.answers[id] else { return true }
             return !truth.alternatives.contains { $0.count <= answers.count }
         }
-        // Each dead letter may have come more than once.
+        // The topic may hold several copies of one dead letter.
         let buried = Set(content.deadLetters.map { DeadLetterPlace($0) }).count
         return submissions + max(0, plan.deadLetters.count - buried)
     }
 
-    /// Records between what the group committed and the ends of the partitions.
+    /// Returns the number of records between the group's committed offsets and the ends of the partitions.
     func lag() async throws -> Int64 {
         let committed = try await committedOffsets()
         return committed.values.reduce(0) { $0 + $1.high - ($1.committed ?? 0) }

@@ -7,15 +7,15 @@ import Synchronization
 @testable import Demo
 @testable import ReceiptdConfiguration
 
-/// Everything around the workers of one test, and the workers: a broker, an App Store and a database of its own.
+/// The workers of one test, with a broker, an App Store and a database of the test's own.
 final class Testbed: Sendable {
     enum Database: Sendable, Equatable {
-        /// Schema and catalog are there.
+        /// A new database with the schema and the catalog.
         case prepared
         case empty
-        /// A server of its own, which the test may stop.
+        /// A PostgreSQL server of the test's own, which the test may stop.
         case ownServer
-        /// One that is there, with what is in it.
+        /// The existing database at this URI, with its rows.
         case existing(String)
     }
 
@@ -24,7 +24,7 @@ final class Testbed: Sendable {
     let pool: PostgresPool
     let producer: KafkaProducer
     let outcomes: OutcomeLog
-    /// The places of all submitted records, in order.
+    /// The partitions and offsets of all submitted records, in order.
     let places = Mutex<[Delivery]>([])
     private let directory: URL
     private let settings: [String: String]
@@ -33,7 +33,7 @@ final class Testbed: Sendable {
     var apple: AppStoreSimulation { parts.apple }
     var allWorkers: [Worker] { workers.withLock { $0 } }
 
-    /// - Parameter settings: of every worker; the times are short unless given.
+    /// - Parameter settings: the settings of every worker. They override the short times of `DemoRun.workerSettings`.
     static func run(
         on database: Database = .prepared, brokers: Int32 = 1,
         partitions: Int32 = EmbeddedParts.partitions, latency: SimulatedLatency = .fixed(0),
