@@ -1,14 +1,14 @@
-/// The contract as code: what each paid transaction and each submission may have become, and must have become once all is
-/// quiet. It imports nothing of the worker.
+/// The contract as code: the results that each paid transaction and each submission may have, and must have once the
+/// workers are idle. The model imports nothing of the worker.
 public struct Model: Sendable {
     let facts: Facts
     let seen: Seen
-    /// The families by transaction id: one player owns all of a family. Another period, a restored copy and what goes
-    /// on from an original are one family; each consumable is one by itself.
+    /// The families by transaction id. One player owns a whole family: all periods, restored copies and continuations
+    /// of an original transaction. Each consumable is a family by itself.
     private let families: [String: String]
-    /// The newest grant event of each transaction.
+    /// The first grant event of each transaction, by transaction id.
     let granted: [String: Event]
-    /// Families of which an erased player may have something.
+    /// The families in which an erased player may own a purchase.
     private(set) var erased: Set<String> = []
     private let submissionsByID: [String: [Submission]]
 
@@ -27,7 +27,7 @@ public struct Model: Sendable {
             }.map { family(of: $0.id) })
     }
 
-    /// Empty where everything is as the contract says. Everything must be quiet.
+    /// Returns every difference from the contract. The workers must be idle.
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
             + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits()
@@ -35,7 +35,8 @@ public struct Model: Sendable {
             + (facts.conditions.isCalm ? order() : [])
     }
 
-    /// An operator's order about it was lost with the database, or whose it was has been erased.
+    /// Returns whether the database lost an operator's order about the transaction, or an operator erased a player who
+    /// may own its family.
     func isUnknown(_ id: String) -> Bool {
         facts.conditions.lostOrders.contains(id) || erased.contains(family(of: id))
     }
@@ -44,17 +45,18 @@ public struct Model: Sendable {
 
     func family(of id: String) -> String { families[id] ?? id }
 
-    /// The player to whom a transaction was granted, as the events say.
+    /// Returns the player to whom the events say that the worker granted the transaction; nil without a grant event.
     func owner(of id: String) -> String? { granted[id]?.player }
 
-    /// Refunds of what a purchase is: the same period may be told under two ids.
+    /// Returns Apple's refund reports for the purchase. A period may have two ids, so its reports come from both.
     func refunds(of purchase: Purchase) -> [RefundWord] {
         guard purchase.kind == .autoRenewable else { return purchase.refunds }
         return facts.purchases.values.filter { $0.goods == purchase.goods }.flatMap(\.refunds)
             .sorted { $0.signedAt < $1.signedAt }
     }
 
-    /// Unites what refers to one another until nothing changes: histories are short.
+    /// Returns each transaction's family. The function unites transactions that share an original transaction, a
+    /// previous original or the goods.
     private static func families(_ purchases: [String: Purchase]) -> [String: String] {
         var root: [String: String] = [:]
         func find(_ id: String) -> String {
