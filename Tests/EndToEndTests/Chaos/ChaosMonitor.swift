@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Demo
 
-/// Looks on while faults come and go: at what is committed, what is answered, and what the workers take.
+/// A monitor of the commits, the answers and the workers' memory while faults come and go.
 final class ChaosMonitor: Sendable {
     struct Findings: Sendable {
         var commitFaults: [String] = []
@@ -17,18 +17,18 @@ final class ChaosMonitor: Sendable {
     private struct State {
         var findings = Findings()
         var highestCommitted: [Int32: Int64] = [:]
-        /// Records answered locally that were committed before their answer was seen, since when.
+        /// The indices of committed records whose local answer is unseen, with the time of the first such look.
         var unseen: [Int: ContinuousClock.Instant] = [:]
-        /// Records that were told of already.
+        /// The indices of records that the monitor already reported.
         var flagged: Set<Int> = []
-        /// The number of the database's losses at the last look.
+        /// The number of times the database had lost data by the last look.
         var losses = 0
-        /// The offsets by partition: a commit from before the database lost something may be undecided, until all is
-        /// settled.
+        /// The offset of each partition below which a committed record may be undecided, because the database lost
+        /// data. The excuse ends when all records are settled.
         var excused: [Int32: Int64] = [:]
     }
 
-    /// The time that an acknowledged event may take to the test's own consumer. A broker may be away meanwhile.
+    /// The longest time from a commit until the test's own consumer reads the answer. A broker may be down meanwhile.
     private static let readingTime = Duration.seconds(30)
 
     private let bed: Testbed
@@ -56,7 +56,7 @@ final class ChaosMonitor: Sendable {
         let task = Task {
             while !Task.isCancelled {
                 await look()
-                // The monitor looks this often; nothing is waited for.
+                // The pause sets how often the monitor looks; no condition is waited for.
                 try? await Task.sleep(for: .milliseconds(700))
             }
         }
@@ -71,7 +71,7 @@ final class ChaosMonitor: Sendable {
 
     /// Committed offsets are read first, outcomes afterwards: whatever a commit rests on was there before it. One look at
     /// a time: one that a fault holds up has older offsets in hand than one that overtakes it.
-    /// - Parameter isSettled: all is done; nothing is excused any more.
+    /// - Parameter isSettled: true when every record is done; the monitor then drops all excuses.
     func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
             if !worker.process.isRunning, expectedWorkers().contains(where: { $0.process === worker.process }) {
@@ -80,7 +80,7 @@ final class ChaosMonitor: Sendable {
             let memory = ProcessMemory.residentMegabytes(of: worker.process.processID) ?? 0
             note { $0.highestMemoryMegabytes = max($0.highestMemoryMegabytes, memory) }
         }
-        // Faults keep it from looking, too.
+        // A fault may also keep the monitor from reading the offsets or the database.
         guard let losses = databaseLife.losses, let marks = try? await bed.committedOffsets(),
             let durable = try? await durablePlaces(), let checkpoints = try? await checkpoints(),
             databaseLife.losses == losses
@@ -89,7 +89,7 @@ final class ChaosMonitor: Sendable {
         state.withLock { state in
             if state.losses != losses {
                 state.losses = losses
-                // The workers start again where the database is, and commit from there.
+                // The workers start again at the database's checkpoints and commit from there.
                 for (partition, mark) in marks {
                     let before = max(state.highestCommitted[partition] ?? 0, mark.committed ?? 0)
                     state.excused[partition] = max(state.excused[partition] ?? 0, before)
@@ -97,12 +97,12 @@ final class ChaosMonitor: Sendable {
             }
             if isSettled { state.excused = [:] }
         }
-        // One that has lost something has its checkpoints of before, until its workers start again.
+        // A database that lost data keeps old checkpoints until its workers start again.
         if losses == 0 { judge(marks, checkpoints) }
         judge(marks, places, durable)
     }
 
-    /// Nothing is committed that has no checkpoint: whoever finds the database put back starts from there.
+    /// Checks that no commit runs ahead of its checkpoint, because workers start from the checkpoint after a restore.
     private func judge(_ marks: [Int32: (committed: Int64?, low: Int64, high: Int64)], _ checkpoints: [Int32: Int64]) {
         for (partition, mark) in marks {
             let checkpoint = checkpoints[partition] ?? 0
@@ -142,7 +142,7 @@ final class ChaosMonitor: Sendable {
                 let record = plan.records[index]
                 let isLocal = record.submissionID.flatMap { plan.truths[$0]?.isLocal } ?? true
                 if !isLocal {
-                    // Each time anew: what is committed must stay decided.
+                    // Every look repeats this check: a committed record must stay decided or parked.
                     if durable.contains(CommitCheck.Place(place)) { continue }
                     if place.offset < state.excused[partition] ?? 0 { continue }
                     state.flagged.insert(index)

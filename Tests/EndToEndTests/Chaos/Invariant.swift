@@ -1,4 +1,4 @@
-/// A rule that holds in every run, whatever happened in it.
+/// A rule that holds in every run, with every fault.
 enum Invariant: String, CaseIterable, Sendable {
     case noGrantLost = "I1 no grant lost"
     case noneDoubled = "I2 none doubled"
@@ -13,7 +13,7 @@ enum Invariant: String, CaseIterable, Sendable {
     case settles = "I10 everything is done without a restart"
 }
 
-/// An invariant, and what speaks against it: nothing where it held.
+/// An invariant and the problems that break it; no problems where the invariant held.
 struct Verdict: Sendable, CustomStringConvertible {
     let invariant: Invariant
     let problems: [String]

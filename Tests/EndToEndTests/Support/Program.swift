@@ -4,17 +4,17 @@ import TestSupport
 
 @testable import Demo
 
-/// The `receiptd` that was built beside the tests, called as an operator calls it.
+/// The `receiptd` program beside the tests. The tests call the program as an operator does.
 enum Program {
     struct Ending: Sendable {
-        /// The signal's number below zero where one ended it.
+        /// The exit code, or the negative number of the signal that ended the program.
         let code: Int32
         let output: String
         let errors: String
     }
 
     static func path() throws -> String {
-        // A release build's, where its memory is measured.
+        // Runs that measure memory name a release build here.
         if let given = ProcessInfo.processInfo.environment["CHAOS_PROGRAM"] { return given }
         let own = URL(fileURLWithPath: try DemoRun.ownPath())
         return own.deletingLastPathComponent().appendingPathComponent("receiptd").path
@@ -29,7 +29,7 @@ enum Program {
                 "receiptd-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: directory) }
-            // Files, not pipes: whatever it writes, it never waits for us.
+            // The program writes to files, because a full pipe would block the program.
             let files = ["in", "out", "err"].map { directory.appendingPathComponent($0) }
             try Data((input ?? "").utf8).write(to: files[0])
             for file in files[1...] { try Data().write(to: file) }
@@ -50,7 +50,7 @@ enum Program {
         }
     }
 
-    /// Runs one that does not end by itself, until its output is as wanted; returns the output.
+    /// Runs a command that does not end by itself until `isEnough` is true of its output, and returns the output.
     static func follow(
         _ arguments: [String], environment: [String: String], until isEnough: @escaping @Sendable (String) -> Bool
     ) async throws -> String {

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import Foundation
 
-/// The only place where receipts of the generator get their signatures.
+/// The maker and signer of all the generator's receipts.
 enum Receipts {
     static let castle = "com.example.castle"
     static let castleAppleID: Int64 = 1_450_000_001
@@ -9,11 +9,11 @@ enum Receipts {
     static let builder = "com.example.castle.builder"
     static let vip = "com.example.castle.vip.month"
     static let retired = "com.example.castle.retired.hold"
-    /// 2026-05-01T10:00:00Z.
+    /// The purchase time 2026-05-01T10:00:00Z, in milliseconds since 1970.
     static let purchasedAt: Int64 = 1_777_629_600_000
 
-    /// One purchase. Every other transaction is in a proven receipt; the rest, and those of which Apple says what it
-    /// is told to, are of iOS 6, whose signatures nobody can prove.
+    /// Returns a receipt with one purchase. A transaction id with an even last digit gets a proven receipt. Other ids,
+    /// and receipts with a simulated behaviour, get an iOS 6 receipt, whose signature is not provable.
     static func single(
         _ transaction: String, original: String? = nil, product: String = gems, bundle: String = castle,
         behaviour: SimulatedBehaviour? = nil
@@ -33,11 +33,10 @@ enum Receipts {
         ).base64Encoded()
     }
 
-    /// The keys of the seeds, whose root every worker of these tests takes for Apple's.
+    /// The signer with the seeds' keys. Every worker of these tests trusts the seeds' root as Apple's root.
     static let signer = Result { try SimulatedSigner(folder: Seeds.signing.path) }
 
-    /// A proven receipt of iOS 7 and later. Each has bytes of its own, whatever it holds: no two have one creation
-    /// date.
+    /// Returns a proven receipt of iOS 7 and later. Each `number` gives another creation date, and so other bytes.
     static func app(_ purchases: [SimulatedPurchase], number: Int) -> String {
         signed(
             SimulatedReceipt(
@@ -45,7 +44,8 @@ enum Receipts {
                 creationDateMilliseconds: purchasedAt + Int64(number) * 1000, purchases: purchases))
     }
 
-    /// Unsigned where the seeds' keys are missing: then nothing that rests on it comes out as expected.
+    /// Returns the signed receipt, or an unsigned one where the seeds' keys are missing. Tests then fail on its
+    /// outcome.
     static func signed(_ receipt: SimulatedReceipt) -> String {
         (try? receipt.base64Encoded { payload in try signer.get().sign(payload) }) ?? receipt.base64Encoded()
     }

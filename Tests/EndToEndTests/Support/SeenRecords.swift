@@ -4,7 +4,8 @@ import Kafka
 /// Adds every outcome and every dead letter that these tests see to the file that `RECEIPTD_TEST_EVENTS` names: a line
 /// of the headers, and for an outcome one of the value. scripts/check-schemas.sh holds them against docs/schemas.
 enum SeenRecords {
-    /// Nil where nobody asks. Each record is one write at the file's end, so that those of several threads do not mix.
+    /// The open file; nil where `RECEIPTD_TEST_EVENTS` is unset or empty. `add` appends each record in one write, so
+    /// that the records of several threads do not mix.
     private static let descriptor: Int32? = {
         guard let path = ProcessInfo.processInfo.environment["RECEIPTD_TEST_EVENTS"], !path.isEmpty else { return nil }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)

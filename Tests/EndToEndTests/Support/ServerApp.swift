@@ -2,12 +2,12 @@ import AppStoreSimulation
 
 @testable import Demo
 
-/// An app beside those of the seeds' catalog, with a key for the App Store Server API. An unsubmitted purchase is
-/// granted to the player that its account token names.
+/// An app besides the apps of the seeds' catalog, with a key for the App Store Server API. The worker grants an
+/// unsubmitted purchase to the player whom its account token names.
 struct ServerApp {
     let bundleID: String
     let appleID: Int64
-    /// The ends of the product ids behind the bundle id, and the catalog's words about each.
+    /// The product ids without the bundle id before them, with each product's members in the catalog.
     var products: KeyValuePairs = ["gems": "kind: consumable"]
 
     /// An account token, which names its player.
@@ -18,7 +18,7 @@ struct ServerApp {
         DemoRun.settings(signing: Seeds.signing).merging(more) { $1 }
     }
 
-    /// Goes behind the seeds' catalog.
+    /// The app's entry, which a test appends to the seeds' catalog.
     var catalog: String {
         """
 
@@ -35,7 +35,7 @@ struct ServerApp {
         """ + products.map { "      - { product_id: \(bundleID).\($0), \($1) }\n" }.joined()
     }
 
-    /// At Apple its key is that of the seeds' app that has one.
+    /// Gives the app the key of `com.example.castle.server`, the seeds' app, at the simulated Apple.
     func configure(_ options: inout AppStoreSimulation.Options) {
         options.serverAPIKeys[bundleID] = options.serverAPIKeys["com.example.castle.server"]
     }

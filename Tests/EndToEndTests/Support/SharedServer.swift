@@ -9,13 +9,13 @@ import Synchronization
 
 @testable import Demo
 
-/// One PostgreSQL for all tests but those that stop it. Each test has a database of its own.
+/// The PostgreSQL server of all tests that do not stop their server. Each test has a database of its own.
 enum SharedServer {
     private static let template = "with_catalog"
     private static let count = Atomic(0)
 
     private static let server = Task {
-        // A hundred connections are too few for the workers of several tests at once.
+        // PostgreSQL's default of 100 connections is too low for the workers of several tests at once.
         let server = try await blocking {
             try EmbeddedPostgres.start(durable: false, settings: ["max_connections": "600"])
         }
@@ -23,15 +23,15 @@ enum SharedServer {
         return server
     }
 
-    /// - Parameter isPrepared: with the schema and the catalog of the seeds.
+    /// - Parameter isPrepared: true for a database with the schema and the seeds' catalog.
     static func makeDatabase(isPrepared: Bool) async throws -> String {
         let server = try await server.value
         let name = "test_\(count.add(1, ordering: .relaxed).newValue)"
         return try await blocking { try server.createDatabase(name, template: isPrepared ? template : "template1") }
     }
 
-    /// Puts a copy of `source` in the place of `database`, as a restore or a fail-over would: whoever is connected to
-    /// either is cut off for the while.
+    /// Replaces `database` by a copy of `source`, as a restore or a fail-over does. PostgreSQL ends all connections to
+    /// both databases and refuses new connections meanwhile.
     static func replace(_ database: String, byCopyOf source: String) async throws {
         let server = try await server.value
         try await Seeds.withPool(server.uri) { pool in
@@ -61,7 +61,7 @@ enum Seeds {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds")
 
-    /// The keys and the root that answers and notifications are signed with.
+    /// The folder with the root and the keys that sign Apple's answers and notifications.
     static let signing = directory.appendingPathComponent("signing")
 
     static var catalogFile: URL { directory.appendingPathComponent("catalog.yaml") }
