@@ -4,10 +4,10 @@ import Testing
 
 @testable import Demo
 
-/// The broker of these tests: librdkafka's in-process one, or a real one that `make test-kafka` names. Each test has topics
-/// and a group of its own there.
+/// The broker of these tests: librdkafka's in-process broker, or a real broker that `make test-kafka` names. Each test
+/// has its own topics and its own consumer group.
 enum TestBroker {
-    /// Names of their own: tests must not touch the broker that a deployment's settings name.
+    /// The setting's name differs from a deployment's, so that tests never touch the deployment's broker.
     private static let bootstrapServers = set("TEST_KAFKA_BOOTSTRAP_SERVERS")
     private static let properties = set("TEST_KAFKA_PROPERTIES")
 
@@ -21,8 +21,8 @@ enum TestBroker {
         return environment
     }
 
-    /// The properties of workers. The in-process broker takes a member back after its session less a second, and no
-    /// session below 3 s; a real one allows none below 6 s unless it is told to.
+    /// The Kafka properties of workers. The in-process broker takes a member back after its session less a second, and
+    /// refuses a session below 3 s. A real broker by default refuses a session below 6 s.
     static var workerProperties: String {
         let session = isReal ? "6000" : "3200"
         let own = "session.timeout.ms=\(session);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
@@ -35,8 +35,8 @@ enum TestBroker {
 }
 
 extension EmbeddedParts {
-    /// Starts on the tests' broker, and on the given database. Without one on a server of its own, with the catalog of
-    /// the seeds, which the test may stop.
+    /// Starts the parts on the tests' broker and the given database. Where `uri` is nil, the parts have their own
+    /// PostgreSQL server with the seeds' catalog, which the test may stop.
     static func start(
         database uri: String?, brokers: Int32 = 1, partitions: Int32 = partitions, latency: SimulatedLatency,
         appleOptions: AppStoreSimulation.Options
@@ -51,7 +51,7 @@ extension EmbeddedParts {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// The trait of tests that need the in-process broker for something that only it can do.
+    /// The trait of tests that only the in-process broker can run.
     static var onlyInProcessBroker: Self {
         .disabled(if: TestBroker.isReal, "the in-process broker's own faults and ways")
     }

@@ -1,7 +1,8 @@
 import Testing
 
-/// Bounds how many of the whole-system tests run at once, over all suites that have this trait. Their workers mostly wait for
-/// sessions, leases and delays: one at a time would leave the machine idle, all at once would starve each other.
+/// A trait that limits the whole-system tests that run at once, over all suites with the trait. The tests' workers
+/// mostly wait for sessions, leases and delays. One test at a time would leave the machine idle, and all tests at once
+/// would starve each other.
 struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     private static let places = Places(free: 10)
 
@@ -20,7 +21,8 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
         }
     }
 
-    /// First come, first served, but for tests that take long: one that began last would run by itself at the end.
+    /// The places of running tests. Waiting tests that take long come first, because a long test that began last would
+    /// run alone at the end. All other tests come in the order of their arrival.
     private actor Places {
         private var free: Int
         private var long: [CheckedContinuation<Void, Never>] = []
@@ -50,7 +52,7 @@ struct WholeSystem: SuiteTrait, TestTrait, TestScoping {
     }
 }
 
-/// A test of half a minute or more: of those that wait for their turn it comes first.
+/// The trait of a test of half a minute or more. Such a test comes before all other waiting tests.
 struct TakesLong: TestTrait {}
 
 extension Trait where Self == WholeSystem {
