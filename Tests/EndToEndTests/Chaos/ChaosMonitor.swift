@@ -69,8 +69,8 @@ final class ChaosMonitor: Sendable {
         await task?.value
     }
 
-    /// Looks once at the workers, the commits and the outcomes. The look reads the committed offsets first, because every
-    /// outcome must be durable before its offset is committed. Only one look may run at a time: a look that a fault
+    /// Looks once at the workers, the commits and the outcomes. The look reads the committed offsets first, because
+    /// every outcome must be durable before its offset is committed. Only one look may run at a time: a look that a fault
     /// delays has older offsets than a look that overtakes it.
     /// - Parameter isSettled: true when every record is done; the monitor then drops all excuses.
     func look(isSettled: Bool = false) async {
