@@ -32,15 +32,16 @@ struct UntoldPeriodsTests {
             _ = try await announcements.deliver(leased, under: Subscriptions.catalog, at: UntoldPeriodsTests.now)
         }
 
-        func notify(_ notices: [StoreNotification]) async throws {
+        func notify(
+            _ notices: [StoreNotification], under catalog: Catalog = Subscriptions.catalog
+        ) async throws {
             let received = try notices.map { notification in
-                guard
-                    case .taken(let notice) = notification.verdict(under: Subscriptions.catalog, from: .notification)
+                guard case .taken(let notice) = notification.verdict(under: catalog, from: .notification)
                 else { throw Unexpected() }
                 return ReceivedNotice(
                     notice, topic: "n", partition: 0, traceparent: nil, decidedAt: UntoldPeriodsTests.now)
             }
-            _ = try await PostgresNotices(pool: database.pool).apply(received, catalog: Subscriptions.catalog)
+            _ = try await PostgresNotices(pool: database.pool).apply(received, catalog: catalog)
         }
 
         /// Grants of the period from day 38 on, and whose they are.
@@ -135,6 +136,28 @@ struct UntoldPeriodsTests {
         try await subject.deliver()
         #expect(try await subject.granted() == [1, 1])
         #expect(try await !subject.check())
+        await ledger.close()
+    }
+
+    @Test(
+        "a grace period that a notification names before any grant is known, whether or not the app follows renewals",
+        arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off])
+    func grace(renewals: AnnouncementPolicy.RenewalPolicy) async throws {
+        let database = try await LedgerDatabase()
+        let ledger = database.ledger()
+        let subject = Subject(database: database, subscriptions: Subscriptions.Subject(database, ledger))
+        var app = Subscriptions.app()
+        app.announcements.renewals = renewals
+        var told = notification("DID_FAIL_TO_RENEW", id: "n-1")
+        let end = Self.now.adding(milliseconds: 16 * Self.day)
+        var renewal = Subscriptions.status(Subscriptions.fact(.gracePeriod, period: 38, at: 39)).renewal
+        renewal.graceExpiresAt = end
+        told.renewal = .told(renewal)
+        try await subject.notify([told], under: Catalog(version: 1, apps: [app]))
+        let known = try await subject.subscriptions.subscriptions.told(of: "1000")
+        #expect(known?.graceExpiresAt == end)
+        #expect(try await subject.subscriptions.known("1000") == nil)
+        #expect(try await subject.subscriptions.subscriptions.told(of: "2000") == nil)
         await ledger.close()
     }
 }

@@ -52,6 +52,19 @@ extension InMemoryLedger: FollowedSubscriptions {
         }
     }
 
+    public func told(of original: StoreTransactionID) async throws -> Subscription? {
+        if isUnreadable.withLock({ $0 }) { throw OutOfReach() }
+        return state.read { state in
+            state.subscriptions[original]?.subscription
+                ?? state.announced.unownedSubscriptions[original]?.subscription
+        }
+    }
+
+    /// Keeps a fact about a subscription that no player owns, as if a notification had named it.
+    public func keep(_ fact: SubscriptionFact) {
+        state.update { $0.announced.unownedSubscriptions[fact.originalTransactionID] = UnownedSubscription(fact) }
+    }
+
     /// Follows a subscription as if a notification had named it.
     public func follow(_ subscription: Subscription) {
         state.update {

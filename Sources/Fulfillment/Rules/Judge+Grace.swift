@@ -23,13 +23,11 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// Returns the question to ask before a period is refused as over; nil if no period is about to be refused so, if
-    /// the answer is known, or if nobody can tell.
+    /// Returns the question to ask before a period is refused as over; nil if no period is about to be refused so, or if
+    /// the answer is known. Without the App Store Server API, notifications may have told the ledger of a grace period.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {
-        // Without the API, the ledger may still know the grace period from notifications.
-        guard app.serverAPI != nil || app.followsRenewals else { return nil }
         let open = judged.first { one in
             guard one.verdict == .reject(.subscriptionExpired), let end = one.purchase.expiresAt,
                 app.kind(of: one.purchase) == .autoRenewableSubscription, isLast(one.purchase, in: receipt)

@@ -82,10 +82,21 @@ public struct PostgresSubscriptions: FollowedSubscriptions {
     }
 
     public func known(_ originals: [StoreTransactionID]) async throws -> [Subscription] {
+        try await pool.run { try Self.known(Set(originals).sorted(), in: $0) }
+    }
+
+    public func told(of original: StoreTransactionID) async throws -> Subscription? {
         try await pool.run { session in
-            let rows = try session.execute(Self.finding, [.identifiers(Set(originals).sorted())])
-            let columns = try FollowedColumns(rows)
-            return (0..<rows.count).compactMap { Subscription(rows, $0, columns) }
+            try Self.known([original], in: session).first
+                ?? UnownedSubscriptions.find([original], in: session)[original]?.subscription
         }
+    }
+
+    private static func known(
+        _ sorted: [StoreTransactionID], in session: PostgresSession
+    ) throws -> [Subscription] {
+        let rows = try session.execute(finding, [.identifiers(sorted)])
+        let columns = try FollowedColumns(rows)
+        return (0..<rows.count).compactMap { Subscription(rows, $0, columns) }
     }
 }

@@ -37,7 +37,8 @@ enum SubscriptionWrite {
     /// events into the outbox, and returns them.
     /// - Parameters:
     ///   - periods: the announced purchases that are entered with the facts.
-    ///   - catalog: the catalog in force. Only apps that follow renewals have subscriptions.
+    ///   - catalog: the catalog in force. Only apps that follow renewals have subscriptions; a fact about another app's
+    ///     subscription is only kept, because it may name a grace period.
     static func apply(
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase], at now: Timestamp, catalog: Catalog,
         in session: PostgresSession
@@ -51,7 +52,9 @@ enum SubscriptionWrite {
         _ facts: [SubscriptionFact], with periods: [AnnouncedPurchase] = [], of check: SubscriptionCheck?,
         at now: Timestamp, catalog: Catalog, in session: PostgresSession
     ) throws -> [OutcomeEvent] {
-        let followed = facts.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
+        let ours = facts.filter { catalog.apps[$0.bundleID] != nil }
+        let followed = ours.filter { catalog.apps[$0.bundleID]?.followsRenewals == true }
+        try UnownedSubscriptions.keep(ours.filter { catalog.apps[$0.bundleID]?.followsRenewals == false }, in: session)
         guard !followed.isEmpty else { return [] }
         let originals = Set(followed.map(\.originalTransactionID)).sorted()
         var owners = try LockClaims.run(originals, in: session).compactMapValues(\.player)

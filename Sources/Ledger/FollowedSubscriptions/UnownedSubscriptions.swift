@@ -2,7 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Apple's facts about subscriptions without a grant, kept until the first grant.
+/// Apple's facts about subscriptions without a row in `subscriptions`: nothing is granted yet, or the app does not follow
+/// renewals. The first row takes them over.
 enum UnownedSubscriptions {
     private static let finding = LedgerSQL.statement(PackageResources.find_unowned_subscriptions_sql)
     private static let writing = LedgerSQL.statement(PackageResources.upsert_unowned_subscriptions_sql)
@@ -14,7 +15,7 @@ enum UnownedSubscriptions {
         let telling = facts.filter { UnownedSubscription($0) != nil }
         guard !telling.isEmpty else { return }
         let originals = Set(telling.map(\.originalTransactionID)).sorted()
-        var known = try read(session.execute(finding, [.identifiers(originals)])).told
+        var known = try find(originals, in: session)
         var changed: Set<StoreTransactionID> = []
         for fact in telling {
             let original = fact.originalTransactionID
@@ -35,6 +36,14 @@ enum UnownedSubscriptions {
                 .timestamps(rows.map(\.told.periodBeganAt)), .timestamps(rows.map(\.told.stateAt)),
                 .timestamps(rows.map(\.told.willRenewAt)), .timestamps(rows.map(\.told.renewalProductAt)),
             ])
+    }
+
+    /// Returns the kept facts about these originals.
+    /// - Parameter originals: sorted.
+    static func find(
+        _ originals: [StoreTransactionID], in session: PostgresSession
+    ) throws -> [StoreTransactionID: UnownedSubscription] {
+        try read(session.execute(finding, [.identifiers(originals)])).told
     }
 
     /// The result for originals that had no row in `subscriptions`.

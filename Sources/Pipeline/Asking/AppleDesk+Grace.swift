@@ -28,7 +28,8 @@ extension AppleDesk {
         return nil
     }
 
-    /// Looks up the grace period in the ledger, for an app without the App Store Server API. If the database is out of
+    /// Looks up the grace period in the ledger, for an app without the App Store Server API. A notification may have
+    /// named it before anything was granted. If the database is out of
     /// reach, the judgement is undecided, so that the period is not refused.
     func lookUpGrace(of period: StorePurchase, _ further: inout FurtherAnswers) async -> Judgement? {
         let original = period.originalTransactionID
@@ -57,7 +58,7 @@ extension AppleDesk {
     private func knownFact(
         of original: StoreTransactionID, since end: Timestamp?
     ) async throws -> SubscriptionFact? {
-        guard let end, let known = try await subscriptions.known([original]).first,
+        guard let end, let known = try await subscriptions.told(of: original),
             let toldAt = known.told.stateAt
         else { return nil }
         let isInGrace = known.graceExpiresAt.map { end < $0 } ?? false

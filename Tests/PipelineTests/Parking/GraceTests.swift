@@ -31,21 +31,28 @@ struct GraceTests {
 
     /// The state from before the period's end, as Apple reports that a renewal failed.
     private static func subscription(_ period: StorePurchase, graceDays: Int64?) -> Subscription {
+        Subscription(fact(period, graceDays: graceDays), player: "player-1")
+    }
+
+    private static func fact(_ period: StorePurchase, graceDays: Int64?) -> SubscriptionFact {
         var fact = SubscriptionFact(
             originalTransactionID: "1000", bundleID: ParkingBench.bundle, environment: .production,
             productID: "monthly", state: .gracePeriod, toldAt: now.adding(milliseconds: -2 * day))
         fact.periodBeganAt = period.purchasedAt
         fact.expiresAt = period.expiresAt
         fact.graceExpiresAt = graceDays.map { now.adding(milliseconds: $0 * day) }
-        return Subscription(fact, player: "player-1")
+        return fact
     }
 
     private func verdict(
+        renewals: AnnouncementPolicy.RenewalPolicy = .follow,
         _ prepare: (ParkingBench, StorePurchase) -> Void, _ whileWaiting: (ParkingBench) async throws -> Void = { _ in }
     ) async throws -> JudgedPurchase.Verdict? {
         let bench = try ParkingBench(parkAfterSeconds: 30)
         defer { bench.close() }
-        let catalog = Catalog(version: 1, apps: [Self.app])
+        var app = Self.app
+        app.announcements.renewals = renewals
+        let catalog = Catalog(version: 1, apps: [app])
         bench.catalog.update { $0 = catalog }
         let period = Self.period
         bench.apple.answer(
@@ -70,6 +77,16 @@ struct GraceTests {
         #expect(isOver == .reject(.subscriptionExpired))
         let unknown = try await verdict { _, _ in }
         #expect(unknown == .reject(.subscriptionExpired))
+    }
+
+    @Test(
+        "an expired period is granted within a grace period that a notification named before any grant",
+        arguments: [AnnouncementPolicy.RenewalPolicy.follow, .off])
+    func toldBefore(renewals: AnnouncementPolicy.RenewalPolicy) async throws {
+        let inGrace = try await verdict(renewals: renewals) { $0.subscriptions.keep(Self.fact($1, graceDays: 5)) }
+        #expect(inGrace == .grant(payload: nil))
+        let isOver = try await verdict(renewals: renewals) { $0.subscriptions.keep(Self.fact($1, graceDays: nil)) }
+        #expect(isOver == .reject(.subscriptionExpired))
     }
 
     @Test("an expired period is not rejected while the ledger cannot be read")
