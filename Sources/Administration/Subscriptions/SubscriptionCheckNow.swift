@@ -45,8 +45,10 @@ package struct SubscriptionCheckNow {
         await client.shutdown()
         switch answer {
         case .found(let findings):
-            return try await store.settle(SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
-                .count
+            let events = try await store.settle(
+                SubscriptionCheck(leased, findings, at: WallClock.now), catalog: catalog)
+            try await pool.run { try HandOverEvents.run(events.map(\.eventID), in: $0) }
+            return events.count
         case .nothingToAskWith:
             throw CommandFailure(
                 "receiptd cannot ask Apple: the subscription's app has no server_api, and receiptd has no receipt of "

@@ -56,14 +56,21 @@ package struct HoldWrite: Sendable {
                 if toldOriginal != hold.originalTransactionID { try freeClaim(in: session) }
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
+                // The events that follow from the grant's: the outbox has them behind it.
+                var following: [OutcomeEvent] = []
                 if let revocation = grant.revocation {
-                    // The revocation's event goes into the outbox, behind the grant's.
                     try RevokeGrants.run([revocation.grant], in: session)
-                    if let event = revocation.event { try publish(event, in: session) }
+                    if let event = revocation.event {
+                        try publish(event, in: session)
+                        following.append(event)
+                    }
                 }
                 let outcome = decision.outcome(ofGranted: grant.purchase)
-                _ = try SubscriptionWrite.write(
-                    [decision.decision], outcomes: { _ in [outcome] }, claims: view.claims, in: session)
+                following += try SubscriptionWrite.write(
+                    [decision.decision], outcomes: { _ in [outcome] }, claims: view.claims, in: session
+                ).values.joined()
+                // The worker publishes the grant's event itself.
+                try HandOverEvents.run(following.map(\.eventID), in: session)
                 return .published(grant.event)
             case .rejected(let event):
                 if let operatorName {
@@ -166,8 +173,11 @@ package struct HoldWrite: Sendable {
                 notice, at: decision.decision.decidedAt, topic: hold.position.topic, partition: hold.position.partition,
                 traceparent: hold.traceparent)
         }
-        _ = try RefundWrite(refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])).run(
-            in: session)
+        let effects = try RefundWrite(
+            refunds: refunds, claims: view.claims, catalog: Catalog(version: 0, apps: [])
+        ).run(in: session)
+        try HandOverEvents.run(
+            effects.compactMap { if case .published(let event) = $0 { event.eventID } else { nil } }, in: session)
         try ShownRefunds.enter(decision.decision.revocationsShown, in: session)
     }
 

@@ -1,8 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Hands an operator's events to the workers, because the process that decides them publishes none. Otherwise workers
-/// would publish them only once they count as orphans.
+/// Hands events to the workers that the process which decided them does not publish itself, such as a command's. Otherwise
+/// workers would publish them only once they count as orphans.
 package enum HandOverEvents {
     private static let statement = LedgerSQL.statement(PackageResources.hand_over_outbox_sql)
 
