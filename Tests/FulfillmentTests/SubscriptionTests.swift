@@ -196,4 +196,22 @@ struct SubscriptionTests {
         #expect(event.subject == "1000")
         #expect(OutcomeEvent(stored: event.value) == event)
     }
+
+    @Test("where Apple's statuses describe a subscription, its submitted period alone is no fact about its state")
+    func periodBesideStatus() {
+        var app = AppPolicy(bundleID: Self.bundle)
+        app.products["monthly"] = Product(id: "monthly", kind: .autoRenewableSubscription)
+        app.announcements.renewals = .follow
+        let period = StorePurchase(
+            transactionID: "1001", originalTransactionID: "1000", productID: "monthly", purchasedAt: Self.start,
+            expiresAt: Self.start.adding(milliseconds: 100 * 60_000))
+        let evidence = GenuineReceipt(
+            bundleID: Self.bundle, environment: .production, purchases: [period], holdsAutoRenewable: true)
+        let now = Self.start.adding(milliseconds: 200 * 60_000)
+        func states(besides others: [SubscriptionFact]) -> [SubscriptionState] {
+            ToldSubscriptions(evidence, besides: others, submitted: nil, under: app, now: now).facts.map(\.state)
+        }
+        #expect(states(besides: []) == [.expired])
+        #expect(states(besides: [Self.fact(.gracePeriod, at: 200)]) == [.gracePeriod])
+    }
 }

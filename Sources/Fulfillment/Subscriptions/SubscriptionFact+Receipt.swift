@@ -65,7 +65,12 @@ public struct ToldSubscriptions: Sendable, Equatable {
         under app: AppPolicy, now: Timestamp
     ) {
         guard app.followsRenewals, let evidence else { return }
-        facts = SubscriptionFact.all(in: evidence, under: app, now: now) + others
+        // A period alone looks expired where Apple's other answer says that the subscription is in its grace period.
+        let described = Set(others.lazy.map(\.originalTransactionID))
+        facts =
+            SubscriptionFact.all(in: evidence, under: app, now: now).filter {
+                !$0.isOfPeriodOnly || !described.contains($0.originalTransactionID)
+            } + others
         search = app.missedPeriodSearch
         guard app.serverAPI == nil, !facts.isEmpty, let newest = evidence.latestReceipt ?? submitted else { return }
         receipt = Self.stored(newest)
