@@ -56,21 +56,7 @@ package struct HoldWrite: Sendable {
                 if toldOriginal != hold.originalTransactionID { try freeClaim(in: session) }
                 _ = try AccountTokens.write(before: tokens, after: view.tokens, in: session)
                 try publish(grant.event, in: session)
-                // The events that follow from the grant's: the outbox has them behind it.
-                var following: [OutcomeEvent] = []
-                if let revocation = grant.revocation {
-                    try RevokeGrants.run([revocation.grant], in: session)
-                    if let event = revocation.event {
-                        try publish(event, in: session)
-                        following.append(event)
-                    }
-                }
-                let outcome = decision.outcome(ofGranted: grant.purchase)
-                following += try SubscriptionWrite.write(
-                    [decision.decision], outcomes: { _ in [outcome] }, claims: view.claims, in: session
-                ).values.joined()
-                // The worker publishes the grant's event itself.
-                try HandOverEvents.run(following.map(\.eventID), in: session)
+                try publishFollowing(grant, claims: view.claims, in: session)
                 return .published(grant.event)
             case .rejected(let event):
                 if let operatorName {
@@ -113,6 +99,26 @@ package struct HoldWrite: Sendable {
                 return .held
             }
         }
+    }
+
+    /// Enters the events that follow from the grant's into the outbox, behind it, and hands them over: the worker
+    /// publishes only the grant's event itself.
+    private func publishFollowing(
+        _ grant: Settlement.NewGrant, claims: [StoreTransactionID: LedgerView.Claim], in session: PostgresSession
+    ) throws {
+        var events: [OutcomeEvent] = []
+        if let revocation = grant.revocation {
+            try RevokeGrants.run([revocation.grant], in: session)
+            if let event = revocation.event {
+                try publish(event, in: session)
+                events.append(event)
+            }
+        }
+        let outcome = decision.outcome(ofGranted: grant.purchase)
+        events += try SubscriptionWrite.write(
+            [decision.decision], outcomes: { _ in [outcome] }, claims: claims, in: session
+        ).values.joined()
+        try HandOverEvents.run(events.map(\.eventID), in: session)
     }
 
     /// The ids of the claims that the decision touches: the hold's original as stored and as Apple reports it, the
