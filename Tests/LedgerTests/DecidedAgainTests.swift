@@ -1,6 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 import Postgres
+import TestSupport
 import Testing
 
 @testable import Ledger

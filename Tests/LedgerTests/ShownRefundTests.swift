@@ -1,5 +1,6 @@
 import Fulfillment
 import NamesAndTimes
+import TestSupport
 import Testing
 
 @testable import BackOffice
@@ -100,7 +101,7 @@ struct ShownRefundTests {
             try await PostgresCheckpoints(pool: database.pool, group: "receiptd")
                 .keepDecidedAgain([0: 1], topic: Sample.topic)
             try await subject.claims.enter([
-                PublishedClaim("1000", of: Subject.player, in: Sample.bundle, granted: "1000")
+                PublishedClaim("1000", of: Subject.player, in: Sample.bundle, published: "1000")
             ])
             let leased = try await subject.announced.leaseDue(under: asking, limit: 1)
             #expect(try await subject.announced.deliver(leased, under: asking, at: Sample.noon).isEmpty)

@@ -40,7 +40,6 @@ struct AnnouncedRow {
         hasEvidence = hasEvidence && outcome.state != .granted
     }
 
-    /// A grant leaves nothing to be judged.
     mutating func endByGrant() {
         if state != .decided(.held) { end(AnnouncedOutcome(of: purchase, .claimed), catalogVersion: 0) }
         hasEvidence = false
@@ -269,6 +268,8 @@ extension InMemoryLedger.State {
                 RefundKey(
                     transactionID: id, bundleID: purchase.evidence.bundleID,
                     environment: purchase.evidence.environment)] != nil)
+        let period = purchase.period(catalog).flatMap { view.claims[$0] }
+        if period?.names(id) == true { ownership.owner = period?.player }
         ownership.isPublished = isPublished(purchase)
         let outcome: AnnouncedOutcome
         switch leased.judge(under: catalog, ownership, at: now) {

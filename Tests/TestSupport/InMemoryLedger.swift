@@ -82,10 +82,22 @@ public final class InMemoryLedger: PurchaseLedger {
     public var pendingEvents: [OutcomeEvent] { state.read { $0.outbox.map(\.event) } }
 }
 
-extension InMemoryLedger: PublishedClaims {
+extension PublishedClaims {
+    /// Enters the claims of a fall before which nobody had a claim.
     public func enter(_ claims: [PublishedClaim]) async throws {
+        try await enter(claims, noticedAt: Timestamp(milliseconds: 0))
+    }
+}
+
+extension InMemoryLedger: PublishedClaims {
+    /// Enters the claims as PostgreSQL does. A claim has no time here: it is from before every fall.
+    public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         state.update { state in
-            for claim in claims where state.view.claims[claim.id]?.player == nil {
+            for claim in claims {
+                let owner = state.view.claims[claim.id]?.player
+                let isLost =
+                    noticedAt > Timestamp(milliseconds: 0) && state.view.grants[claim.transactionID] == nil
+                guard owner == nil || owner != claim.playerID && isLost else { continue }
                 state.view.claims[claim.id] = LedgerView.Claim(
                     player: claim.playerID, grantedTransaction: claim.grantedTransactionID)
                 state.view.freeRevoked(claim.id)

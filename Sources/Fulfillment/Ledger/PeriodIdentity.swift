@@ -168,6 +168,11 @@ extension AnnouncedPurchase {
         PeriodIdentity.claim(
             of: purchase, kind: kind, in: StoreApp(evidence.bundleID, in: evidence.environment))
     }
+
+    /// Returns the id of the paid period of a product as the catalog describes it; nil if the purchase pays for none.
+    public func period(_ catalog: Catalog) -> StoreTransactionID? {
+        period(catalog.apps[evidence.bundleID]?.products[purchase.productID]?.kind)
+    }
 }
 
 extension LedgerView {

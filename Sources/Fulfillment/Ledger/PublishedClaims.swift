@@ -6,18 +6,25 @@ public struct PublishedClaim: Sendable, Equatable {
     public let id: StoreTransactionID
     public let playerID: PlayerID
     public let bundleID: BundleID
-    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the grant is
-    /// of a later transaction.
-    public let grantedTransactionID: StoreTransactionID?
+    /// The transaction that was published as granted.
+    public let transactionID: StoreTransactionID
+    /// True if the claim is an original transaction and the grant is of a later transaction under it.
+    private let isOfLaterTransaction: Bool
 
     public init(
-        _ id: StoreTransactionID, of playerID: PlayerID, in bundleID: BundleID, granted: StoreTransactionID?
+        _ id: StoreTransactionID, of playerID: PlayerID, in bundleID: BundleID, published: StoreTransactionID,
+        isOfLaterTransaction: Bool = false
     ) {
         self.id = id
         self.playerID = playerID
         self.bundleID = bundleID
-        grantedTransactionID = granted
+        transactionID = published
+        self.isOfLaterTransaction = isOfLaterTransaction
     }
+
+    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the grant is
+    /// of a later transaction.
+    public var grantedTransactionID: StoreTransactionID? { isOfLaterTransaction ? nil : transactionID }
 
     /// Returns the claims of one published grant: its original transaction's, and its period's if it pays for one. A
     /// restored copy has a claim of its own, because other copies may be granted under the original transaction too.
@@ -26,10 +33,11 @@ public struct PublishedClaim: Sendable, Equatable {
         playerID: PlayerID, bundleID: BundleID
     ) -> [PublishedClaim] {
         let own = PublishedClaim(
-            original, of: playerID, in: bundleID, granted: original == transaction ? transaction : nil)
+            original, of: playerID, in: bundleID, published: transaction,
+            isOfLaterTransaction: original != transaction)
         let other = period.flatMap { PeriodIdentity.isPeriod($0) ? $0 : nil } ?? transaction
         guard other != original else { return [own] }
-        return [own, PublishedClaim(other, of: playerID, in: bundleID, granted: transaction)]
+        return [own, PublishedClaim(other, of: playerID, in: bundleID, published: transaction)]
     }
 }
 
@@ -91,10 +99,14 @@ public struct PublishedRevision: Sendable, Equatable {
 
 /// The store that takes back, from published events, the claims that the database lost when it fell back.
 public protocol PublishedClaims: Sendable {
-    /// Enters the claims. A claim that has an owner stays as it is, so that entering it twice changes nothing. Throws
-    /// if the database is out of reach.
-    /// - Parameter claims: the claims, each id once, sorted by id.
-    func enter(_ claims: [PublishedClaim]) async throws
+    /// Enters the claims. A claim that has another owner since before the fall gets the published one if the ledger
+    /// lacks the published grant: an operator transferred the subscription, or refused a hold, after the state that the
+    /// database fell back to. Any other owner stays, so that entering a claim twice changes nothing. Throws if the
+    /// database is out of reach.
+    /// - Parameters:
+    ///   - claims: the claims, each id once, sorted by id.
+    ///   - noticedAt: the time at which the fall was noticed, by the database's clock.
+    func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws
 
     /// Returns the number of these revisions that the database lacks. Throws if the database is out of reach.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int

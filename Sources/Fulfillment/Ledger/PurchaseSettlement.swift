@@ -103,8 +103,9 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // If an announced purchase disputes the owner, an operator decides between the two players.
-        if let owner = claim.player, owner != player, announced?.disputesOwner != true {
+        // If an announced purchase disputes the owner, an operator decides between the two players. A lost grant of this
+        // player's stays the player's, whoever owns the original transaction by now.
+        if let owner = claim.player, owner != player, lost == nil, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
         // The game has a lost copy already. Only a grant of its own lets a revocation take that copy back.

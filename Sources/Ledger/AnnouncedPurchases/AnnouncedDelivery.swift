@@ -56,8 +56,7 @@ struct AnnouncedDelivery: Sendable {
         var all: Set<StoreTransactionID> = []
         for one in leased.map(\.purchase) {
             let bundle = one.evidence.bundleID
-            let kind = catalog.apps[bundle]?.products[one.purchase.productID]?.kind
-            for claim in [one.purchase.originalTransactionID, one.period(kind)].compactMap(\.self) {
+            for claim in [one.purchase.originalTransactionID, one.period(catalog)].compactMap(\.self) {
                 bundles[claim] = bundle
             }
             if let previous = one.previousOriginalTransactionID { all.insert(previous) }
@@ -88,9 +87,12 @@ struct AnnouncedDelivery: Sendable {
     ) throws -> [AnnouncedOwnership] {
         guard !open.isEmpty else { return [] }
         var owners = open.map { one in
+            let id = one.purchase.purchase.transactionID
             let claim = claims[one.purchase.purchase.originalTransactionID]
-            var ownership = AnnouncedOwnership(owner: claim?.player)
-            ownership.isPublished = claim?.names(one.purchase.purchase.transactionID) ?? false
+            // A lost grant of this period stays its player's, although the subscription is another player's by now.
+            let period = one.purchase.period(catalog).flatMap { claims[$0] }.flatMap { $0.names(id) ? $0 : nil }
+            var ownership = AnnouncedOwnership(owner: period?.player ?? claim?.player)
+            ownership.isPublished = claim?.names(id) ?? false
             return ownership
         }
         let rows = try session.execute(

@@ -14,7 +14,7 @@ public struct PostgresClaims: PublishedClaims {
     public init(pool: PostgresPool) { self.pool = pool }
 
     /// Throws a `PostgresError`.
-    public func enter(_ claims: [PublishedClaim]) async throws {
+    public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         guard !claims.isEmpty else { return }
         try await pool.run { session in
             _ = try session.execute(
@@ -23,6 +23,8 @@ public struct PostgresClaims: PublishedClaims {
                     .identifiers(claims.lazy.map(\.id)), .identifiers(claims.lazy.map(\.playerID)),
                     .identifiers(claims.lazy.map(\.bundleID)),
                     .textArray(claims.map { $0.grantedTransactionID?.text }),
+                    .identifiers(claims.lazy.map(\.transactionID)),
+                    .timestamptz(unixMicroseconds: noticedAt.milliseconds * 1000),
                 ])
         }
     }

@@ -162,7 +162,7 @@ actor ClaimRestoration {
             var (count, due) = (0, 0)
             try published.read(since: since, isCancelled: isCancelled) { owners, subscriptions in
                 for batch in owners.batches {
-                    try Self.wait { try await claims.enter(batch) }
+                    try Self.wait { try await claims.enter(batch, noticedAt: lost.noticedAt) }
                     count += batch.count
                 }
                 for batch in subscriptions.batches {

@@ -15,14 +15,18 @@ struct PublishedGrants: Sendable {
     let properties: KafkaProperties
     let log: @Sendable (KafkaLogLine) -> Void
 
-    /// The owners of original transactions and periods. The earliest event that names an owner counts.
+    /// The owners of original transactions and periods. The latest owner counts, because an operator may transfer a
+    /// subscription, and of that owner's events the earliest.
     struct Owners {
         private var found: [StoreTransactionID: (claim: PublishedClaim, at: Int64)] = [:]
 
         var count: Int { found.count }
 
         mutating func add(_ claim: PublishedClaim, at time: Int64) {
-            if let known = found[claim.id], known.at <= time { return }
+            if let known = found[claim.id] {
+                let isSamePlayer = known.claim.playerID == claim.playerID
+                if isSamePlayer ? known.at <= time : known.at > time { return }
+            }
             found[claim.id] = (claim, time)
         }
 

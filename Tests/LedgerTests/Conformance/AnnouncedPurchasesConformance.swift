@@ -188,7 +188,7 @@ struct AnnouncedPurchasesConformance {
             let early = try await subject.announced.leaseDue(under: asking, limit: 50)
             #expect(early.allSatisfy { !$0.isPublished })
             let claims = ["1000", "1001", "1002"].map {
-                PublishedClaim(Identifier($0), of: Subject.player, in: Sample.bundle, granted: Identifier($0))
+                PublishedClaim(Identifier($0), of: Subject.player, in: Sample.bundle, published: Identifier($0))
             }
             try await subject.claims.enter(claims)
             try await subject.claims.enter(

@@ -8,7 +8,7 @@ import Testing
 @Suite("Stores of published claims in memory and in PostgreSQL")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
-        PublishedClaim(transaction, of: player, in: Sample.bundle, granted: transaction)
+        PublishedClaim(transaction, of: player, in: Sample.bundle, published: transaction)
     }
 
     /// Runs the check on an empty ledger, in memory or in PostgreSQL.

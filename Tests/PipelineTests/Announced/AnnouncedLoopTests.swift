@@ -206,7 +206,7 @@ struct AnnouncedLoopTests {
         let purchase = try Self.purchase("1")
         ledger.announce([purchase])
         ledger.endPatience()
-        try await ledger.enter([PublishedClaim("1", of: "player-1", in: ParkingBench.bundle, granted: "1")])
+        try await ledger.enter([PublishedClaim("1", of: "player-1", in: ParkingBench.bundle, published: "1")])
         var refunded = purchase.purchase
         refunded.cancelledAt = purchase.toldAt.adding(milliseconds: 1)
         bench.queries.register(

@@ -1,0 +1,27 @@
+import Fulfillment
+import NamesAndTimes
+import Testing
+
+@testable import Pipeline
+
+@Suite("Owners in published events")
+struct PublishedOwnersTests {
+    private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
+        PublishedClaim("1000", of: player, in: "com.example.game", published: transaction)
+    }
+
+    @Test("the latest owner counts, and of that owner's events the earliest, in whatever order partitions are read")
+    func latest() {
+        let events: [(claim: PublishedClaim, at: Int64)] = [
+            (claim("1000", "first"), 10), (claim("1001", "first"), 20), (claim("1002", "second"), 30),
+            (claim("1003", "second"), 40),
+        ]
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]] {
+            var owners = PublishedGrants.Owners()
+            for index in order { owners.add(events[index].claim, at: events[index].at) }
+            let found = owners.takeAll()
+            #expect(found.map(\.playerID) == ["second"] && found.map(\.transactionID) == ["1002"], "\(order)")
+            #expect(owners.count == 0)
+        }
+    }
+}
