@@ -39,8 +39,8 @@ struct NotificationVerdictTests {
         return notification
     }
 
-    private func taken(_ notification: StoreNotification) -> StoreNotice? {
-        let catalog = Catalog(version: 1, apps: [])
+    private func taken(_ notification: StoreNotification, under apps: [AppPolicy] = []) -> StoreNotice? {
+        let catalog = Catalog(version: 1, apps: apps)
         guard case .taken(let notice) = notification.verdict(under: catalog, from: .history) else { return nil }
         return notice
     }
@@ -66,6 +66,26 @@ struct NotificationVerdictTests {
         #expect(consumable.purchase?.isRenewal == false && consumable.fact == nil)
         let first = try #require(taken(notification("SUBSCRIBED", nil, .told(told("1000")))))
         #expect(first.purchase?.isRenewal == false && first.fact?.state == .active)
+    }
+
+    @Test("a running later period in a state notification is announced where no worker can ask about the subscription")
+    func periodOfState() throws {
+        func announces(_ told: NotifiedTransaction, _ change: (inout AppPolicy) -> Void = { _ in }) throws -> Bool {
+            var app = AppPolicy(bundleID: Sample.bundle)
+            app.announcements.renewals = .follow
+            change(&app)
+            let told = notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", .told(told), renewal: renewal())
+            return try #require(taken(told, under: [app])).purchase?.isRenewal == true
+        }
+        #expect(try announces(told()))
+        #expect(try !announces(told("1000")))
+        #expect(try !announces(told(expiresAt: Sample.recordTime)))
+        #expect(try !announces(told(revokedAt: Sample.recordTime)))
+        #expect(try !announces(told()) { $0.announcements.renewals = .off })
+        #expect(
+            try !announces(told()) {
+                $0.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "s")
+            })
     }
 
     @Test("a period without a signed type counts as a renewal if renewal info comes with it")

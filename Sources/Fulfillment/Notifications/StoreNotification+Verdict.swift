@@ -53,7 +53,7 @@ private enum NotificationKind {
 extension StoreNotification {
     /// Returns the effects of the notification, or the reason why it has none.
     /// - Parameters:
-    ///   - catalog: the source of Apple's number of the app, and of nothing else. A notification of an app that the
+    ///   - catalog: the source of Apple's number of the app, and of the ways in which a worker may ask about the app. A notification of an app that the
     ///     catalog lacks is taken too: players may submit its transaction once the catalog has the app.
     ///   - source: the way by which the notification came.
     public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
@@ -87,6 +87,7 @@ extension StoreNotification {
         switch kind {
         case .purchase: notice.purchase = purchase(told, renewal, from: source)
         case .refundRequest: notice.request = request(told)
+        case .other where isOnlyWord(of: told, under: catalog): notice.purchase = purchase(told, renewal, from: source)
         case .refund, .seats, .reversal, .other: break
         }
         return .taken(notice)
@@ -165,6 +166,15 @@ extension StoreNotification {
         announced?.graceExpiresAt = renewal?.graceExpiresAt
         announced?.previousOriginalTransactionID = told.previousOriginalTransactionID
         return announced
+    }
+
+    /// Returns whether the notification about a subscription's state carries a running later period that receiptd may
+    /// hear of in no other way: the period's own notification may be lost, and the app has no App Store Server API to ask.
+    private func isOnlyWord(of told: NotifiedTransaction, under catalog: Catalog) -> Bool {
+        guard let app = catalog.apps[told.bundleID], app.serverAPI == nil, app.followsRenewals else { return false }
+        let purchase = told.purchase
+        return told.kind == .autoRenewableSubscription && purchase.transactionID != purchase.originalTransactionID
+            && purchase.cancelledAt == nil && purchase.expiresAt.map { $0 > signedAt } ?? false
     }
 
     private func request(_ told: NotifiedTransaction) -> RefundRequest {
