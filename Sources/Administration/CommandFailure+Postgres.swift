@@ -1,8 +1,8 @@
 import Postgres
 
 extension CommandFailure {
-    /// Makes the failure of a PostgreSQL error. Exit code 78 if PostgreSQL refuses, 69 if it does not answer, otherwise
-    /// 1.
+    /// Turns a PostgreSQL error into the command's failure. The exit code is 78 if
+    /// PostgreSQL refuses, 69 if it does not answer, and otherwise 1.
     package init(_ error: PostgresError) {
         if error.isWrongSettings {
             self.init(error.inWords, code: Self.wrongSettings)

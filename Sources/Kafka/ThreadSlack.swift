@@ -13,7 +13,7 @@ enum ThreadSlack {
     /// brokers' threads, which wait for `linger.ms`.
     static let otherNanoseconds: UInt = 50_000
 
-    /// Makes librdkafka set the slack of each of the client's threads as it begins, on that thread.
+    /// Makes each of the client's threads set its own timer slack when the thread begins.
     static func set(in configuration: OpaquePointer) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "slack",

@@ -1,4 +1,5 @@
-/// One row of a statement, read by the names of its columns. Each reader gives nil where that of `PostgresRows` does.
+/// One row of a statement, read by the names of its columns. Each function returns nil in the same
+/// cases as the function of the same name in `PostgresRows`.
 public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     fileprivate let rows: PostgresRows
     fileprivate let number: Int

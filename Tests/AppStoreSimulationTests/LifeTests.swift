@@ -97,7 +97,7 @@ struct LifeTests {
         }
     }
 
-    @Test("while the simulated life lags behind the clock, answers show what it has lived so far")
+    @Test("while the simulation has not caught up with the clock, answers show its state so far")
     func lag() async throws {
         try await StoreBed.run { apple, clock in
             let start = clock.now

@@ -65,7 +65,7 @@ struct AnswerStatusTests {
     }
 
     @Test(
-        "A status that is missing or no whole number is trouble",
+        "An answer whose status is missing or is not a whole number counts as trouble",
         arguments: [
             "{}", #"{"status":null}"#, #"{"status":""}"#, #"{"status":true}"#, #"{"status":"malformed"}"#,
             #"{"status":21010.0}"#, #"{"status":2.101e4}"#, #"{"status":99999999999999999999}"#, #"{"status":[21010]}"#,

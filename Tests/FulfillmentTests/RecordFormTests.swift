@@ -46,7 +46,7 @@ struct RecordFormTests {
     }
 
     @Test(
-        "a record on the wrong topic is a dead letter that names its likely form and the setting of that form's topic"
+        "the dead letter of a record on the wrong topic says what the record looks like and which setting names its topic"
     )
     func wrongTopic() throws {
         for topic in RecordForm.allCases where topic != .outcome {

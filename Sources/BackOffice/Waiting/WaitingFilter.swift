@@ -46,7 +46,8 @@ public struct WaitingFilter<Reason: WaitingReason>: Sendable, Equatable {
         (self.playerID, self.productID, self.until) = (playerID, productID, until)
     }
 
-    /// The filter in words, as a change's entry stores it. The entry outlives the player and does not name the player.
+    /// The filter in words, as `ConsoleChanges` stores it with a change. That row outlives the player and does not name
+    /// the player.
     public var subject: String {
         id
             ?? ConsoleChanges.subject(

@@ -22,7 +22,8 @@ public enum MaintenanceCheck: Sendable, Equatable {
             AS may_drop
         """)
 
-    /// Runs the check. Throws a `PostgresError`, except for a missing right.
+    /// Runs the check. Returns `.refused` if a right is missing, and `.busy` if locks prevent the check. Throws every
+    /// other `PostgresError`.
     public static func run(in session: PostgresSession) throws -> MaintenanceCheck {
         let holders = try LockHolder.find(
             ["outcomes_default"], olderThan: OutcomePartitions.oldTransaction, in: session)

@@ -53,6 +53,6 @@ final class RecoverySigns: Sendable {
         }
     }
 
-    /// Makes the next look begin behind the place; nil for the first row.
+    /// Makes the next look begin with the row after `place`, or with the first row if `place` is nil.
     func looked(to place: NameBasedUUID?) { state.withLock { $0.place = place } }
 }

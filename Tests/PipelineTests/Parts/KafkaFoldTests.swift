@@ -39,7 +39,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 1, now: 232) == [.trouble(refused, secondsSince: 0)])
     }
 
-    @Test("a closed client's trouble ends with it, and the other clients' answers end the trouble")
+    @Test("closing a client drops its trouble; the trouble of other clients lasts until each is answered or closed")
     func closed() {
         var fold = KafkaFold()
         let (first, second) = (fold.join(), fold.join())
