@@ -73,7 +73,7 @@ struct StandingTests {
         let unclaimed = try first(
             section("announced", #"{"transaction_id":"3","product_id":"gems","state":"unclaimed","reason":"crashed"}"#))
         #expect(unclaimed.state == "unclaimed: crashed" && unclaimed.changes.map(\.change) == [.retryUnclaimed])
-        #expect(unclaimed.sentence.contains("Tell an operator"))
+        #expect(unclaimed.sentence.contains("tell an operator"))
         let announced =
             #"{"transaction_id":"1","product_id":"gems","state":"refused","reason":"cancelled","purchased_at":"2026-11-27T04:50:00Z"}"#
         let refused = try first(section("announced", announced))
