@@ -3,8 +3,8 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// librdkafka's in-process broker in a process of its own: an assertion of its own ends it at times, and then only one
-/// history is lost.
+/// Runs librdkafka's in-process broker in a process of its own. A failed assertion in librdkafka ends that process at
+/// times, and then only one history is lost.
 final class BrokerProcess: Sendable {
     let bootstrapServers: String
     private let process: ChildProcess
@@ -12,12 +12,13 @@ final class BrokerProcess: Sendable {
 
     var isRunning: Bool { process.isRunning }
 
-    /// Blocks until it listens.
+    /// Starts the process, and blocks until the broker listens. Throws a fault with the broker's log if it does not
+    /// within 30 s.
     init(log: String) throws {
         self.log = log
         var start = ChildProcess.Start([Histories.path, "--broker", ""], log: log)
         start.environment = ProcessInfo.processInfo.environment
-        // A process that prints its backtrace has not ended, and keeps its connections open meanwhile.
+        // While a crashed process prints its backtrace, it runs on and keeps its connections open.
         start.environment["SWIFT_BACKTRACE"] = "enable=no"
         start.folder = nil
         start.endsWithUs = true
@@ -48,7 +49,7 @@ final class BrokerProcess: Sendable {
 
     private static let isWantedDown = Atomic(false)
 
-    /// Runs the process: it never returns.
+    /// Runs the broker in this process, and never returns.
     static func serve(prefix: String) async throws {
         signal(SIGUSR1) { _ in BrokerProcess.isWantedDown.store(true, ordering: .relaxed) }
         signal(SIGUSR2) { _ in BrokerProcess.isWantedDown.store(false, ordering: .relaxed) }

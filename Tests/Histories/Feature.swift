@@ -1,5 +1,5 @@
-/// A feature of histories. Each history has a random half of them switched off: what is always on hides what needs it
-/// off (swarm testing).
+/// A feature of histories. Each history has a random half of the features switched off (swarm testing): a feature that
+/// is always on would hide the faults that show only without it.
 enum Feature: String, CaseIterable, Sendable {
     // These features are about purchases.
     case quantities, nonConsumables, subscriptions, familySharing
@@ -10,7 +10,7 @@ enum Feature: String, CaseIterable, Sendable {
     // These features are about submissions.
     case thieves, forgeries, foreignProofs, signedTransactions, bareIDs, oldReceipts, oddFacts, staleProofs
     case hints, tokens, wrongTimes, repeats, unsubmitted, unknownProducts, boundAccounts, crowds, malformed
-    // The surroundings.
+    // These features are about the surroundings: workers, Apple, the database, the broker and operators.
     case kills, freezes, secondWorker, stops
     case slowApple, failingApple, emptyAnswers, unknownAtApple, hopelessReceipts, awayApple, limitingApple
     case putBacks, cuts, hangs, brokerTrouble

@@ -1,6 +1,8 @@
-/// Holds that meet what matters for them: a refund meanwhile, their end, and another player behind it.
+/// Draws two stories about holds: a held period is refused and then submitted by another player, and a held purchase is
+/// refunded in part.
 extension Drawing {
-    /// A later period is held and refused, and another player submits it: its subscription is the first player's.
+    /// Draws a held period that an operator refuses, and that another player then submits. The period's subscription
+    /// belongs to the first player.
     mutating func refuseHold() {
         guard has(.thieves), has(.oddFacts), let app = apps.first(where: { $0 == 0 || $0 == 3 }) else { return }
         let plans = bought.filter { Self.subscriptions.contains($0.product) && $0.app == app && $0.token < 2 }
@@ -24,7 +26,8 @@ extension Drawing {
         submit(subject, by: subject.account + 1 + chance.below(2))
     }
 
-    /// A part of several units is refunded while they are held, and then an operator or a new catalog lets them through.
+    /// Draws a purchase of several units that Apple refunds in part while it is held. Then an operator releases it, or
+    /// a new catalog knows its product.
     mutating func refundHeld() {
         guard has(.unknownProducts), has(.parts), has(.refunds), has(.quantities) else { return }
         used.formUnion([.operators, .unknownProducts, .parts, .refunds, .quantities])
@@ -48,7 +51,8 @@ extension Drawing {
         return one
     }
 
-    /// A player submits its signed transaction, with a fact that cannot be read where `odd` is not 0.
+    /// Draws a player who submits the signed transaction of `subject`. Where `odd` is not 0, the worker cannot read one
+    /// of its facts.
     private mutating func submit(_ subject: Bought, by player: Int, odd: Int = 0) {
         let proof = add(.take, ["of": subject.number, "form": 1, "odd": odd])
         if odd == 0 { taken.append((proof, subject, 1)) }

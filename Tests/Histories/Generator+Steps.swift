@@ -1,7 +1,7 @@
 extension Drawing {
     static let subscriptions = [3, 4]
 
-    /// Mostly the newest: what meets at one purchase matters.
+    /// Returns the newest value in most draws, because faults show where several steps meet at one purchase.
     mutating func recent<Value>(_ values: [Value]) -> Value? {
         guard !values.isEmpty else { return nil }
         return chance.percent(55) ? values[values.count - 1] : chance.pick(values)
@@ -23,7 +23,8 @@ extension Drawing {
         if product == 2 { used.insert(.nonConsumables) }
         if Self.subscriptions.contains(product) { used.insert(.subscriptions) }
         if product == 5 { used.insert(.unknownProducts) }
-        // Apps that know accounts set tokens, but for what is drawn on purpose.
+        // Apps 2 and 3 know accounts, so their purchases carry the payer's token, except where the feature `tokens`
+        // draws another.
         var token = app >= 2 ? 1 : 0
         if may(.tokens, 40) { token = chance.pick([0, 1, 2]) }
         choices["token"] = token
@@ -36,7 +37,7 @@ extension Drawing {
         bought.append(
             Bought(
                 number: number, app: app, account: account, product: product, token: token, renewsYearly: product == 4))
-        // Something happens to most purchases later, and more to subscriptions.
+        // Apple does something to a third of the purchases later, and to most subscriptions more than once.
         let (index, isPlan) = (bought.count - 1, Self.subscriptions.contains(product))
         for _ in 0..<(isPlan ? 3 : 1) where chance.percent(isPlan ? 70 : 30) { owed.append { $0.trade(of: index) } }
         guard !may(.unsubmitted, 40) else { return }
@@ -44,7 +45,7 @@ extension Drawing {
         if !taken.isEmpty { submit() }
     }
 
-    /// The way of Apple's notification: 0 at once, 1 never, 2 twice, 3 late.
+    /// Draws how Apple's notification comes: 0 at once, 1 never, 2 twice, 3 late.
     mutating func told() -> Int {
         if may(.lostNews, 30) { return 1 }
         if may(.doubledNews, 30) { return 2 }
@@ -52,7 +53,7 @@ extension Drawing {
         return 0
     }
 
-    /// One of the things that Apple does with a purchase, in an order of chance.
+    /// Draws one act of Apple on a purchase. It tries the acts in a random order until one adds a step.
     mutating func trade(of index: Int? = nil) {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
@@ -75,7 +76,7 @@ extension Drawing {
         while steps.count == before, !left.isEmpty { left.remove(at: chance.below(left.count))(&self) }
     }
 
-    /// A step makes another transaction of what is bought.
+    /// Notes the transaction that a step made from the purchase `subject`. Without `product`, it has the same product.
     private mutating func goesOn(_ subject: Bought, _ number: Int, _ product: Int? = nil) {
         bought.append(
             Bought(
@@ -83,7 +84,7 @@ extension Drawing {
                 token: subject.token, renewsYearly: (product ?? subject.product) == 4))
     }
 
-    /// Refunds it, or takes its refund back.
+    /// Refunds the purchase, or reverses its refund.
     private mutating func refund(_ index: Int) {
         let number = bought[index].number
         if bought[index].isRefunded, may(.reversals, 70) {
@@ -104,7 +105,7 @@ extension Drawing {
         goesOn(subject, add(.renew, ["of": subject.number, "told": told()]))
     }
 
-    /// The customer wants another product from the next period on, or none.
+    /// Draws a customer who chooses the product of the next period, or turns renewal off or on.
     private mutating func prefer(_ index: Int) {
         guard may(.preferences, 80) else { return }
         let number = bought[index].number
@@ -118,7 +119,7 @@ extension Drawing {
         }
     }
 
-    /// Another original, or another product at once.
+    /// Converts the subscription to another original transaction, or upgrades it to another product at once.
     private mutating func change(_ subject: Bought) {
         if chance.one(in: 2), may(.conversions, 60) {
             goesOn(subject, add(.convert, ["of": subject.number, "previous": chance.below(2), "told": told()]))
@@ -150,7 +151,7 @@ extension Drawing {
         var choices = ["of": subject.number, "form": form]
         if form <= 1, may(.forgeries, 20) {
             choices["forged"] = 1
-            // A forger keeps what Apple has signed for another content.
+            // The forger keeps Apple's signature of another proof and puts it under different content.
             let known = taken.filter { $0.form == form && $0.bought.app == subject.app }
             if let known = recent(known), chance.percent(70) { choices["like"] = known.number }
         }
@@ -165,7 +166,7 @@ extension Drawing {
 
     mutating func submit() {
         if let proof = taken.last, hasKept, may(.thieves, 30) {
-            // The state that the database goes back to has neither of the two.
+            // The two submissions come after the backup, so the database knows neither once it is put back.
             for player in [proof.bought.account, proof.bought.account + chance.below(4)] {
                 submitted.append(add(.submit, ["of": proof.number, "player": player % Scenery.players.count]))
             }
@@ -181,12 +182,12 @@ extension Drawing {
         var player = proof.bought.account % Scenery.players.count
         if may(.thieves, 35) { player = chance.below(Scenery.players.count) }
         var choices = ["of": proof.number, "player": player]
-        // Apps that know accounts send tokens.
+        // Game servers of apps that know accounts send the player's token.
         if proof.bought.app >= 2 || proof.form == 2 { choices["token"] = 1 }
         if may(.tokens, 30) { choices["token"] = chance.below(3) }
         if may(.hints, 40) {
             choices["hint"] = 1 + chance.below(2)
-            // The purchase is of the same account, so that it may be one that the proof does not hold yet.
+            // The hint names a product that the same account bought, which the proof may not hold yet.
             let own = bought.filter { $0.account == proof.bought.account && $0.app == proof.bought.app }
             choices["product"] = recent(own.map(\.product)) ?? 0
         }
@@ -196,7 +197,7 @@ extension Drawing {
         submitted.append(add(.submit, choices))
     }
 
-    /// A thief has an old receipt of another's account, and names what that account has bought since.
+    /// A thief submits an old receipt of another account, and names a product that this account has bought since.
     private mutating func steal() -> Bool {
         guard let newest = bought.last,
             let old = taken.last(where: {

@@ -2,7 +2,7 @@ extension Drawing {
     mutating func surround() {
         if may(.crowds, 75) { crowd() }
         let before = steps.count
-        // One of them, in an order of chance.
+        // The draw tries these troubles in a random order until one adds a step.
         var left: [(inout Drawing) -> Void] = [
             { if $0.may(.kills, 70) { $0.kill() } },
             { if $0.may(.freezes, 30) { $0.add(.freeze, ["milliseconds": $0.chance.pick([300, 2000, 5000])]) } },
@@ -42,7 +42,7 @@ extension Drawing {
         }
     }
 
-    /// `Retry-After` in seconds, as a date or as Apple's milliseconds.
+    /// Draws Apple's rate limit. Its `Retry-After` is in seconds, a date, or a time in milliseconds as Apple sends it.
     private mutating func limitApple() {
         add(
             .limit,
@@ -51,8 +51,8 @@ extension Drawing {
 
     private mutating func troubleApple(_ modes: [Int]) { add(.apple, ["mode": chance.pick(modes)]) }
 
-    /// One trouble while another lasts: work comes in that cannot be finished, and then a worker dies, stops or shares
-    /// it, or the database is put back.
+    /// Draws one trouble while another lasts. Work comes in that the worker cannot finish. Then a worker dies, stops or
+    /// shares the work, or the database is put back.
     mutating func overlap() {
         if chance.one(in: 2) { add(.settle) }
         let isApple = chance.percent(70)
@@ -120,8 +120,8 @@ extension Drawing {
             ])
     }
 
-    /// The database falls back by a moment, as to a replica that lags: what was decided has no checkpoint yet. A round of
-    /// checkpoints comes every second.
+    /// Puts the database back by a moment, as a fail-over to a lagging replica does. Some decisions lie between the
+    /// backup and the next checkpoint, because the worker writes checkpoints once a second.
     private mutating func lag() {
         add(.settle)
         add(.keep)
@@ -147,7 +147,8 @@ extension Drawing {
         }
     }
 
-    /// All sessions hang, or one in the middle of its work. One counts as hung 9 s after its last word.
+    /// Hangs all database sessions, or one that is in an SQL transaction. The worker takes a session for hung 9 s after
+    /// its last answer.
     private mutating func hang() {
         let isBusy = chance.below(2)
         if isBusy == 1 {
@@ -171,7 +172,7 @@ extension Drawing {
         _ = add(.erase, ["player": chance.below(Scenery.players.count)])
     }
 
-    /// What an operator revokes is reinstated later in most histories; Apple may have its own word between.
+    /// Draws an operator's act. Most revoked grants are reinstated later, and Apple may refund the purchase in between.
     private mutating func operate(settled: Bool = true) {
         guard let index = recent(Array(bought.indices)) else { return }
         if settled { add(.settle) }

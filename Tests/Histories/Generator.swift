@@ -1,4 +1,4 @@
-/// Draws histories. The draw depends on the seed and on the histories before, by the pairs of features that they had.
+/// Draws histories. A draw depends on the seed, and on the pairs of features that the earlier histories had.
 struct Generator {
     let seed: UInt64
     private let pool: [Feature]
@@ -11,7 +11,7 @@ struct Generator {
         self.pool = pool
     }
 
-    /// The next history. The set of features with the most pairs not yet met is taken.
+    /// Returns the next history. Of eight random sets of features, it takes the one whose pairs were met least often.
     mutating func next() -> History {
         var chance = Chance(seed: seed, number: number)
         number += 1
@@ -28,7 +28,7 @@ struct Generator {
     }
 }
 
-/// One history as it is drawn: what is known so far is what a later step can refer to.
+/// One history while it is drawn. Later steps refer to the purchases, proofs and submissions that it has so far.
 struct Drawing {
     struct Bought {
         let number: Int
@@ -37,9 +37,9 @@ struct Drawing {
         let product: Int
         let token: Int
         var isRefunded = false
-        /// Whether an operator has revoked it.
+        /// Whether an operator has revoked the purchase's grant.
         var isRevoked = false
-        /// Whether its renewal is for the year.
+        /// Whether the subscription renews for a year.
         var renewsYearly = false
     }
 
@@ -50,13 +50,13 @@ struct Drawing {
     var bought: [Bought] = []
     var taken: [(number: Int, bought: Bought, form: Int)] = []
     var submitted: [Int] = []
-    /// Steps that wait for their turn: one undoes an earlier step, and the ones before it come between.
+    /// Steps that are drawn now and added later, such as the undoing of an earlier step. Other steps come in between.
     var owed: [(inout Drawing) -> Void] = []
     var hasKept = false
     var hopeless: Int?
-    /// The purchases that are bought; more steps are about each where these are few.
+    /// The most purchases in the history. Where there are few, more steps are about each.
     var most = Int.max
-    /// A history is about few apps: what meets in one app matters.
+    /// The history's one or two apps. They are few, because faults show where several steps meet in one app.
     var apps: [Int] = []
 
     init(features: Set<Feature>, chance: Chance) {
@@ -66,7 +66,8 @@ struct Drawing {
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }
 
-    /// True with a chance in a hundred, where the feature is on: then the history has it.
+    /// Returns true for `share` draws of a hundred if the feature is on, and then notes that the history uses the
+    /// feature.
     mutating func may(_ feature: Feature, _ share: Int) -> Bool {
         guard features.contains(feature), chance.percent(share) else { return false }
         used.insert(feature)
@@ -81,12 +82,13 @@ struct Drawing {
 
     mutating func draw() -> History {
         var history = History()
-        // Apps with a `server_api` have more to do.
+        // The draw prefers apps with a `server_api`, because the worker does more for them.
         apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.pick([0, 1, 1, 2, 2, 3]) }
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
         if features.contains(.slowApple) { history.world["slow"] = 1 }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
-        // Apple's history is asked for in windows that move: only what is new is told by it.
+        // The worker asks for Apple's notification history in moving windows, which cover only recent notifications. So
+        // the history begins now.
         if features.contains(.askedHistory), !features.contains(.longWaits) {
             history.world["history"] = 1
             history.world["startDays"] = 0
@@ -94,7 +96,7 @@ struct Drawing {
         }
         most = chance.pick([1, 2, 4, .max])
         add(.worker)
-        // Nothing has failed before, so that nobody takes the failures for the proofs' own.
+        // This trouble comes first: after earlier failures, the worker could blame the proofs instead of Apple.
         if !has(.hopelessReceipts), may(.awayApple, 40) {
             add(.away, ["app": chance.pick(apps), "count": 48, "milliseconds": 3000, "told": told()])
         }
@@ -106,7 +108,7 @@ struct Drawing {
         return history
     }
 
-    /// Closes everything that is open, so that a history ends in a state that the model can judge.
+    /// Adds the steps that are still owed, so that the history ends in a state that the model can judge.
     private mutating func finish() {
         while !owed.isEmpty { owed.removeFirst()(&self) }
         if hasKept, may(.putBacks, 80) { add(.putBack) }

@@ -4,12 +4,13 @@ import Kafka
 import Postgres
 import Synchronization
 
-/// One PostgreSQL for all worlds, with a database that has the schema and the catalog, of which each world has a copy.
+/// Runs one PostgreSQL for all worlds. Its template database has the schema and the catalog, and each world gets a
+/// copy.
 final class Ground: Sendable {
     let server: EmbeddedPostgres
     let program: String
     let directory: URL
-    /// Real brokers in place of the in-process one of each world; nil: in-process.
+    /// The addresses of real brokers; nil if each world starts an in-process broker.
     let bootstrapServers: String?
     private let count = Atomic(0)
     static let template = "histories"
@@ -49,7 +50,7 @@ final class Ground: Sendable {
         let text: String
     }
 
-    /// Calls `receiptd` as an operator does.
+    /// Runs a command of `receiptd` as an operator does.
     func command(_ arguments: [String], _ environment: [String: String]) async throws -> Ending {
         let (program, log) = (program, directory.appendingPathComponent("command-\(nextNumber()).log"))
         let given = Scenery.settings(History()).merging(environment) { $1 }
@@ -84,7 +85,7 @@ final class Ground: Sendable {
         }
     }
 
-    /// Puts a copy of one database in the place of another, as a restore does: whoever is connected to either is cut off.
+    /// Replaces one database with a copy of another, as a restore does. It ends all sessions of both databases.
     func replace(_ database: String, byCopyOf source: String) async throws {
         try await withPool(server.uri) { pool in
             try await pool.run { session in

@@ -1,19 +1,19 @@
-/// One thing that happens, with the choices that drew it. Those that refer to another name its number: where that one is left
-/// out, they do nothing.
+/// One step of a history, with the choices that were drawn for it. Many steps name an earlier step by number, and do
+/// nothing if that step was left out.
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         // These steps happen at Apple.
         case buy, restore, renew, fail, upgrade, prefer, turn, convert, extend, expire, refund, reverse
         // These steps happen on a device, and at the game server.
         case take, submit, again, bind, crowd
-        // This step happens at Apple's and the broker's post.
+        // This step delivers Apple's late notifications to the broker.
         case deliver
-        // Time: by the calendar of the history, and by the clock.
+        // These steps let time pass, by the history's calendar or by the clock.
         case wait, pause, settle
-        // The surroundings.
+        // These steps disturb the surroundings: workers, Apple, the database and the broker.
         case kill, freeze, worker, stop, apple, spoil, hide, keep, putBack, cut, hang, broker, hopeless, demand, away,
             limit
-        // Operators.
+        // These steps are operators' acts.
         case release, refuse, revoke, reinstate, rewind, transfer, catalog, erase, redrive
     }
 
@@ -23,7 +23,7 @@ struct Step: Sendable, Hashable {
 
     subscript(name: String) -> Int { choices[name] ?? 0 }
 
-    /// `7 buy account=2 product=1`.
+    /// The step as a line of a file: `7 buy account=2 product=1`.
     var text: String {
         let named = choices.sorted { $0.key < $1.key }.filter { $0.value != 0 }.map { "\($0.key)=\($0.value)" }
         return (["\(number)", kind.rawValue] + named).joined(separator: " ")
@@ -35,7 +35,7 @@ struct Step: Sendable, Hashable {
         self.choices = choices
     }
 
-    /// Nil where the line is none.
+    /// Returns nil if the line is not a step.
     init?(line: some StringProtocol) {
         let words = line.split(separator: " ")
         guard words.count >= 2, let number = Int(words[0]), let kind = Kind(rawValue: String(words[1])) else {
@@ -53,13 +53,15 @@ struct Step: Sendable, Hashable {
 
 /// The list of choices that a world plays. A history read from a file is played exactly as a drawn one.
 struct History: Sendable {
-    /// Beside the steps: what the world is like. `startDays`: how long ago it begins; `slow`: Apple's timeout is 10 s.
+    /// The world's settings. `startDays`: the days since the history's start; `slow`: 1 gives Apple a timeout of 10 s;
+    /// `window`: the number of places for submissions in flight; `history`: 1 lets the worker ask for Apple's
+    /// notification history.
     var world: [String: Int] = [:]
     var steps: [Step] = []
-    /// The features of a drawn history.
+    /// The features of a drawn history; empty for a history from a file.
     var features: Set<Feature> = []
 
-    /// Lines that begin with `#` are for people.
+    /// The history as a file. Readers of such a file skip lines that begin with `#`.
     var text: String {
         let world = self.world.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
         return (["world \(world)"] + steps.map(\.text)).joined(separator: "\n") + "\n"
@@ -89,7 +91,7 @@ struct History: Sendable {
     }
 }
 
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): a history is drawn again by its seed and number.
+/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c). The same seed and number draw the same history again.
 struct Chance: RandomNumberGenerator {
     private var state: UInt64
 

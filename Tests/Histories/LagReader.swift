@@ -3,12 +3,12 @@ import Kafka
 import Synchronization
 
 /// Reads the offsets that workers have committed, and counts the records behind them. Its consumers live as long as the
-/// world, on a thread of their own: to make them for each look cost more than all else that the runner does.
+/// world, on a thread of their own, because making consumers for each look was slower than the rest of the runner.
 final class LagReader: Sendable {
     struct Look: Sendable {
-        /// The records that no worker has committed.
+        /// The number of records whose offsets the group has not committed.
         var lag: Int64 = 0
-        /// The next offset of each partition, as the group has committed it.
+        /// The offset that the group has committed, for each partition: the next one to read.
         var committed: [TopicPartition: Int64] = [:]
     }
 
@@ -22,6 +22,7 @@ final class LagReader: Sendable {
     private let state = Mutex(State())
     private let bell = DispatchSemaphore(value: 0)
 
+    /// Starts the thread.
     /// - Parameter groups: the consumer group of each topic.
     init(groups: [String: String], partitions: Int32, properties: KafkaProperties) {
         Thread { [self] in
@@ -49,7 +50,7 @@ final class LagReader: Sendable {
         }.start()
     }
 
-    /// Nil where the broker does not say.
+    /// Returns the offsets and the lag, or nil if the broker does not answer.
     func look() async -> Look? {
         await withCheckedContinuation { waiting in
             let isStopped = state.withLock { state in

@@ -92,5 +92,5 @@ struct Histories: AsyncParsableCommand {
     }
 }
 
-/// Writes a line that is seen at once, also in a file.
+/// Writes a line to standard output without a buffer, so that a reader of the output file sees it at once.
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

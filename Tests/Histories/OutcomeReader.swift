@@ -4,7 +4,7 @@ import HistoryModel
 import Kafka
 import Synchronization
 
-/// The notifications that Apple made and nobody has posted yet.
+/// Collects the notifications that Apple made and nobody has delivered yet.
 final class Mail: Sendable {
     private let made = Mutex<[SignedNotification]>([])
 
@@ -71,7 +71,8 @@ final class OutcomeReader: Sendable {
                 record.headers.last { $0.name == name }?.value.map { String(decoding: $0, as: UTF8.self) } ?? ""
             }
             guard header("dead-letter-topic").hasSuffix("receipt-submissions") else {
-                // A notification: what it told is judged by what came of it.
+                // This dead letter is a notification. The model judges its effect by later events, so its place is
+                // none.
                 state.seen.deadLetters.append(
                     DeadLetter(
                         reason: "notification \(header("dead-letter-detail"))",

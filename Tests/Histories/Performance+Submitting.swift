@@ -3,9 +3,10 @@ import Encodings
 import Foundation
 import HistoryModel
 
-/// Submits what devices have and game servers send.
+/// Takes proofs on devices, and submits them as game servers do.
 extension Performance {
-    /// A device takes a proof of what it has now: form 0 a receipt, 1 a signed transaction, 2 an id, 3 a receipt of iOS 6.
+    /// Takes a proof of a purchase on a device. `form`: 0 a receipt of all the account has, 1 a signed transaction, 2 a
+    /// transaction id, 3 a receipt of iOS 6.
     func take(_ step: Step) {
         guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
         var proof = Proof(
@@ -36,7 +37,7 @@ extension Performance {
             let now = now
             let receipt = world.apple.inStore { $0.receipt(of: account, createdAt: now) }
             proof.holds = receipt.purchases.map(\.transactionID)
-            // The date of creation has whole seconds.
+            // Apple gives a receipt's creation date in whole seconds.
             proof.signedAt = now / 1000 * 1000
             let isForged = step["forged"] == 1
             proof.quality = isForged ? .forged : .proven
@@ -64,7 +65,7 @@ extension Performance {
         Scenery.apps.first { $0.bundleID == bundleID }?.appleID ?? 0
     }
 
-    /// A signed transaction as Apple signed it, forged, or signed by Apple with one odd fact.
+    /// Returns a signed transaction as Apple signed it, forged, or signed by Apple with one odd fact.
     private func spoiled(_ signed: String, _ step: Step, _ proof: inout Proof) throws -> String {
         let parts = signed.split(separator: ".").map(String.init)
         guard parts.count == 3, let bytes = Base64.decode(parts[1].utf8) else { return signed }
@@ -106,7 +107,7 @@ extension Performance {
         case 4: quality = .malformed
         default: break
         }
-        // An id tells nothing of its app.
+        // A bare transaction id does not tell its app, so another app's `bundle_id` would be no contradiction.
         if proof.form == .transactionID { bundleID = proof.bundleID }
         var submission = Submission(
             id: id, player: player, bundleID: bundleID, form: proof.form, quality: quality, holds: proof.holds,
@@ -129,7 +130,7 @@ extension Performance {
             case 2: Self.clock + 40 * Scenery.day
             default: now
             }
-        // Ahead, and before the purchase, count as the present.
+        // The worker takes its own clock where a record's time lies ahead or before the purchase.
         submission.judgedAt = step["stamp"] == 0 ? now : nil
         var json = JSONWriter()
         json.beginObject()
@@ -153,8 +154,8 @@ extension Performance {
                 + (quality == .unreadable ? ", unreadable" : "") + (quality == .malformed ? ", malformed" : ""))
     }
 
-    /// Many purchases at a time, each submitted by its payer: what comes in one batch, and what a kill finds at work. A crowd
-    /// `of` an earlier one submits what that one bought, each by the player that is `player` places further.
+    /// Makes many accounts buy, and each payer submit its purchase. Such a crowd fills one batch, and a kill finds it
+    /// at work. A crowd `of` an earlier one submits that crowd's purchases, each by the player `player` places further.
     func crowd(_ step: Step) async throws {
         let lines = trace.count
         let token = step["app"] >= 2 ? 1 : 0
@@ -200,7 +201,7 @@ extension Performance {
         facts.submissions.append(submission)
     }
 
-    /// The game says whose an account token is.
+    /// Sends the game's record that an account token belongs to a player.
     func bind(_ step: Step) async throws {
         let app = app(step["app"])
         let (token, player) = (Scenery.player(step["token"]), Scenery.player(step["player"]))

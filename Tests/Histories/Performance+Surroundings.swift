@@ -74,7 +74,7 @@ extension Performance {
     private func spoil(_ step: Step) {
         guard let proof = proofs[step["of"]], proof.form == .receipt else { return }
         troubles.purchases.formUnion(proof.holds)
-        // "Never a rejection": 21002 and 21003 for a receipt whose signature is proven here.
+        // Apple's 21002 and 21003 never reject a receipt whose signature receiptd has proven.
         let status = proof.quality == .proven ? [nil, 21002, 21003][step["status"] % 3] : nil
         let answer = status.map { "with \($0)" } ?? "without any purchase"
         say(step, "Apple will answer proof \(step["of"]) \(step["times"]) times \(answer)")
@@ -84,14 +84,14 @@ extension Performance {
             behaviour: SimulatedBehaviour([spoilt.times(max(1, step["times"])), .genuine]))
     }
 
-    /// An order may be about all periods of a subscription.
+    /// Notes that a put back lost an operator's act. The act may concern all periods of the subscription.
     private func loseOrder(of id: String) {
         let original = facts.purchases[id]?.originalID ?? id
         let all = facts.purchases.values.filter { $0.originalID == original || $0.previousOriginalID == original }
         facts.conditions.lostOrders.formUnion([id] + all.map(\.id))
     }
 
-    /// The database's sessions of this world, or one that is in a transaction, answer nothing for a while, and go on.
+    /// Stops the world's database sessions, or one that is in an SQL transaction, and lets them go on after a while.
     private func hang(_ step: Step) async throws {
         let isOne = step["busy"] == 1
         let sessions = isOne ? "session that is in a transaction hangs" : "sessions hang"
@@ -101,7 +101,7 @@ extension Performance {
             "SELECT pid::int8 FROM pg_stat_activity WHERE datname = $1" + (isOne ? busy : ""))
         let pids = try await world.ground.withPool(world.ground.server.uri) { [name = world.name] pool in
             try await pool.run { session in
-                // Transactions are short.
+                // An SQL transaction is short, so this loop looks for one up to 2000 times.
                 for _ in 0..<(isOne ? 2000 : 1) {
                     let rows = try session.execute(asking, [.text(name)])
                     guard rows.count == 0 else {
@@ -116,7 +116,7 @@ extension Performance {
         await lasts(step) { for pid in pids { Foundation.kill(pid, SIGCONT) } }
     }
 
-    /// Ends a trouble after its time. An open one lasts while the next steps are played.
+    /// Ends a trouble after its time. If the step is `open`, the next steps are played while the trouble lasts.
     private func lasts(_ step: Step, end: @escaping @Sendable () -> Void) async {
         let trouble = Task {
             try? await Task.sleep(for: .milliseconds(step["milliseconds"]))
@@ -128,7 +128,8 @@ extension Performance {
         if step.kind != .freeze { troubles.busyUntil = max(troubles.busyUntil, end) }
     }
 
-    /// Kills the worker. When 1: while Apple is asked. When 2: behind an event. When 3: while it has leased a row.
+    /// Kills a worker. `when`: 0 at once, 1 after Apple gets a request, 2 after an event is published, 3 while a worker
+    /// has leased a row.
     private func kill(_ step: Step) async throws {
         for _ in 0..<max(1, step["times"]) {
             let (requests, events) = (world.apple.counters.requests, world.outcomes.count)
@@ -146,7 +147,8 @@ extension Performance {
         say(step, "a worker is killed \(when), \(max(1, step["times"])) times")
     }
 
-    /// 0 well, 1 slow, 2 away, 3 in trouble now and then, 4 silent.
+    /// Changes how Apple answers. `mode`: 0 well, 1 slow, 2 away, 3 with an error to a third of the requests, 4 not at
+    /// all.
     func changeApple(_ step: Step) async throws {
         let modes = ["well", "slow (8 s)", "away (503)", "in trouble with a third of the requests", "silent"]
         say(step, "Apple is \(modes[step["mode"] % modes.count])")
@@ -162,7 +164,8 @@ extension Performance {
         }
     }
 
-    /// More players than the window has places send receipts that Apple always fails on; then an honest purchase comes.
+    /// Sends receipts that Apple always answers with 21005, from three times as many players as the window has places.
+    /// Later submissions are honest.
     private func fillWindow(_ step: Step) async throws {
         await makeWell()
         let app = Scenery.apps[0]
@@ -192,7 +195,8 @@ extension Performance {
         troubles.firstHonest = facts.submissions.count
     }
 
-    /// Submissions behind hopeless receipts are decided while those still fail.
+    /// Waits until the honest submissions behind hopeless receipts are decided, while Apple still fails on the hopeless
+    /// ones.
     private func demand(_ step: Step) async throws {
         guard let first = troubles.firstHonest else { return }
         let hopeless = troubles.hopeless
@@ -260,7 +264,8 @@ extension Performance {
         var ending = try await world.command(arguments)
         say(step, "an operator: \(arguments.joined(separator: " ")) (exit \(ending.code))")
         if ending.code == 64, let purchase = facts.purchases[id] {
-            // Several players wait for it: who paid is let through, and another is refused.
+            // The command exits with 64 when several players wait for the transaction. The operator releases the
+            // payer's hold, or refuses the others'.
             let players = facts.submissions.filter { $0.holds.contains(id) }.map(\.player)
             for player in Set(players).sorted()
             where (player == purchase.payer) == (order == .release) && ending.code != 0 {

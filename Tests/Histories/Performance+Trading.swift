@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// Acts at Apple, and announces it.
+/// Acts at Apple, and delivers Apple's notifications.
 extension Performance {
     func app(_ choice: Int) -> Scenery.SoldApp { Scenery.apps[choice % Scenery.apps.count] }
 
@@ -18,7 +18,7 @@ extension Performance {
                 post.untold.insert(notification.transactionID ?? id)
                 say(step, "(Apple's notification \(notification.type) is lost)")
             case 2:
-                // Apple tries again what it thinks was not taken.
+                // Apple sends a notification again when it got no acknowledgement.
                 try await deliver(notification)
                 try await deliver(notification)
             case 3: post.held.append(notification)
@@ -27,7 +27,8 @@ extension Performance {
         }
     }
 
-    /// - Returns: the transaction that it is about. Throws where the store does not allow it.
+    /// Changes the store as the step says. Throws where the store does not allow the change.
+    /// - Returns: the transaction that the change is about; nil if the step does nothing.
     private func change(_ step: Step) throws -> String? {
         let now = now
         let of = bought[step["of"]]
@@ -55,7 +56,7 @@ extension Performance {
                 try store.setRenewal(of: id, isOn: step["on"] == 1)
                 return id
             case .convert:
-                // Nothing goes on from a period that was refunded.
+                // Apple continues no subscription from a refunded period.
                 guard self.newest(of: id, in: store)?.revocation == nil else { return nil }
                 return try store.convert(id, namesPrevious: step["previous"] == 1).id
             case .extend:
@@ -94,7 +95,8 @@ extension Performance {
         return result
     }
 
-    /// Nobody gives up a period that has not begun, and none ends: it was renewed ahead of time.
+    /// Returns whether the newest period has begun. A period that was renewed ahead of time can be neither upgraded nor
+    /// ended.
     private func hasBegun(_ id: String, in store: SimulatedStore) -> Bool {
         newest(of: id, in: store).map { $0.purchasedAt <= now } ?? true
     }
@@ -127,7 +129,7 @@ extension Performance {
         return bought.id
     }
 
-    /// Copies what the store has into the facts.
+    /// Copies the store's transactions into the facts.
     func refresh() {
         let (all, subscriptions) = world.apple.inStore { (Array($0.transactions.values), $0.subscriptions) }
         for one in all {
@@ -161,7 +163,7 @@ extension Performance {
         }
     }
 
-    /// Notes which word of which purchase a notification carries.
+    /// Notes which purchase a notification is about, and which refund of it.
     private func note(_ notification: SignedNotification, of id: String) {
         let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
         let subject = notification.transactionID ?? id
@@ -170,7 +172,7 @@ extension Performance {
         )
     }
 
-    /// Puts a notification on its topic, as the intake does.
+    /// Sends a notification to its topic, as the intake does, and notes what it tells.
     func deliver(_ notification: SignedNotification) async throws {
         let place = try? await world.send(
             world.notifications, key: notification.transactionID ?? notification.id,
@@ -188,7 +190,7 @@ extension Performance {
         }
     }
 
-    /// Apple's notification history tells of everything, also of what never came.
+    /// Notes that Apple's notification history has told everything, including the lost notifications.
     func tellByHistory() {
         for (id, word, signedAt) in post.words.values {
             guard let app = facts.apps[facts.purchases[id]?.bundleID ?? ""], app.hasServerAPI else { continue }
@@ -202,7 +204,8 @@ extension Performance {
         }
     }
 
-    /// One of its periods is told under another original too: a refund there is this one's.
+    /// Returns whether Apple tells one of the subscription's periods under another original too. A refund there
+    /// concerns this subscription as well.
     private func isToldElsewhere(_ subscription: StoreSubscription) -> Bool {
         let lines = Set(subscription.periods.compactMap { facts.purchases[$0]?.line })
         return facts.purchases.values.contains {
@@ -210,23 +213,25 @@ extension Performance {
         }
     }
 
-    /// Notes Apple's final words about subscriptions, if all of them were delivered.
+    /// Notes the final state of each subscription whose words from Apple were all delivered.
     func noteSubscriptions() {
         let present = Self.clock
         let untold = post.untold
         let (subscriptions, transactions) = world.apple.inStore { (Array($0.subscriptions.values), $0.transactions) }
         for one in subscriptions {
-            // Time itself tells nothing: what has changed by it may be asked for or not.
+            // Time passes without a notification, and the worker may have asked Apple since or not. So the state must
+            // be the same at the last word and now.
             let told = post.words.values.filter { one.periods.contains($0.purchase) }.map(\.signedAt).max() ?? 0
             guard one.state(at: told) == one.state(at: present), one.periods.allSatisfy({ !untold.contains($0) }),
                 !post.conversions.contains(one.originalID), !isToldElsewhere(one)
             else { continue }
-            // The store renews ahead of time here: what is bought anew behind a refunded renewal begins before it, which
-            // Apple's never does.
+            // This store renews ahead of time: a purchase after a refunded renewal then begins before that renewal,
+            // which never happens at Apple. Such a subscription is skipped.
             let begins = one.periods.compactMap { transactions[$0]?.purchasedAt }
             guard begins == begins.sorted() else { continue }
-            // Billing failed, or all ended, before the period's end: a notification says so, and verifyReceipt's answer, by its expiry
-            // ahead, says active (docs/contract/events.md). The newest word counts, and nothing tells here which that is.
+            // Where billing failed or all ended before the period's end, a notification says so, but verifyReceipt
+            // still says active until the expiry (docs/contract/events.md). The newest word counts, and nothing here
+            // tells which one that is.
             let isAhead = one.expiresAt > told
             guard !isAhead || [.active, .revoked].contains(one.state(at: present)) else { continue }
             facts.subscriptions[one.originalID] = SubscriptionFact(

@@ -2,17 +2,17 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// Watches what is promised beside events and grants: when offsets are committed, and when Apple is asked.
+/// Watches two promises beside events and grants: when the worker commits offsets, and when it asks Apple.
 extension Performance {
-    /// The steps behind which much may be under way.
+    /// The kinds of step after which the worker may have much in flight.
     private static let watched: Set<Step.Kind> = [
         .pause, .settle, .apple, .kill, .worker, .stop, .freeze, .cut, .hang, .broker,
     ]
-    /// The seconds that an answer takes from the broker to the reader.
+    /// The seconds that an event may take from the broker to `OutcomeReader`.
     private static let readingSeconds = 1.5
 
-    /// Compares the committed offsets with what is durable. Once a database was put back, Kafka may be ahead of it for a
-    /// while, and erasing forgets what was stored.
+    /// Compares the committed offsets with the durable submissions. It does not look once a database was put back,
+    /// because Kafka may then be ahead, or once a player was erased, because erasing deletes rows.
     func lookAtCommits(behind step: Step) async {
         guard Self.watched.contains(step.kind), Date.now >= troubles.busyUntil, !facts.conditions.wasPutBack,
             facts.conditions.erased.isEmpty, let committed = await world.committed()
@@ -24,7 +24,7 @@ extension Performance {
         }
         guard !open().isEmpty, let stored = await world.storedPlaces() else { return }
         watch.durable.formUnion(stored)
-        // What is decided locally is durable on the topic alone.
+        // A local answer is durable on the outcomes topic alone, so the database does not have its place.
         let end = Date.now.addingTimeInterval(Self.readingSeconds)
         while !open().isEmpty {
             let seen = world.outcomes.seen
@@ -39,13 +39,13 @@ extension Performance {
 
     // MARK: Apple
 
-    /// A request to Apple, as far as one limit holds for several.
+    /// The app, environment and endpoint of a request: Apple's rate limit holds for all requests that share them.
     private struct Scope: Hashable {
         let app: String
         let environment: SimulatedEnvironment
         let api: SimulatedEndpoint
 
-        /// Nil where the request names no purchase.
+        /// Returns nil if the request names no known purchase.
         init?(_ request: SimulatedRequestRecord, _ facts: Facts) {
             guard let id = request.transactionIDs.first, let purchase = facts.purchases[id] else { return nil }
             app = purchase.bundleID
@@ -54,8 +54,9 @@ extension Performance {
         }
     }
 
-    /// Strangers buy, and submit receipts of it. Nothing is known of them, so that what fails is not of their making.
-    /// - Returns: the transactions.
+    /// Makes strangers buy and submit their receipts. No submission of theirs failed before, so the worker blames Apple
+    /// for a failure.
+    /// - Returns: the ids of their transactions.
     private func strangers(_ step: Step, from first: Int, count: Int) async throws -> Set<String> {
         let lines = trace.count
         var made: Set<String> = []
@@ -87,14 +88,14 @@ extension Performance {
         return true
     }
 
-    /// Apple answers nobody. Some strangers' submissions teach it to the worker, and then as many others' come, of which
-    /// Apple is asked no more than to probe.
+    /// Lets Apple answer 503. The worker learns this from some strangers' submissions. Then as many other strangers
+    /// submit, and the worker may ask Apple only a few probes about them.
     func leave(_ step: Step) async throws {
         try await begin(step)
         world.apple.setBehaviour([.http(503)])
         say(step, "Apple is away (503), and strangers submit in \(app(step["app"]).bundleID)")
         let first = try await strangers(step, from: 0, count: step["count"])
-        // A worker has heard of it, or there is nothing to judge.
+        // The quiet is judged only if the worker had learned of Apple's failure.
         let isKnown = await isAsked(of: first, first.count / 3, seconds: 20)
         try await Task.sleep(for: .milliseconds(1500))
         let others = try await strangers(step, from: step["count"], count: step["count"])
@@ -107,10 +108,11 @@ extension Performance {
             Quiet(cause: "other strangers submit while Apple is away", asked: asked, allowed: others.count / 2))
     }
 
-    /// Apple answers 429 and a time until which nobody may ask. Strangers submit before and behind the first answer.
+    /// Lets Apple answer 429 with a time until which nobody may ask. Strangers submit before the first 429 and after
+    /// it.
     func limit(_ step: Step) async throws {
         try await begin(step)
-        // Once Apple is asked nothing else holds the others back.
+        // One stranger's submission is asked first: afterwards nothing but the limit holds the others back.
         let first = try await strangers(step, from: 0, count: 1)
         _ = await isAsked(of: first, 1, seconds: 10)
         let start = Date.now
@@ -126,13 +128,14 @@ extension Performance {
         let before = world.apple.requestLog.count
         _ = try await strangers(step, from: 1, count: step["count"])
         var (known, told, asked) = (before, [Scope: Date](), [Scope: Int]())
-        // When what is known was looked at: what is new came later.
+        // The time of the last look at Apple's log: a new request came later.
         var lookedAt = start
-        // A date has no fractions.
+        // An HTTP date has whole seconds, so the limit may end up to a second early.
         let over = end.addingTimeInterval(-1.1)
         var hasMore = true
         while Date.now < end {
-            // What was answered 429 waits by itself. Others know of nothing.
+            // Submissions that Apple answered with 429 wait by themselves, so new strangers submit whom only the limit
+            // holds back.
             if hasMore, let first = told.values.min(), first.addingTimeInterval(Self.tellingSeconds + 0.2) < .now {
                 hasMore = false
                 _ = try await strangers(step, from: 1 + step["count"], count: step["count"])
@@ -161,7 +164,7 @@ extension Performance {
         }
     }
 
-    /// The seconds for requests under way, and for telling other replicas.
+    /// The seconds for requests that are under way, and for telling other replicas of the limit.
     private static let tellingSeconds = 2.0
 
     private static let httpDate = {
@@ -172,7 +175,7 @@ extension Performance {
         return format
     }()
 
-    /// Ends what else there is, so that Apple's state is the only trouble.
+    /// Ends all other troubles, so that Apple's state is the only one.
     private func begin(_ step: Step) async throws {
         for trouble in troubles.open { await trouble.value }
         try await changeApple(Step(step.number, .apple))

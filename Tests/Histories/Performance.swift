@@ -5,7 +5,7 @@ import HistoryModel
 import Kafka
 import Synchronization
 
-/// Plays a history in a world: it keeps the facts for the model and the trace for people.
+/// Plays a history in a world. It keeps the facts for the model, and a trace for people.
 final class Performance {
     /// A device's proof.
     struct Proof {
@@ -17,9 +17,9 @@ final class Performance {
         var holds: [String]
         var signedAt: Int64
         var oddity: Oddity?
-        /// The signature of a receipt.
+        /// The signature of an app receipt, which a forger may reuse; nil for the other forms.
         var signature: SimulatedSignature?
-        /// The step that bought what it is about.
+        /// The number of the step that bought the proof's purchase.
         var bought: Int
     }
 
@@ -29,43 +29,45 @@ final class Performance {
         var time: Int64?
     }
 
-    /// Apple's notifications on their way.
+    /// Apple's notifications on their way to the worker.
     struct Post {
-        /// Transactions of which something never came.
+        /// The transactions with a lost notification.
         var untold: Set<String> = []
-        /// The late notifications.
+        /// The late notifications, which a later step delivers.
         var held: [SignedNotification] = []
-        /// The words by the id of a notification: its purchase, which refund of it, and when it was signed.
+        /// What each notification tells, by its id: the purchase, the index of its refund (nil if it tells no refund),
+        /// and the signing time.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
-        /// Originals whose newest period goes on under another: Apple tells nothing of their end.
+        /// The originals whose newest period Apple continues under another original. Apple sends nothing about the end
+        /// of these.
         var conversions: Set<String> = []
     }
 
-    /// A backup's knowledge of operators: all later orders are lost with it.
+    /// The counts of operators' acts and of new catalogs at the backup. Putting the database back loses the later ones.
     struct Backup {
         let operators: Int
         let catalogs: Int
     }
 
     struct Troubles {
-        /// Receipts on which Apple always fails.
+        /// The receipts on which Apple always fails.
         var hopeless: [String] = []
-        /// Purchases of which Apple says another thing than it should.
+        /// The purchases for which Apple gives wrong answers for a while.
         var purchases: Set<String> = []
-        /// The number of submissions before the honest ones.
+        /// The index of the first submission behind the hopeless ones; nil if there are none.
         var firstHonest: Int?
-        /// Honest submissions that were not decided while others failed.
+        /// The honest submissions that the worker did not decide while others failed.
         var late: [String] = []
-        /// Troubles that end by themselves.
+        /// The troubles that end by themselves while later steps are played.
         var open: [Task<Void, Never>] = []
         /// The time until which the broker or the database may not answer.
         var busyUntil = Date.distantPast
     }
 
-    /// How the worker behaved meanwhile.
+    /// Observations of the worker while the steps were played.
     struct Watch {
         var commits: [CommitLook] = []
-        /// The places of submissions whose outcomes were durable once.
+        /// The places of submissions whose outcomes were durable at some look.
         var durable: Set<Place> = []
         var quiets: [Quiet] = []
     }
@@ -75,14 +77,14 @@ final class Performance {
     let signer: SimulatedSigner
     var facts = Facts()
     var trace: [String] = []
-    /// Seconds, by the kind of step.
+    /// The seconds that each kind of step took.
     private(set) var times: [String: Double] = [:]
-    /// The purchases by the number of the step.
+    /// The transaction ids, by the number of the step that bought them.
     var bought: [Int: String] = [:]
     var proofs: [Int: Proof] = [:]
     var sent: [Int: Sent] = [:]
     var post = Post()
-    /// The calendar of the history, milliseconds since 1970.
+    /// The history's calendar, in milliseconds since 1970.
     private(set) var now: Int64
     var backup: Backup?
     var catalogs = 0
@@ -103,7 +105,7 @@ final class Performance {
 
     static var clock: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
-    /// Never past the present, never still.
+    /// Moves the history's calendar on. It never passes the present, and never stands still.
     func passTime(_ milliseconds: Int64) {
         now = max(now + 1, min(now + milliseconds, Self.clock - 1))
         let now = now
@@ -126,18 +128,18 @@ final class Performance {
         }
         for trouble in troubles.open { await trouble.value }
         await makeWell()
-        // Late notifications come now.
+        // The late notifications that no step has delivered come now.
         for notification in post.held { try await deliver(notification) }
         post.held = []
         if history.world["history"] == 1 { tellByHistory() }
         noteSubscriptions()
-        // And then the present has come, for Apple too.
+        // The calendar now jumps to the present, also for Apple.
         now = Self.clock
         world.apple.inStore { $0.livedUntil = nil }
         facts.conditions.now = now
     }
 
-    /// Faults end before a history is judged.
+    /// Ends all faults, so that a history can be judged.
     func makeWell() async {
         try? await world.apple.setOutage(nil)
         world.apple.setErrorRate(0)
@@ -176,7 +178,7 @@ final class Performance {
         }
     }
 
-    /// Returns when everything sent is committed and nothing is owed, or the time is over.
+    /// Waits until every record is committed and the database owes nothing. Returns false if the time ran out.
     @discardableResult
     func settle(seconds: Double) async -> Bool {
         let end = Date.now.addingTimeInterval(seconds)

@@ -7,9 +7,9 @@ struct Outcome: Sendable {
     var trace: [String] = []
     var submissions = 0
     var seconds = 0.0
-    /// The time of its parts: the start, each kind of step, the judging, the end.
+    /// The seconds of each part: the start, each kind of step, the judging, the end.
     var times: [String: Double] = [:]
-    /// The failure of something else than the worker: the history says nothing.
+    /// A failure outside the worker, which leaves the history without a result; nil if there was none.
     var trouble: String?
 
     var failed: Bool { !differences.isEmpty }
@@ -17,10 +17,12 @@ struct Outcome: Sendable {
 
 extension History {
     private static let longest = 75.0
-    /// Seconds for which the judge waits until Apple's notification history is read: an app may be refused for ever.
+    /// The seconds for which the judge waits for Apple's notification history to be read. Apple may refuse an app for
+    /// ever.
     private static let longestReading = 40.0
 
-    /// - Parameter patience: seconds for which nothing changes where nothing will.
+    /// Plays the history in a new world, and judges the worker.
+    /// - Parameter patience: the seconds for which the judge watches a wrong state before it reports it.
     func play(on ground: Ground, keepsLog: Bool = false, patience: Double = 8) async -> Outcome {
         let began = Date.now
         var outcome = Outcome()
@@ -57,7 +59,7 @@ extension History {
         return outcome
     }
 
-    /// Waits until all is quiet and as it must be; what is still another after a while stays so.
+    /// Waits until the worker is quiet and its state is right. Returns the differences that remain after `patience`.
     private static func judge(_ performance: Performance, _ patience: Double) async throws -> [Difference] {
         let world = performance.world
         let began = Date.now
@@ -65,7 +67,7 @@ extension History {
         var (last, hurriedAt) = ("", began)
         var looks = 0
         let hasHistory = performance.history.world["history"] == 1
-        // A worker learns by its next checkpoint that its database was put back, and joins its group again.
+        // After a put back, the worker notices it at its next checkpoint, and joins its group again.
         let patience =
             patience + (performance.facts.conditions.wasPutBack ? 20 : 0)
             + (hasHistory ? 8 : 0)
@@ -104,9 +106,9 @@ extension History {
                 let found = await look() ?? []
                 return found.isEmpty ? [Difference(unquiet: state)] : found
             }
-            // Leases of what was killed, and long waits.
+            // The judge ends the leases of killed workers and the long waits.
             if waited > 4, Date.now.timeIntervalSince(hurriedAt) > 1.5 {
-                // The dead are dead before the judging begins: their rounds end once.
+                // All kills are over before the judging begins, so the rounds of dead workers are ended once.
                 await world.hurry(endsRounds: hurriedAt == began)
                 hurriedAt = Date.now
             }
@@ -116,7 +118,7 @@ extension History {
 }
 
 extension Event {
-    /// The step as a line of the story, if a difference is about its purchase or its submission.
+    /// Returns the event as a line of the trace, or nil if no difference names its purchase or its submission.
     fileprivate func line(in differences: [Difference]) -> String? {
         let subject = transaction ?? text("original_transaction_id")
         let isTold = differences.contains { difference in

@@ -2,13 +2,14 @@ import AppStoreSimulation
 import Foundation
 import HistoryModel
 
-/// The parts of every history: players, their Apple accounts, apps and products.
+/// The constants of every history: players, their Apple accounts, apps and products.
 enum Scenery {
     static let players = ["anna", "ben", "cleo", "dora"]
     static let accounts = 6
 
-    /// A player's id is a UUID: one app takes account tokens for ids. The records of two players are in one of two partitions,
-    /// and those of the two others in the other. Numbers from `firstStranger` on are strangers, each a player of its own.
+    /// Returns a player's id, a UUID because one app takes account tokens for player ids. Two players' records go to
+    /// one partition, and the other two players' to the other. Numbers from `firstStranger` on are strangers, each a
+    /// player of its own.
     static func player(_ number: Int) -> String {
         guard number < firstStranger else {
             return "0f000000-0000-4000-8000-1" + String(repeating: "0", count: 11 - "\(number)".count) + "\(number)"
@@ -20,7 +21,8 @@ enum Scenery {
         (0..<players.count).first { self.player($0) == player }.map { players[$0] } ?? player
     }
 
-    /// The player whose Apple account it is: two players have two, and a stranger has the one of its number.
+    /// Returns the player who owns an Apple account. Two of the players have two accounts, and each stranger has the
+    /// account of the same number.
     static func payer(_ account: Int) -> String {
         player(account < firstStranger ? account % players.count : account)
     }
@@ -50,8 +52,8 @@ enum Scenery {
             requiresToken: true),
     ]
 
-    /// The products in the order of a step's choice `product`. The catalog does not know the last one, until it is
-    /// changed.
+    /// The products in the order of a step's choice `product`. The catalog does not know the last one until an operator
+    /// imports another catalog.
     static let products = ["gems", "gold", "builder", "month", "year", "comet"]
     static let plans: Set<String> = ["month", "year"]
     static let day: Int64 = 86_400_000
@@ -73,6 +75,7 @@ enum Scenery {
             })
     }
 
+    /// Returns the catalog's text.
     /// - Parameter knowsComet: whether the catalog has the product that it does not know at first.
     static func catalog(knowsComet: Bool) -> String {
         "apps:\n"
@@ -99,7 +102,7 @@ enum Scenery {
             }.joined(separator: "\n") + "\n"
     }
 
-    /// The model's rules of an app.
+    /// Returns an app's rules for the model.
     static func rules(_ app: SoldApp) -> App {
         var rules = App(bundleID: app.bundleID)
         rules.hasServerAPI = app.hasServerAPI
@@ -114,13 +117,13 @@ enum Scenery {
     static let signing = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("seeds/signing")
 
-    /// The time after which the group goes on without a worker that was killed. The in-process broker wants 3,200 ms at
-    /// least, a real one 6,000 by its defaults.
+    /// Returns consumer properties. `sessionMilliseconds` is the time after which the group goes on without a killed
+    /// worker. The in-process broker wants at least 3,200 ms, and a real one by default 6,000 ms.
     static func consumer(sessionMilliseconds: Int) -> String {
         "session.timeout.ms=\(sessionMilliseconds);heartbeat.interval.ms=300;reconnect.backoff.max.ms=500"
     }
 
-    /// Short times, so that what waits is seen within seconds.
+    /// Returns a worker's settings, with short times so that waiting work goes on within seconds.
     static func settings(_ history: History) -> [String: String] {
         var settings = [
             "APPLE_ROOT_CERTIFICATES_FILE": signing.appendingPathComponent("root.pem").path,
@@ -133,7 +136,7 @@ enum Scenery {
             "LOG_LEVEL": "info",
             "KAFKA_PROPERTIES": consumer(sessionMilliseconds: 3200) + ";max.in.flight=1",
         ]
-        // A root of ours is refused beside Apple's own addresses; each world has its own.
+        // The worker refuses a test root beside Apple's own addresses. Each world replaces these with its own.
         for name in [
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL", "APPLE_VERIFY_RECEIPT_SANDBOX_URL",
             "APPLE_SERVER_API_PRODUCTION_URL",

@@ -1,7 +1,7 @@
 import Foundation
 import HistoryModel
 
-/// Many histories side by side, and the report.
+/// Plays many histories side by side, and reports the result.
 final class Session {
     private struct Named: Sendable {
         let name: String
@@ -27,7 +27,8 @@ final class Session {
         generator = try options.draw.generator(seed: seed)
     }
 
-    /// - Returns: how many histories differ from the contract.
+    /// Plays the kept and the drawn histories.
+    /// - Returns: the number of histories that differ from the contract.
     func run() async throws -> Int {
         say("histories: seed \(seed), \(options.width) side by side")
         var waiting = try kept()
@@ -65,8 +66,8 @@ final class Session {
         return failed.count
     }
 
-    /// Plays drawn histories that differed again, one at a time, and forgets those that do not differ any more. On a busy
-    /// machine a history may differ because everything in it was late.
+    /// Plays the drawn histories that differed again, one at a time, and forgets those that do not differ again. On a
+    /// busy machine a history may differ only because everything in it was late.
     private func playAgain() async {
         guard options.again > 0 else { return }
         var confirmed: [(named: Named, outcome: Outcome)] = []

@@ -1,12 +1,14 @@
 import Foundation
 import HistoryModel
 
-/// Makes a history that fails shorter, by leaving steps and then choices out, as long as it still breaks the same rule.
+/// Shortens a history that fails. It leaves out steps and then choices as long as the history still breaks one of the
+/// same rules.
 struct Shrinker {
     let ground: Ground
-    /// Nothing more is tried after so many seconds: what is shortest by then is told.
+    /// The seconds after which the shrinker tries no more. It returns the shortest history by then.
     var seconds = 240.0
-    /// Played side by side. More would make one another slow, and what depends on an instant would not show.
+    /// The number of histories that are played side by side. A larger number slows all of them, and hides faults that
+    /// depend on an instant.
     let width: Int
 
     func shrink(_ history: History, rules: Set<Difference.Rule>) async -> History {
@@ -42,7 +44,7 @@ struct Shrinker {
         }
     }
 
-    /// The first, in their order, that still fails. Each is played twice at most.
+    /// Returns the first of `tries` that still fails, or nil. It plays each of them at most twice.
     private func first(of tries: [History], _ rules: Set<Difference.Rule>, until end: Date) async -> History? {
         for start in stride(from: 0, to: tries.count, by: width) where Date.now < end {
             let batch = Array(tries[start..<min(start + width, tries.count)])

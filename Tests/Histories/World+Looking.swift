@@ -2,19 +2,21 @@ import HistoryModel
 import Kafka
 import Postgres
 
-/// Looks at the worker from outside.
+/// Looks at the worker from outside: at its offsets, its rows and its leases.
 extension World {
-    /// Records of both inbound topics that no worker has committed; nil where the broker does not say.
+    /// Returns the number of records of both inbound topics that no worker has committed; nil if the broker does not
+    /// answer.
     func lag() async -> Int64? { await lagReader.look()?.lag }
 
-    /// The next offsets of submissions by partition, as the group has committed them; nil where the broker does not say.
+    /// Returns the submissions' committed offsets by partition; nil if the broker does not answer.
     func committed() async -> [Int32: Int64]? {
         guard let look = await lagReader.look() else { return nil }
         let own = look.committed.filter { $0.key.topic == submissions }
         return Dictionary(own.map { ($0.key.partition, $0.value) }) { first, _ in first }
     }
 
-    /// The places of submissions that the database has, decided or parked; nil if it cannot be asked.
+    /// Returns the places of the submissions that the database has decided or parked; nil if the database does not
+    /// answer.
     func storedPlaces() async -> Set<Place>? {
         try? await looking.run { [submissions] session in
             let rows = try session.execute(
@@ -30,7 +32,7 @@ extension World {
         }
     }
 
-    /// The database's remaining work, empty if there is none; nil if it cannot be asked.
+    /// Returns the database's remaining work as a text, empty if there is none; nil if the database does not answer.
     func owed() async -> String? {
         try? await looking.run { session in
             let rows = try session.execute(
@@ -49,7 +51,7 @@ extension World {
         }
     }
 
-    /// The rows of `subscriptions`, by original transaction id.
+    /// Returns the rows of `subscriptions` by original transaction id.
     func subscriptions() async throws -> [String: SubscriptionFact] {
         try await looking.run { session in
             let rows = try session.execute(
@@ -66,7 +68,8 @@ extension World {
         }
     }
 
-    /// The notification histories that nobody has read up to a time, empty if there is none; nil if the database cannot be asked.
+    /// Returns the notification histories that no worker has read up to a time, empty if there are none; nil if the
+    /// database does not answer.
     /// - Parameter time: milliseconds since 1970.
     func unreadHistories(before time: Int64) async -> String? {
         let asked = Scenery.apps.count { $0.hasServerAPI }
@@ -85,9 +88,9 @@ extension World {
         }
     }
 
-    /// Makes waiting rows due. The leases of killed workers are over, as they would be in a while.
-    /// - Parameter endsRounds: whether the leases of notification histories are over, too. A living worker that loses one
-    ///   begins its round again.
+    /// Makes parked rows due, and ends all leases, as those of killed workers would end in a while.
+    /// - Parameter endsRounds: whether it also ends the leases of notification histories. A living worker that loses
+    ///   such a lease begins its round again.
     func hurry(endsRounds: Bool) async {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions", "outbox"].map {
             "UPDATE \($0) SET leased_until = now() - interval '1 s' WHERE leased_until > now()"
@@ -99,7 +102,7 @@ extension World {
         }
     }
 
-    /// Whether a worker has leased a row that is due.
+    /// Returns whether a worker has leased a row that is due.
     func isAnyLeased() async -> Bool {
         let leased = ["parked", "holds", "announced_purchases", "subscriptions"].map {
             "EXISTS (SELECT FROM \($0) WHERE leased_until > now())"
