@@ -37,7 +37,7 @@ struct AccountTokenTests {
         #expect(words(try await one.record(decision(1, player: "buyer"))) == "granted")
         #expect(words(try await other.record(decision(2, player: "thief"))) == "held ownership_disputed shared_token")
         #expect(words(try await one.record(decision(3, player: "cousin", use: .signals))) == "granted shared_token")
-        // The dispute claimed nothing.
+        // The disputed submission claimed nothing.
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'thief'") == 0)
         #expect(words(try await one.record(decision(2, player: "buyer"))) == "granted")
         #expect(try await database.number("SELECT count(*) FROM account_tokens WHERE player_id = 'buyer'") == 1)

@@ -55,7 +55,7 @@ struct AnnouncedRaceTests {
         let subject = Subject(database, ledger)
         try await subject.setGrantsSince(Sample.noon)
         try await subject.enter([try Subject.told("1000")])
-        // A delivery between its last look at the tokens and its COMMIT.
+        // This SQL transaction stands for a delivery between its last look at the tokens and its COMMIT.
         let delivery = try await OpenTransaction(
             database,
             """
@@ -66,7 +66,7 @@ struct AnnouncedRaceTests {
             PlayerAccount(
                 token: AccountTokenKey(bundleID: Sample.bundle, token: Subject.token), player: Subject.player),
             partition: 0, offset: 0, timestamp: Sample.noon)
-        // The session is one of its own: it waits, and somebody has to see that.
+        // The record is applied in a session of its own, so that the test's session can see it wait for the lock.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         let accounts = PostgresPlayerAccounts(pool: pool)
         async let told = accounts.apply([account])

@@ -34,13 +34,13 @@ struct AnnouncedSuspectTests {
         try await subject.announced.deliver([leased], under: Subject.catalog(), at: Sample.noon).map(\.inWords)
     }
 
-    /// The worker is gone: nobody ends what it had leased.
+    /// Ends the leases by time, as if the worker had died.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE announced_purchases SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
     }
 
-    /// Whether nothing is counted against the rows any more.
+    /// Returns the number of rows that no longer count leases or deaths.
     private func unsuspected(_ database: LedgerDatabase) async throws -> Int {
         try await database.number(
             """
@@ -161,7 +161,7 @@ struct AnnouncedSuspectTests {
                 try await subject.announced.forgive([forgiven])
                 try await die(database)
             }
-            // Two deaths are not enough.
+            // Two deaths do not set the purchase aside.
             for _ in 0..<2 {
                 #expect(try await takeIsolated(subject) != nil)
                 try await die(database)
@@ -195,7 +195,8 @@ struct AnnouncedSuspectTests {
     func countedFirst() async throws {
         try await Subject.withPlayer { subject, database in
             try await enter(1001...1002, in: subject)
-            // Reading 1002 fails as a bug in it would, without ending the process: its state is written behind the take.
+            // The evidence of 1002 cannot be read, and the trigger makes storing that fail. This error comes after the
+            // lease, without ending the process.
             try await database.run("UPDATE announced_purchases SET evidence = '{' WHERE transaction_id = '1002'")
             try await database.run(
                 """
@@ -225,7 +226,7 @@ struct AnnouncedSuspectTests {
                 """
             #expect(try await database.number(waiting) == 1)
             #expect(try await unsuspected(database) == 3)
-            // An operator hears of one that is by itself.
+            // Delivered alone, the purchase throws its error, which reaches an operator.
             try await database.run("UPDATE announced_purchases SET due_at = now() WHERE state = 'waiting'")
             await #expect(throws: PostgresError.self) { try await subject.deliver() }
             try await database.run(

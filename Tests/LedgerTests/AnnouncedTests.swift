@@ -125,12 +125,12 @@ struct AnnouncedTests {
     @Test("only the newest purchases of unknown apps are kept, and none is dropped before a newer catalog judged it")
     func unknownApps() async throws {
         try await Subject.withPlayer { subject, database in
-            // Version 1, as of the catalog that decides below.
+            // This import has version 1, as the catalog that decides below.
             try await database.run("INSERT INTO catalogs (document, sha256) VALUES ('first', sha256(''))")
             try await subject.enter(try (1000...1005).map { try Subject.told("\($0)", token: nil) })
             try await subject.endPatience()
             _ = try await subject.deliver()
-            // 1000 is the oldest; 1005 is of an app that the catalog has.
+            // Purchase 1000 is the oldest, and the catalog has the app of 1005.
             try await database.run(
                 """
                 UPDATE announced_purchases
@@ -277,7 +277,7 @@ struct AnnouncedTests {
         }
     }
 
-    /// Retries as the loops do when transactions met.
+    /// Runs `body` again after a retriable error, as the worker's loops do after a deadlock.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError where error.kind == .retriable {}

@@ -20,8 +20,8 @@ struct AppleBudgetTests {
         #expect(lease.startsIn < 1)
     }
 
-    /// One replica with more to do than it may: the times at which it sent, and the seconds for which this machine had
-    /// no time for it.
+    /// Sends as one replica that has more requests than the budget allows. Returns the times at which it sent, and the
+    /// seconds for which this machine stalled it.
     private static func send(
         _ scope: AppleScope, uri: String, seconds: Double, perSecond: Double
     ) async throws -> (times: [Double], stalled: Double) {
@@ -43,7 +43,7 @@ struct AppleBudgetTests {
                 let lease = try await shared.lease(requests, for: scope, perSecond: perSecond)
                 budget.leased(lease, now: now(), jitter: .random(in: 0..<1))
             }
-            // The only way of letting real time pass: the shared clock is PostgreSQL's.
+            // The test must sleep, because the shared budget goes by PostgreSQL's clock.
             try await clock.sleep(for: .milliseconds(4))
         }
         stalled += max(0, now() - lastTurn - 0.05)
@@ -65,7 +65,7 @@ struct AppleBudgetTests {
             for start in stride(from: 0.0, through: 1.0, by: 0.1) {
                 let count = sent.filter { $0 >= start && $0 < start + 10 }.count
                 #expect(count <= 525)
-                // A rate that a busy machine slept through is lost to everybody.
+                // Requests that a replica could not send while the machine stalled are lost to the fleet.
                 #expect(Double(count) >= 450 - stalled * 50)
             }
         }

@@ -8,10 +8,11 @@ import Testing
 
 @testable import Ledger
 
-/// Counts a batch's cost for the database, without timing: a round trip or a row that creeps in is seen here.
+/// Counts a batch's cost for the database instead of timing it, so that one more round trip or row write fails a test.
 @Suite("The cost of a batch")
 struct BatchCostTests {
-    /// Prepared statements that a session has run, but for this one. BEGIN goes with the first of a transaction.
+    /// Returns the number of prepared statements that the session has run, without this one. It misses BEGIN, which
+    /// goes with the first statement of an SQL transaction.
     private static func runs(_ pool: PostgresPool) async throws -> Int {
         let runs = try await pool.run { session in
             try session.execute(
@@ -37,14 +38,14 @@ struct BatchCostTests {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()
         limits.writers = 1
-        // Acknowledgements ride on later batches, also if these are slow to come.
+        // The long delay makes each acknowledgement wait for a later batch, even a slow one.
         limits.acknowledgementDelay = .seconds(3_600)
         let port = try LedgerDatabase.server.get().port
         let proxy = try DatabaseProxy(server: UInt16(port))
         defer { proxy.close() }
         let pool = LedgerDatabase.pool(database.uri.replacing(":\(port)/", with: ":\(proxy.port)/"), size: 1)
         let ledger = PostgresLedger(pool: pool, limits: limits)
-        // Prepares the statements.
+        // The first batch prepares the statements.
         let first = try await ledger.record(Self.purchase(1))
         ledger.published(first.events.map(\.eventID))
         let (runs, commits) = (try await Self.runs(pool), ledger.commits.load(ordering: .relaxed))
@@ -68,17 +69,18 @@ struct BatchCostTests {
         #expect(try await Self.runs(pool) - runs == 2 * batches)
         await ledger.close()
         await pool.close()
-        // Claim, grant, outcome and outbox row, which is deleted again; and the partition's progress.
+        // A purchase writes a claim, a grant, an outcome and an outbox row, which is deleted again. A batch writes the
+        // partition's progress.
         let most = 100 * 5 + batches + 1
         var counted = 0
-        // A session tells its counts when it ends.
+        // PostgreSQL adds a session's counts when the session ends.
         try await eventually("the rows are counted") {
             counted = try await database.number(
                 "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del)::int8 FROM pg_stat_user_tables WHERE relname <> 'schema_version'"
             )
             let granted = try await database.number(
                 "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'grants'")
-            // It may have told between the two.
+            // The session may add its counts between these two queries.
             return granted == 100 && counted >= granted
         }
         #expect(counted <= most, "\(counted) rows, at most \(most)")

@@ -6,7 +6,7 @@ import Postgres
 import Synchronization
 import Testing
 
-/// More rows than a page each, in a database where a statement over all of them dies.
+/// Changes more rows than fit in one page, in a database where a statement over all of them fails.
 @Suite("Changes of many waiting rows")
 struct BulkChangeTests {
     private static let rows = 6_500
@@ -26,7 +26,7 @@ struct BulkChangeTests {
             SELECT 't-' || n, 'o-' || n, 'p-' || n, CASE WHEN n % 5 = 0 THEN 'other' ELSE 'app' END, 'gold',
                 'unknown_product', gen_random_uuid(), 's-' || n, 'Production', 1, now(), 1, now(), 't', 0, n, now()
             FROM generate_series(1, \(Self.rows)) AS n;
-            -- One statement that changes more than 2,500 rows takes too long.
+            -- This trigger fails a statement that changes more than 2,500 rows.
             CREATE FUNCTION too_long() RETURNS trigger LANGUAGE plpgsql AS $$
             BEGIN
                 IF (SELECT count(*) FROM changed) > 2500 THEN

@@ -4,12 +4,13 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// Some replicas have the old catalog and some the new one for a while after an import.
+/// After an import, some replicas have the old catalog and some the new one for a while.
 @Suite("Replicas with different catalogs on one database")
 struct CatalogVersionTests {
     private static let purchases = 40
 
-    /// The new catalog knows the product; the old one holds it.
+    /// Returns a submission's decision: a grant under the new catalog, which knows the product, and a hold under the
+    /// old one.
     private func decision(_ number: Int, catalog: Int64) -> PendingDecision {
         let purchase = Sample.purchase("\(1_000 + number)")
         let judged =
@@ -34,11 +35,11 @@ struct CatalogVersionTests {
         }
         var granted = outcomes.filter { $0.kind == .granted }.map(\.subject)
         let holds = PostgresHolds(pool: database.pool)
-        // Under the old catalog nothing of what it holds is outdated.
+        // For the old catalog, none of its own holds is outdated.
         #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)
         let outdated = try await holds.leaseDue(catalogVersion: 2, limit: 100)
         #expect(Set(outdated.map(\.transactionID)).union(granted).count == Self.purchases)
-        // One that is looked at by the new catalog and still held is the new one's from then on.
+        // A hold that the new catalog has judged and kept is no longer leased for the old catalog.
         if let kept = outdated.first {
             try await holds.keepHeld([(hold: kept, reason: .retiredProduct)], catalogVersion: 2)
             #expect(try await holds.leaseDue(catalogVersion: 1, limit: 100).isEmpty)

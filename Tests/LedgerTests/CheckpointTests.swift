@@ -63,7 +63,7 @@ struct CheckpointTests {
                 let winner = try #require(winners.first?.0)
                 #expect(results.count { $0.1.refused == [0: Self.row(winner, writer: winner)] } == 7)
             } else {
-                // There is no such row: nobody makes one.
+                // The expected row does not exist, so no writer makes one.
                 #expect(results.allSatisfy { $0.1.refused == [0: nil] })
             }
         }

@@ -33,7 +33,7 @@ struct ClockTests {
                 return
             }
         }
-        // Leased for as long as anybody leases: nobody else's.
+        // The lease counts from now, so no other worker leases the submission.
         #expect(try await store.leaseDue(limit: 5).isEmpty)
         #expect(try await store.hasSuspect() == false)
         await store.close()
@@ -42,7 +42,7 @@ struct ClockTests {
     @Test("a parked submission with a long delay by the right clock is not due early")
     func longDelay() async throws {
         let database = try await LedgerDatabase()
-        // RETRY_DOUBT_SECONDS may be so long.
+        // An operator may set RETRY_DOUBT_SECONDS to a delay of days.
         let store = PostgresParking(pool: LedgerDatabase.pool(database.uri), longestDelay: 600_000)
         try await store.park(
             ParkingSubmission(

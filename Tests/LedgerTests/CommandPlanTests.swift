@@ -76,7 +76,8 @@ struct CommandPlanTests {
         ),
     ]
 
-    /// Returns the plan if it reads a table whole. A statement that counts has a branch for all rows, which is not run here.
+    /// Returns the statement's plan if it reads a table whole, or nil. A statement that counts also has a branch for
+    /// all rows, which these parameters do not run.
     private func wholeRead(
         by statement: (name: String, types: String, parameters: String), in database: LedgerDatabase
     ) async throws -> String? {
@@ -141,13 +142,14 @@ struct CommandPlanTests {
             INSERT INTO account_token_senders SELECT bundle_id, token, 'p' FROM account_tokens;
             ANALYZE
             """)
-        // An operator's session has this setting.
+        // An operator's session has enable_seqscan on.
         try await database.run("SET enable_seqscan = on")
         for statement in Self.statements {
             let plan = try await wholeRead(by: statement, in: database)
             #expect(plan == nil, "\(statement.name)\n\(plan ?? "")")
         }
-        // The plans above show of a function only that it is called.
+        // The plan of a statement that calls a function does not show the function's own reads, so the test counts
+        // them.
         for table in ["holds", "parked"] {
             let read = try await database.number(
                 """

@@ -112,7 +112,7 @@ struct ConcurrencyTests {
         let database = try await LedgerDatabase()
         let ledgers = [database.ledger(), database.ledger()]
         for round in 0..<100 {
-            // The catalog changed between the two, so that their decisions differ.
+            // The catalog changed between the two replicas' decisions, so the decisions differ.
             let granting = Sample.decision([Sample.judged(Sample.purchase("\(round)"))], offset: Int64(round))
             let other = Sample.decision(
                 round % 4 < 2
@@ -140,7 +140,7 @@ struct ConcurrencyTests {
     func backlog() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger(writers: 2, backlog: 8)
-        // The test's session holds up the one that holds the claim.
+        // A second session locks the claim, and waits for the advisory lock that the test's session has.
         try await database.run(
             "INSERT INTO claims (original_transaction_id, bundle_id) VALUES ('1', 'b'); SELECT pg_advisory_lock(1)")
         async let lock: Void = LedgerDatabase.pool(database.uri, size: 1).run { session in

@@ -8,8 +8,8 @@ import Testing
 
 @Suite("Trouble with the connection")
 struct ConnectionTroubleTests {
-    /// These rules hold whatever happened: each record answered, each transaction granted once, each event in the
-    /// outbox.
+    /// Checks the rules that hold after any trouble: each record is answered, each transaction is granted once, and
+    /// each event is in the outbox.
     private func expectSound(
         _ outcomes: [RecordedOutcome], of decisions: [PendingDecision], in database: LedgerDatabase
     ) async throws {
@@ -22,7 +22,7 @@ struct ConnectionTroubleTests {
         #expect(try await database.number("SELECT count(*) FROM outbox") == events)
     }
 
-    /// Every transaction is submitted by two players.
+    /// Returns the decisions of submissions in which two players each submit every transaction.
     private func load(_ count: Int) -> [PendingDecision] {
         (0..<count).map { index in
             Sample.decision(
@@ -44,7 +44,7 @@ struct ConnectionTroubleTests {
                     WHERE datname = current_database() AND pid <> pg_backend_pid()
                     """
                 )
-                // Long enough for some to commit.
+                // This pause lets some batches commit.
                 try await database.run("SELECT pg_sleep(0.15)")
             }
         }()
@@ -70,8 +70,8 @@ struct ConnectionTroubleTests {
         async let outcomes = recordAll(Array(decisions[..<300]), in: ledger)
         server.stopServer(crashing: true)
         async let more = recordAll(Array(decisions[300...]), in: ledger)
-        // No decision can end while the server is away, so that the ledger must notice. The server comes back in any
-        // case: the decisions would wait for it forever.
+        // No decision can end while the server is away, so the ledger must notice. The test starts the server even if
+        // the ledger does not report it, because the decisions would wait for ever.
         try? await eventually("the ledger reports a lost connection") { lost.load(ordering: .relaxed) > 0 }
         let losses = lost.load(ordering: .relaxed)
         try server.startServer()

@@ -32,7 +32,8 @@ struct DailyLimitTests {
         for ledger in ledgers { await ledger.close() }
     }
 
-    /// Both look at the day before either has committed: the second waits for the first one's lock, and counts after that.
+    /// Both ledgers read the day's grants before either has committed. The second waits for the first one's lock, and
+    /// counts after that.
     @Test(
         "a limit holds across replicas whatever the database's default isolation is",
         arguments: ["read committed", "repeatable read", "serializable"])
@@ -45,7 +46,7 @@ struct DailyLimitTests {
             END $$
             """)
         let ledgers = [database.ledger(), database.ledger()]
-        // A reader that is in the way of everyone's INSERT, until the test's session lets it go.
+        // A second session blocks every INSERT into grants until the test's session releases the advisory lock.
         try await database.run("SELECT pg_advisory_lock(1)")
         async let lock: Void = LedgerDatabase.pool(database.uri, size: 1).run { session in
             try session.run(
@@ -97,7 +98,7 @@ struct DailyLimitTests {
                 released, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon, catalogVersion: 1)
         )
         #expect(event?.kind == .granted)
-        // The released one counts.
+        // The released grant counts towards the limit.
         try await database.run("UPDATE grants SET revoked_at = now() WHERE transaction_id = '4'")
         #expect(try await record("6", 6).reason == .dailyLimit)
         await ledger.close()

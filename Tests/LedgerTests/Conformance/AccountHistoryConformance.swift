@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger treats purchases in an account's history, and not in the receipt, alike.
+/// Every ledger keeps the same rules for purchases that are in the account's history but not in the receipt.
 @Suite("Ledgers in memory and in PostgreSQL: purchases from an account's history")
 struct AccountHistoryConformance {
     private static func fromHistory(
@@ -52,7 +52,7 @@ struct AccountHistoryConformance {
                 judged.origin = .latest
                 return judged
             }
-            // The receipt's own purchase is the thief's to claim: the device may be a shared one.
+            // The thief may claim the purchase in the receipt itself, because the device may be a shared one.
             let stolen = [
                 Sample.judged(old), Sample.judged(Sample.purchase("1001")), listed("1002"),
                 listed("1003", .hold(.unknownProduct)),
@@ -67,7 +67,7 @@ struct AccountHistoryConformance {
         }
     }
 
-    /// The verdicts on the receipt's own transaction, for the thief.
+    /// The verdicts for the thief on the receipt's own transaction.
     private static let verdicts: [JudgedPurchase.Verdict] = [
         .grant(payload: nil), .reject(.cancelled), .hold(.unknownProduct),
     ]

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store treats an announced purchase alike once a hold of it has ended without a grant.
+/// Every store keeps the same rules for an announced purchase whose hold has ended without a grant.
 @Suite("Stores in memory and in PostgreSQL: announced purchases after a hold")
 struct AnnouncedHoldsConformance {
     private typealias Subject = AnnouncedSubject
@@ -34,7 +34,7 @@ struct AnnouncedHoldsConformance {
             try await subject.tell(isOf: "player-2")
             try await subject.enter([try Subject.told("1000")])
             try await hold("1000", offset: 1, in: subject)
-            // Held before Apple tells of it.
+            // Purchase 1001 is held before Apple announces it.
             try await hold("1001", offset: 2, in: subject)
             try await subject.enter([try Subject.told("1001")])
             try await subject.endPatience()
@@ -88,7 +88,7 @@ struct AnnouncedHoldsConformance {
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["held unknown_product"])
             try await end("1000", for: .productMismatch, in: subject)
-            // Held anew: a person, or another catalog, decides again.
+            // The purchase is held again, so an operator or another catalog decides again.
             let again = try #require(try await subject.events().first)
             #expect(again.eventID == OutcomeEvent.eventID(.held, transaction: "1000", timesHeld: 1))
             #expect(try await subject.deliver() == [])
@@ -142,7 +142,7 @@ struct AnnouncedHoldsConformance {
                     hold, verdict: .each([judged]), environment: .production, decidedAt: Sample.noon,
                     catalogVersion: 1))
             #expect(event?.kind == .rejected && event?.reason == .ownedByOtherPlayer)
-            // An operator has decided it.
+            // An operator has ended the hold, so a newer catalog does not deliver the purchase again.
             #expect(try await subject.deliver(under: Subject.catalog(version: 2)) == [])
         }
     }

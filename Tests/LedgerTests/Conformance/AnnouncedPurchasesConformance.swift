@@ -43,7 +43,7 @@ struct AnnouncedPurchasesConformance {
             _ = try await subject.ledger.record(Sample.decision([held], offset: 2))
             let refused = Sample.judged(Sample.purchase("1002"), .consumable, .reject(.bindingMismatch))
             _ = try await subject.ledger.record(Sample.decision([refused], offset: 3))
-            // The purchase is announced again when it is granted: it never waits.
+            // Apple announces 1000 only after its grant, so the announcement never waits.
             try await subject.enter([try Subject.told("1000", source: .history)])
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["granted"])
@@ -159,7 +159,7 @@ struct AnnouncedPurchasesConformance {
                 purchase: Sample.purchase("1000"), kind: .consumable, bundleID: Sample.bundle,
                 environment: .production)
             answer.purchase.appAccountToken = Subject.token
-            // An answer about another transaction is none.
+            // An answer about 1000 does not count for 1001.
             let asked = leased.map { $0.told(answer) }
             let outcomes = try await subject.announced.deliver(asked, under: asking, at: Sample.noon)
             #expect(
@@ -194,7 +194,7 @@ struct AnnouncedPurchasesConformance {
             try await subject.claims.enter(
                 PublishedClaim.claims(
                     of: "5001", under: "5000", period: nil, playerID: Subject.player, bundleID: Sample.bundle))
-            // Its claim came behind the lease.
+            // All four claims came after this lease. Only the renewal 5001 is granted before Apple is asked.
             #expect(try await deliver(early, under: asking) == ["granted"])
             try await subject.endLeases()
             let leased = try await subject.announced.leaseDue(under: asking, limit: 50)
@@ -223,7 +223,7 @@ struct AnnouncedPurchasesConformance {
             try await subject.setGrantsSince(Sample.noon)
             try await subject.enter([try Subject.told("1000")])
             try await subject.endPatience()
-            // A purchase whose delivery failed beside it is accused of nothing.
+            // A worker forgives the purchases that were leased beside a failed delivery, so these leases do not count.
             for _ in 0..<4 {
                 try await announced.forgive(try await announced.leaseDue(under: catalog, limit: 10))
                 try await subject.endLeases()

@@ -4,7 +4,8 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store treats further periods of subscriptions alike, also if an owner and a word about a token disagree.
+/// Every store keeps the same rules for further periods of subscriptions, even if the owner and the token's player
+/// differ.
 @Suite("Stores in memory and in PostgreSQL: announced renewals")
 struct AnnouncedRenewalsConformance {
     private typealias Subject = AnnouncedSubject
@@ -21,7 +22,7 @@ struct AnnouncedRenewalsConformance {
     func owned(implementation: Implementation, policy: AnnouncementPolicy.MissedPurchasePolicy) async throws {
         try await Subject.with(implementation) { subject in
             try await subscribe(subject)
-            // By its token it would be another player's.
+            // By its token, the period would belong to another player.
             try await subject.tell(isOf: "player-2")
             try await subject.enter([try Subject.renewal("5001", token: Subject.token)])
             let catalog = Subject.catalog(policy) { app in
@@ -68,7 +69,7 @@ struct AnnouncedRenewalsConformance {
             #expect(try await subject.deliver(under: catalog) == Array(repeating: "unclaimed not_delivered", count: 2))
             try await subscribe(subject)
             #expect(try await subject.deliver(under: catalog) == ["granted"])
-            // The original of the other one and itself come together: it follows.
+            // The original transaction of the other subscription is delivered now, and makes its renewal 6001 due.
             try await subject.setGrantsSince(Sample.noon)
             try await subject.tell(isOf: Subject.player)
             try await subject.enter([
@@ -124,7 +125,7 @@ struct AnnouncedRenewalsConformance {
     func disputed(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
             try await subject.setGrantsSince(Sample.noon)
-            // A later period was granted: its player owns the original.
+            // The grant of a later period makes its player the owner of the original transaction.
             let later = try await subject.submit(
                 "5001", original: "5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
             #expect(later.granted.count == 1)

@@ -38,7 +38,8 @@ struct AppleBudgetConformance {
             let lease = try #require(
                 try await (number == 1 ? other : budget).lease(10, for: Self.scope("a"), perSecond: 40))
             #expect(lease.lasts == 0.25)
-            // The first begins now; what passed between two calls is the only difference.
+            // Each lease begins where the last one ended, and the time between the two calls has passed since. The
+            // first begins now.
             #expect(lease.startsIn <= ends)
             ends = lease.startsIn + lease.lasts
             #expect(try await budget.lease(1, for: Self.scope("b\(number)"), perSecond: 40)?.startsIn ?? 1 < 0.01)

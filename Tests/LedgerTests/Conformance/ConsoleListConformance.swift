@@ -8,8 +8,7 @@ import Testing
 
 @testable import Console
 
-/// Every list of the console keeps these promises to the page and the file that show it, on a database with rows of
-/// each.
+/// Every list of the console keeps these promises to the page and the file that show its rows.
 @Suite("Every console list: held, parked, unclaimed, subscriptions, refunds")
 struct ConsoleListConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -20,7 +19,8 @@ struct ConsoleListConformance {
         case refunds
     }
 
-    /// Two rows in each table, of two reasons or states where the list tells them apart.
+    /// Runs `body` on a database with two rows in each table. The two differ in reason or state where the list shows
+    /// one.
     private func with(
         _ implementation: Implementation, _ body: (any ConsoleList, PostgresPool) async throws -> Void
     ) async throws {
@@ -103,7 +103,7 @@ struct ConsoleListConformance {
         }
     }
 
-    /// The ids by which rows are found, wherever their column is.
+    /// Returns the ids by which an operator finds the rows, from the column that links to them.
     private func ids(_ list: any ConsoleList, _ rows: [ListRow]) throws -> [String] {
         let column = try #require(list.columns.firstIndex { $0.isLink })
         return rows.map { $0.cells[column] }

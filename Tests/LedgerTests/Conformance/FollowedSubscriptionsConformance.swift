@@ -14,10 +14,10 @@ struct FollowedSubscriptionsConformance {
         let ledger: any PurchaseLedger
         let subscriptions: any FollowedSubscriptions
         let holds: any HeldPurchases
-        /// An operator's release.
+        /// Releases a transaction's hold as an operator does.
         let release: @Sendable (StoreTransactionID) async throws -> Void
 
-        /// A period of 30 days that is granted, unless the verdict is another; what else its evidence tells is `change`'s.
+        /// Records a period of 30 days with a verdict, by default a grant. `change` adds facts to its evidence.
         func grant(
             _ id: String, original: String, at days: Int64, player: String = "player-1", offset: Int64,
             receipt: String? = nil, under policy: AppPolicy? = nil,
@@ -80,7 +80,7 @@ struct FollowedSubscriptionsConformance {
         }
     }
 
-    /// PostgreSQL leases by its own clock: what is due by it is told relative to today.
+    /// The first day of the tests. PostgreSQL leases by its own clock, so this day lies 40 days before today.
     static let base = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000)).adding(
         milliseconds: -40 * 86_400_000)
 
@@ -199,7 +199,7 @@ struct FollowedSubscriptionsConformance {
             ]
             let first = try #require(leased.first)
             let events = try await subject.settle(first, told, at: 40)
-            // Only the renewal's state of the other is new; nobody owns the third.
+            // Subscription 2000 has only a new renewal state. Subscription 3000 has no owner, and so no event.
             #expect(Set(events.map(\.subject)) == ["1000", "2000"])
             #expect(try await subject.settle(first, told, at: 40).isEmpty)
             #expect(try await subject.known("1000")?.state == .expired)

@@ -4,14 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger treats further transactions of a granted period alike: seats that are added to it.
+/// Every ledger keeps the same rules for seats: further transactions of a period that is granted already.
 @Suite("Ledgers in memory and in PostgreSQL: further seats of a granted period")
 struct GrantedPeriodsConformance {
     private typealias Subject = AnnouncedSubject
 
     private static let end = Sample.noon.adding(milliseconds: Subject.period)
 
-    /// Each is bought after the period itself, 5000.
+    /// Returns a seat that was bought after the period's own transaction 5000.
     private static func seats(
         _ id: String, product: String = "pass", until end: Timestamp = end,
         _ kind: ProductKind = .autoRenewableSubscription, _ verdict: JudgedPurchase.Verdict = .grant(payload: nil)

@@ -5,15 +5,16 @@ import Testing
 
 @testable import Ledger
 
-/// Every store of holds treats a player alike who has the purchase's token and finds it held for another player.
+/// Every store of holds keeps the same rules for a player who has a purchase's token while it is held for another
+/// player.
 extension HeldPurchasesConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
-    /// No period, and one that is known by Apple's charge.
+    /// The period's charge id: nil for a purchase that is no period, or the `webOrderLineItemId` of Apple.
     private static let periods: [String?] = [nil, "1"]
     private static let first: PlayerID = "player-1"
     private static let second: PlayerID = "player-2"
 
-    /// A purchase, of a period if `charged` is given.
+    /// Returns a purchase, which is a period if `charged` is given.
     private static func purchase(_ id: String = "1000", charged: String? = nil) -> StorePurchase {
         let end = Sample.noon.adding(milliseconds: AnnouncedSubject.period)
         var purchase = Sample.purchase(
@@ -24,7 +25,7 @@ extension HeldPurchasesConformance {
         return purchase
     }
 
-    /// The outcome in words such as `held ownership_disputed`.
+    /// Submits the purchase, and returns the outcome in words such as `held ownership_disputed`.
     private func submit(
         _ purchase: StorePurchase, _ player: PlayerID, token: String?, offset: Int64,
         verdict: JudgedPurchase.Verdict = .hold(.retiredProduct), to subject: Subject
@@ -45,7 +46,7 @@ extension HeldPurchasesConformance {
         [event.kind.rawValue, event.reason?.rawValue].compactMap(\.self).joined(separator: " ")
     }
 
-    /// Holds it for the first player without a token, and for the second player with it.
+    /// Holds the purchase for the first player without a token, and for the second player with the token.
     private func hold(_ purchase: StorePurchase, in subject: Subject) async throws {
         #expect(
             try await submit(purchase, Self.first, token: nil, offset: 1, to: subject)
@@ -76,7 +77,7 @@ extension HeldPurchasesConformance {
     func disputed(implementation: Implementation) async throws {
         try await with(implementation) { subject in
             try await hold(Self.purchase(), in: subject)
-            // Another submission changes neither.
+            // A further submission of either player changes neither hold.
             #expect(
                 try await submit(Self.purchase(), Self.second, token: Self.token, offset: 3, to: subject)
                     == "receipt.held ownership_disputed")
@@ -144,7 +145,7 @@ extension HeldPurchasesConformance {
             try await hold(purchase, in: subject)
             #expect(
                 try await end(purchase, of: Self.second, in: subject) == "receipt.rejected owned_by_other_player")
-            // Neither the transaction nor its period is free by that.
+            // The rejection frees neither the transaction nor its period.
             #expect(
                 try await submit(purchase, "player-3", token: nil, offset: 3, to: subject)
                     == "receipt.rejected owned_by_other_player")

@@ -11,7 +11,7 @@ struct HeldPurchasesConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let holds: any HeldPurchases
-        /// An operator's release of one player's hold, or of all.
+        /// Releases the hold of one player as an operator does, or all holds of the transaction if the player is nil.
         let releasing: (StoreTransactionID, PlayerID?) async throws -> Void
         /// Ends all leases, as if all workers had died long ago.
         let endLeases: () async throws -> Void
@@ -171,7 +171,7 @@ struct HeldPurchasesConformance {
             }
             #expect(try await subject.take().isEmpty)
             #expect(try await subject.holds.hasSuspect(catalogVersion: 1))
-            // A worker that gives it back, or only waits with it, accuses it of nothing.
+            // A worker that returns a hold, or clears the suspicion while it waits, counts no death against the hold.
             let released = try #require(try await subject.takeIsolated())
             try await subject.holds.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())

@@ -52,7 +52,7 @@ struct HistoryPlacesConformance {
             #expect(try await places.lease(sandbox, survived: nil, seconds: 60) != nil)
             let moved = try #require(try await advance(first, to: .windowEnd(Sample.noon), in: places))
             #expect(moved.takenUntil == Sample.noon)
-            // The lease is another by now.
+            // The place has a newer lease by now, so the first one is lost.
             #expect(try await places.advance(first, to: .windowEnd(Sample.noon), behind: [], seconds: 90) == .lost)
             try await places.release(first, dueAfterSeconds: 0)
             #expect(try await places.lease(Self.scope, survived: nil, seconds: 60) == nil)

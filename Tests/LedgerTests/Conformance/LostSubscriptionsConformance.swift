@@ -4,14 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// The database was put back after an event told of a subscription: the game has a state that nobody else has.
+/// The database was put back after an event about a subscription was published. Only the game has that state.
 @Suite("Subscription ledgers in memory and in PostgreSQL that lost a published state")
 struct LostSubscriptionsConformance {
     private typealias Subject = FollowedSubscriptionsConformance.Subject
 
-    /// A subscription with 10 days to go, of which only revision 1 is known. Apple need not be asked.
-    ///
-    /// The check is given what makes it due where the published revision is a higher one, and returns how many are due.
+    /// Runs `check` with a subscription that has 10 days to go, and of which the ledger knows only revision 1. By
+    /// itself, the subscription is not due for a question to Apple.
+    /// `check` gets a function that enters the published revision, and returns how many subscriptions this made due.
     private func with(
         _ implementation: Implementation,
         _ check: (Subject, _ makeDue: (_ published: Int32) async throws -> Int) async throws -> Void
@@ -34,7 +34,7 @@ struct LostSubscriptionsConformance {
             let ledger = database.ledger()
             let subject = Subject(database, ledger)
             _ = try await subject.grant("1000", original: "1000", at: 20, offset: 1)
-            // A worker noticed the fall: the next revisions are above all published ones.
+            // A worker has noticed the fall-back, so the next revisions lie above all published ones.
             try await PostgresCheckpoints(pool: database.pool, group: "receiptd")
                 .keepDecidedAgain([0: 1], topic: Sample.topic)
             let claims = PostgresClaims(pool: database.pool)

@@ -4,7 +4,8 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger treats a period of a subscription alike that nobody reported, and that is goods also after its end.
+/// Every ledger keeps the same rules for a period that nobody reported, of a product that is granted even after the
+/// period's end.
 @Suite("Subscription ledgers in memory and in PostgreSQL: missed periods")
 struct MissedPeriodsConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance

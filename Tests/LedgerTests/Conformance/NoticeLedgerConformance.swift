@@ -38,7 +38,8 @@ struct NoticeLedgerConformance {
         }
     }
 
-    /// - Parameter refundedAfter: where it is not as it is signed.
+    /// Returns a notice of a refund or a reversal, signed `seconds` after noon.
+    /// - Parameter refundedAfter: the refund's time in seconds after noon; nil if Apple signed the notice at that time.
     private func notice(
         _ id: String, kind: ProductKind = .consumable, isReversal: Bool = false, after seconds: Int64 = 0,
         refundedAfter: Int64? = nil, milliPercent: Int32? = nil
@@ -82,7 +83,7 @@ struct NoticeLedgerConformance {
             #expect(try await subject.apply(notice("1000", after: 4)) == ["outdated"])
             #expect(try await subject.apply(notice("1000", after: 9, refundedAfter: 1)) == ["revoked"])
             #expect(try await subject.apply(notice("1000", isReversal: true, after: 10)) == ["reinstated"])
-            // Nothing was known before a reversal alone.
+            // The ledger knew no refund of 1001 before its reversal.
             #expect(try await subject.apply(notice("1001", isReversal: true, after: 5)) == ["remembered"])
             #expect(try await subject.apply(notice("1001", after: 9, refundedAfter: 1)) == ["outdated"])
             #expect(try await subject.apply(notice("1001", after: 10, refundedAfter: 2)) == ["outdated"])

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every keeper of checkpoints keeps these promises, the one in memory and the one in PostgreSQL.
+/// Every store of checkpoints keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of offset checkpoints in memory and in PostgreSQL")
 struct OffsetCheckpointsConformance {
     private func checkpoints(_ implementation: Implementation) async throws -> any OffsetCheckpoints {
@@ -76,7 +76,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 30, 1: 9], topic: Sample.topic)
         let read = try await checkpoints.read(topic: Sample.topic, partitions: [0, 1, 2])
         #expect(read.decidedAgain.mapValues(\.belowOffset) == [0: 40, 1: 9])
-        // The database's clock, or this process's: it is one machine.
+        // PostgreSQL and this process run on one machine, so either clock will do.
         let now = WallClock.now.milliseconds
         #expect(read.decidedAgain.values.allSatisfy { abs($0.noticedAt.milliseconds - now) < 600_000 })
         #expect(read.checkpoints.isEmpty)
@@ -92,7 +92,7 @@ struct OffsetCheckpointsConformance {
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic, since: Sample.noon)
         let first = try #require(try await checkpoints.lostClaims())
         #expect(first.since == Sample.noon)
-        // Nothing tells what that state had: all may be lost.
+        // Without a time, all claims may be lost: nothing tells what the lost state had.
         try await checkpoints.keepDecidedAgain([0: 4], topic: Sample.topic)
         let both = try #require(try await checkpoints.lostClaims())
         #expect(both.since == Timestamp(milliseconds: 0))

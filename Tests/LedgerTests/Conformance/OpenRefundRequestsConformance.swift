@@ -16,7 +16,7 @@ struct OpenRefundRequestsConformance {
         let requests: any OpenRefundRequests
         /// Enters a request as a notification does.
         let enter: (RefundRequest) async throws -> OutcomeEvent?
-        /// Requests that the outbox tells of.
+        /// Returns the refund requests whose events are in the outbox.
         let told: () async throws -> [OutcomeEvent]
         let acknowledge: () async throws -> Void
         /// Ends all leases, as if all workers had died long ago.
@@ -132,7 +132,7 @@ struct OpenRefundRequestsConformance {
             #expect(try await subject.enter(Self.request("1000")) == nil)
             #expect(try await subject.enter(Self.request("1000", notification: "n-2")) != nil)
             #expect(try await subject.enter(Self.request("1001")) != nil)
-            // Restored under another id.
+            // The original transaction 900 was restored as 1002, which is granted.
             #expect(try await subject.enter(Self.request("900")) != nil)
             #expect(try await subject.enter(Self.request("4000")) == nil)
             #expect(
@@ -257,7 +257,7 @@ struct OpenRefundRequestsConformance {
             #expect(first.tries == 1)
             try await subject.requests.putOff(first, seconds: 600, countsAsTry: true)
             #expect(try await subject.lease().isEmpty)
-            // The lease is over.
+            // The first lease is over, so its results change nothing.
             try await subject.requests.end(first, as: .accepted, answer: nil)
             try await subject.requests.putOff(first, seconds: 0, countsAsTry: true)
             #expect(try await subject.lease().isEmpty)

@@ -12,7 +12,7 @@ struct OwedFinishesConformance {
         let finishes: any OwedFinishes
         /// Ends all leases, as if all workers had died long ago, and acknowledges all events.
         let endLeases: () async throws -> Void
-        /// Ages the rows by a week.
+        /// Ages the rows by more than a week, which is the longest time for reporting a delivery.
         let age: () async throws -> Void
 
         func submit(
@@ -73,12 +73,12 @@ struct OwedFinishesConformance {
             #expect(leased.map(\.transactionID) == ["1000"])
             #expect(leased.first?.bundleID == Sample.bundle && leased.first?.environment == .sandbox)
             #expect(leased.first?.isPastItsTime == false)
-            // Under a lease.
+            // The finish is under a lease.
             #expect(try await subject.lease().isEmpty)
             for finish in leased { try await subject.finishes.end(finish, as: .finished) }
             try await subject.endLeases()
             #expect(try await subject.lease().isEmpty)
-            // Another submission of it finds it granted, and Apple told.
+            // A further submission finds the purchase granted, and Apple already has the report.
             #expect(try await subject.submit("1000", offset: 2).reason == .alreadyGranted)
             try await subject.endLeases()
             #expect(try await subject.lease().isEmpty)
@@ -95,7 +95,7 @@ struct OwedFinishesConformance {
             try await subject.endLeases()
             #expect(try await subject.lease().isEmpty)
             #expect(try await subject.submit("1000", offset: 3).reason == .alreadyGranted)
-            // Restored under another id.
+            // Transaction 1002 is a restored copy of the original transaction 900.
             #expect(
                 try await subject.submit("1002", original: "900", .nonConsumable, offset: 4).reason == .alreadyGranted)
             try await subject.endLeases()
@@ -128,7 +128,7 @@ struct OwedFinishesConformance {
             #expect(first.tries == 1)
             try await subject.finishes.putOff(first, seconds: 600)
             #expect(try await subject.lease().isEmpty)
-            // The lease is over.
+            // The first lease is over, so its results change nothing.
             try await subject.finishes.end(first, as: .refused)
             try await subject.finishes.putOff(first, seconds: 0)
             try await subject.finishes.release(first)

@@ -169,7 +169,7 @@ struct ParkedSubmissionsConformance {
             #expect(try await subject.store.wakeTroubled(9, of: nil, after: place) == nil)
             let others = try await subject.dueOffsets()
             #expect(Set(first + others) == [1, 2, 3, 4, 5])
-            // The waking begins anywhere.
+            // Without a place to begin after, the store may begin the waking anywhere.
             _ = try await subject.store.wakeTroubled(9, of: nil, after: nil)
             #expect(try await subject.dueOffsets().isEmpty)
         }
@@ -188,7 +188,8 @@ struct ParkedSubmissionsConformance {
             }
             #expect(try await subject.dueOffsets().isEmpty)
             #expect(try await subject.store.hasSuspect())
-            // A worker that gives it back, or only waits with it, accuses it of nothing.
+            // A worker that returns a submission, or clears the suspicion while it waits, counts no death against the
+            // submission.
             let released = try #require(try await subject.takeIsolated())
             try await subject.store.endLease(of: released)
             let forgiven = try #require(try await subject.takeIsolated())
@@ -242,7 +243,8 @@ struct ParkedSubmissionsConformance {
             submissionID: "s-1", bundleID: Sample.bundle.text, deaths: deaths, isTriedAgain: isTriedAgain)
     }
 
-    /// Deaths while it waits do not end it, one at work does.
+    /// Kills the worker during the last tries. Three deaths while the submission waits do not end it, and one during
+    /// the try does.
     private func killLastTries(of subject: Subject) async throws {
         try await subject.makeDue()
         for _ in 0..<3 {

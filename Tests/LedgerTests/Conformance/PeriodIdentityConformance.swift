@@ -5,16 +5,17 @@ import Testing
 
 @testable import Ledger
 
-/// Every ledger treats a paid period alike that has several transactions and originals.
+/// Every ledger keeps the same rules for a paid period that has several transactions and original transactions.
 @Suite("Ledgers in memory and in PostgreSQL: periods with several transaction ids")
 struct PeriodIdentityConformance {
     private typealias Subject = AnnouncedSubject
 
     private static let end = Sample.noon.adding(milliseconds: Subject.period)
 
+    /// Returns a transaction of the period.
     /// - Parameters:
-    ///   - charged: Apple's `webOrderLineItemId`.
-    ///   - previous: the subscription that it goes on from.
+    ///   - charged: Apple's `webOrderLineItemId`; nil if Apple gives none.
+    ///   - previous: the original transaction of the subscription that this one continues; nil for none.
     private static func purchase(
         _ id: String, original: String, charged: String? = "777", previous: String? = nil, product: String = "pass"
     ) -> StorePurchase {
@@ -92,7 +93,7 @@ struct PeriodIdentityConformance {
                 Self.judged("5001", original: "5000"), Self.judged("6000", original: "6000"), offset: 1)
             let outcome = try await subject.ledger.record(both)
             #expect(outcome.granted.map(\.subject) == ["5001"])
-            // The submission that won it hears so again.
+            // The same decision again has the same outcome for its submission.
             #expect(try await subject.ledger.record(both) == outcome)
         }
     }
@@ -109,11 +110,12 @@ struct PeriodIdentityConformance {
             let second = Self.decision(
                 Self.judged("5001", original: "5000", charged: nil), player: "player-2", offset: 2)
             #expect(try await subject.ledger.record(second).reason == .ownedByOtherPlayer)
-            // The stranger's original is nobody's and goes on from another: two who bought in one millisecond.
+            // The stranger bought in the same millisecond. The original transaction 7000 has no owner, and continues no
+            // other.
             let stranger = Self.decision(
                 Self.judged("7000", original: "7000", charged: nil), player: "player-2", offset: 3)
             #expect(try await subject.ledger.record(stranger).granted.count == 1)
-            // One that is told with what was charged, where the other was not: by the times too.
+            // Transaction 8000 has a charge id and 7000 has none, so the times identify the period.
             let told = Self.decision(
                 Self.judged("8000", original: "8000", charged: "888", previous: "7000"), player: "player-2", offset: 4)
             #expect(try await subject.ledger.record(told).reason == .alreadyGranted)
@@ -178,7 +180,7 @@ struct PeriodIdentityConformance {
             _ = try await subject.ledger.record(Self.decision(granted, offset: 1))
             #expect(
                 try await apply(Self.notice(.revoked(.refund, at: Sample.noon), of: other), in: subject) == ["revoked"])
-            // The first id tells the same refund.
+            // Both ids tell the same refund, which takes effect once.
             let same = Self.notice(.revoked(.refund, at: Sample.noon), of: granted.purchase, after: 1)
             #expect(try await apply(same, in: subject) == ["remembered"])
             for (offset, judged) in [granted, Self.judged("6000", original: "6000")].enumerated() {
@@ -236,7 +238,7 @@ struct PeriodIdentityConformance {
             #expect(try await subject.ledger.record(stranger).reason == .ownedByOtherPlayer)
             let own = try await subject.ledger.record(Self.decision(other, offset: 3))
             #expect(own.events.map(\.kind) == [.held] && own.reason == .retiredProduct)
-            // A hold that the rules reject now frees it.
+            // The rules now reject the hold, which frees the period.
             try await settle("5001", .reject(.cancelled), in: subject)
             let granted = Self.decision(other, player: "player-2", offset: 4)
             #expect(try await subject.ledger.record(granted).granted.count == 1)

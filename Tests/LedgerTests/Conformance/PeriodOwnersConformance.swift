@@ -5,7 +5,7 @@ import Testing
 
 @testable import Ledger
 
-/// Every ledger treats two subscriptions alike that share one period.
+/// Every ledger keeps the same rules for two subscriptions that share one period.
 @Suite("Ledgers in memory and in PostgreSQL: subscriptions that share a period")
 struct PeriodOwnersConformance {
     private static func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {
@@ -30,7 +30,7 @@ struct PeriodOwnersConformance {
         try await AnnouncedSubject.with(implementation) { subject in
             let ledger = subject.ledger
             _ = try await ledger.record(Sample.decision([Self.period("5001", charged: "1")], offset: 1))
-            // The period 2 that both were charged for is granted to nobody yet.
+            // Both subscriptions have the charge 2, and nobody has that period yet.
             let all = [
                 Self.period("5001", charged: "1"), Self.period("5002", charged: "2"), Self.later("6000", charged: "2"),
                 Self.later("6001", charged: "3"),

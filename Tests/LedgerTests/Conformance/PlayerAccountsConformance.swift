@@ -35,7 +35,7 @@ struct PlayerAccountsConformance {
             #expect(try await reason("1000", told: nil, sent: token, player: "player-2", at: 2) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: nil, player: "player-2", at: 3) == .bindingMismatch)
             #expect(try await reason("1000", told: token, sent: token, player: "player-1", at: 4) == nil)
-            // The owner is decided before.
+            // The owner is checked before the token, and purchase 1000 belongs to player-1 by now.
             #expect(
                 try await reason("1000", told: token, sent: token, player: "player-2", at: 5) == .ownedByOtherPlayer)
         }
@@ -58,7 +58,7 @@ struct PlayerAccountsConformance {
             #expect(try await !isRefused("1001", at: 2))
             try await subject.tell(isOf: "player-1", offset: 6)
             #expect(try await !isRefused("1002", at: 3))
-            // The topic was made anew.
+            // A later time with a lower offset means that the topic was deleted and created again.
             try await subject.tell(isOf: "player-1", offset: 0, at: Sample.noon.adding(milliseconds: 1))
             #expect(try await isRefused("1003", at: 4))
         }

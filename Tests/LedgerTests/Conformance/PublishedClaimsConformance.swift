@@ -4,14 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every keeper reads owners from published events alike, in memory and in PostgreSQL.
+/// Every store reads owners from published events by the same rules, in memory and in PostgreSQL.
 @Suite("Stores of published claims in memory and in PostgreSQL")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {
         PublishedClaim(transaction, of: player, in: Sample.bundle, published: transaction)
     }
 
-    /// Runs the check on an empty ledger, in memory or in PostgreSQL.
+    /// Runs `check` on an empty ledger, in memory or in PostgreSQL.
     private func with(
         _ implementation: Implementation, _ check: (any PurchaseLedger, any PublishedClaims) async throws -> Void
     ) async throws {
@@ -89,7 +89,7 @@ struct PublishedClaimsConformance {
             _ = try await ledger.record(decision)
             #expect(try await claims.lacks(.subscription, "1000", 1) == 0)
             #expect(try await claims.lacks(.subscription, "1000", 2) == 1)
-            // A period's id is no subscription's, and an original transaction may have no grant.
+            // A period's transaction id names no subscription, and an original transaction may lack a grant.
             #expect(try await claims.lacks(.subscription, "1001", 1) == 1)
             #expect(try await claims.lacks(.grant, "1000", 1) == 1)
         }

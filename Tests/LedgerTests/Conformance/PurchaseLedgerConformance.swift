@@ -141,7 +141,7 @@ struct PurchaseLedgerConformance {
             }
             let again = try await refused(.accountNotFound, 2)
             #expect(again.events.sorted { $0.eventID < $1.eventID } == first.events.sorted { $0.eventID < $1.eventID })
-            // Apple's answer lists one of them, and another.
+            // Apple's answer lists one granted period and another purchase.
             let listed = [periods[0].purchase, Sample.purchase("2000")]
             let inPart = try await refused(.productMismatch, 3, listing: listed)
             #expect(Set(inPart.events.map(\.eventID)) == Set(first.events.map(\.eventID)))
@@ -161,7 +161,7 @@ struct PurchaseLedgerConformance {
             let outcomes = try await recordAll(decisions, in: ledger)
             let granted = try #require(outcomes.first?.events)
             #expect(granted.map(\.kind) == [.granted])
-            // Every submission decided before the grant is refused.
+            // A submission that is decided before the grant is refused.
             #expect(outcomes.allSatisfy { $0.events == granted || $0.reason == .accountNotFound })
             let last = Sample.decision(.whole(.noPurchase, []), offset: 30, submission: "same", proof: "same")
             #expect(try await ledger.record(last).events == granted)
@@ -181,7 +181,7 @@ struct PurchaseLedgerConformance {
             let other = try await ledger.record(Sample.decision([following], player: "player-2", offset: 2))
             #expect(other.events.map(\.reason) == [.ownedByOtherPlayer])
             #expect(try await ledger.record(Sample.decision([following], offset: 3)).granted.map(\.subject) == ["2000"])
-            // Anyone may bring one that is nobody's.
+            // Any player may bring a continued subscription that has no owner.
             var free = Sample.purchase("3000")
             free.previousOriginalTransactionID = "2999"
             let brought = Sample.judged(free, .autoRenewableSubscription)

@@ -4,15 +4,14 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// The store in memory and the one in PostgreSQL heed the refund of an announced purchase that the answer about a
-/// submission shows.
+/// Every store heeds the refund of an announced purchase if Apple's answer to a submission shows the refund.
 @Suite("Stores in memory and in PostgreSQL: announced purchases whose refund a submission shows")
 struct ShownRefundsConformance {
     private typealias Subject = AnnouncedSubject
 
     private static let refundedAt = Sample.noon.adding(milliseconds: 60_000)
 
-    /// Another player's submission, whose answer shows the refund.
+    /// Records another player's submission. Apple's answer to it shows the refund.
     private func show(
         _ id: String, at time: Timestamp = refundedAt, share: Int32? = nil, offset: Int64 = 1, in subject: Subject
     ) async throws {
@@ -35,7 +34,7 @@ struct ShownRefundsConformance {
             ])
             try await show("1000", in: subject)
             try await show("1001", share: 50_000, offset: 2, in: subject)
-            // Apple signed the announcement after it had reversed this one.
+            // Apple signed the announcement after this refund, so the refund was reversed before.
             try await show("1002", at: Sample.noon.adding(milliseconds: -1), offset: 3, in: subject)
             try await subject.endPatience()
             let leased = try await subject.announced.leaseDue(under: Subject.catalog(), limit: 50)

@@ -4,12 +4,12 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests from when on every ledger has a subscription: a hold is no grant.
+/// Tests when a ledger begins to know a subscription: a grant makes one, and a hold does not.
 @Suite("Subscription ledgers in memory and in PostgreSQL: held periods")
 struct SubscriptionOwnersConformance {
     private typealias Subscriptions = FollowedSubscriptionsConformance
 
-    /// Held for the first player, by evidence that says that it will not renew.
+    /// Holds the period for the first player. Its evidence says that the subscription will not renew.
     private func hold(_ subject: FollowedSubscriptionsConformance.Subject) async throws {
         let held = try await subject.grant("1000", original: "1000", at: 20, offset: 1, .hold(.beforeCutover)) {
             $0.renewals = [
@@ -22,7 +22,7 @@ struct SubscriptionOwnersConformance {
         #expect(try await subject.known("1000") == nil)
     }
 
-    /// After an operator's release, as a worker that asked Apple anew settles it.
+    /// Releases the hold as an operator does, and settles it as a worker does after it asked Apple again.
     private func end(
         _ subject: FollowedSubscriptionsConformance.Subject, _ verdict: JudgedPurchase.Verdict
     ) async throws -> OutcomeEvent? {

@@ -3,15 +3,15 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests a database that was put back to before an operator transferred a subscription.
+/// Tests a database that was put back to a state before an operator transferred a subscription.
 @Suite("Ledgers in memory and in PostgreSQL: published periods behind a transfer that the database lost")
 struct TransferredClaimsConformance {
     private typealias Subject = AnnouncedSubject
 
-    /// The fall is noticed after everything that the ledger has.
+    /// The time at which the fall-back is noticed, later than every row of the ledger.
     private static let noticedAt = Timestamp(milliseconds: 4_000_000_000_000)
 
-    /// The published claims: the period 5001 was the first player's, the period 5002 came behind the transfer.
+    /// Returns the published claims: period 5001 belonged to the first player, and period 5002 came after the transfer.
     private func published() throws -> (renewals: [AnnouncedPurchase], claims: [PublishedClaim]) {
         let renewals = [try Subject.renewal("5001"), try Subject.renewal("5002")]
         let players: [PlayerID] = ["player-1", "player-2"]
@@ -49,7 +49,8 @@ struct TransferredClaimsConformance {
             // The ledger in memory leases one purchase of an original transaction at a time.
             for _ in 0..<3 { granted += try await subject.events().filter { $0.kind == .granted } }
             let players = Dictionary(granted.map { ($0.subject, $0.playerID) }) { $1 }
-            // The operator's word is lost with the database: the published owner follows from the latest event.
+            // The database lost the operator's transfer, so the original transaction's owner is the player of the
+            // latest published grant.
             #expect(players == ["5001": "player-1", "5002": "player-2", "5003": "player-2"])
         }
     }

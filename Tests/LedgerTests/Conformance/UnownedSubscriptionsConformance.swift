@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Tests facts about a subscription before there is an owner.
+/// Tests the facts that Apple tells about a subscription before it has an owner.
 extension FollowedSubscriptionsConformance {
     @Test(
         "the newest renewal state that Apple told before a subscription had an owner is in its first revision",
@@ -46,7 +46,7 @@ extension FollowedSubscriptionsConformance {
             #expect(event["state"] == .string("expired") && event["revision"] == .number("1"))
             let known = try #require(try await subject.known("3000"))
             #expect(known.state == .expired && known.check.dueAt == nil)
-            // A later period was told of by nobody before: it counts.
+            // Apple told nothing about this later period before, so its grant makes the subscription active.
             _ = try await subject.grant("3001", original: "3000", at: 80, offset: 3)
             #expect(try await subject.known("3000")?.state == .active)
         }

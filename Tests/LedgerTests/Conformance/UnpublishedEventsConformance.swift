@@ -17,9 +17,9 @@ struct UnpublishedEventsConformance {
     struct Subject {
         let ledger: any PurchaseLedger
         let outbox: any UnpublishedEvents
-        /// Ages the events by a minute.
+        /// Ages the events until they count as orphans.
         let age: () async throws -> Void
-        /// Leaves events as an operator's command does.
+        /// Hands events over to any replica, as an operator's command does.
         let handOver: ([NameBasedUUID]) async throws -> Void
 
         func grant(_ ids: Range<Int>, partition: Int32 = 0) async throws -> [OutcomeEvent] {
@@ -88,7 +88,7 @@ struct UnpublishedEventsConformance {
             #expect(first.map(\.event) == Array(events.prefix(3)))
             #expect(try await subject.outbox.orphans(limit: 100).map(\.event) == Array(events.suffix(2)))
             #expect(try await subject.outbox.orphans(limit: 100).isEmpty)
-            // The partition's owner has all of them.
+            // The partition's owner still reads all five events.
             #expect(try await subject.outbox.unpublished(topic: Sample.topic, partition: 0, limit: 100).count == 5)
         }
     }
@@ -101,7 +101,8 @@ struct UnpublishedEventsConformance {
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 2).map(\.event) == Array(events[2...3]))
             #expect(try await subject.outbox.handedOver(limit: 100).map(\.event) == Array(events.suffix(1)))
-            // The leasing worker publishes them: handed over once more, they stay leased.
+            // The leased events stay leased though they are handed over again, because the leasing worker publishes
+            // them.
             try await subject.handOver(events.suffix(3).map(\.eventID))
             #expect(try await subject.outbox.handedOver(limit: 100).isEmpty)
         }
