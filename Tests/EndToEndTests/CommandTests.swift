@@ -11,6 +11,7 @@ extension EndToEnd {
     func settingsFaults() async throws {
         #expect(try await Program.run(["run", "--no-such-option"]).code == 64)
         #expect(try await Program.run(["no-such-command"]).code == 64)
+        #expect(try await Program.run(["inspect", ""]).code == 64)
         #expect(try await Program.run(["--version"]).code == 0)
         // A user who starts the daemon and forgets `run` must not take its end for a good one.
         for group in [[], ["holds"], ["parked"], ["dead-letters"], ["grants"], ["catalog"]] {

@@ -28,7 +28,7 @@ struct InspectCommand: DatabaseCommand {
     @OptionGroup var options: SettingsOptions
 
     func validate() throws {
-        guard (id == nil) != (appleOrder == nil) else {
+        guard (id == nil) != (appleOrder == nil), id != "", appleOrder != "" else {
             throw ValidationError("Give an id, or --apple-order and an order number.")
         }
         guard days >= 0, (1...1_000_000).contains(limit), (1...1_000_000).contains(page) else {
