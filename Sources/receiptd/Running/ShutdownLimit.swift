@@ -5,8 +5,8 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Ends a shutdown that lasts too long. Soon after the grace the worker abandons SQL transactions that PostgreSQL does
-/// not answer, and later the process ends in any case. Workers repeat the unfinished work, as after a kill.
+/// Ends a shutdown that lasts too long. Soon after the grace the worker abandons its unfinished SQL
+/// transactions, and later the process ends in any case. Workers repeat the unfinished work, as after a kill.
 final class ShutdownLimit: Sendable {
     /// Seconds after the grace, in which the consumer leaves its group.
     private static let marginSeconds = 1.0
@@ -33,7 +33,7 @@ final class ShutdownLimit: Sendable {
 
     func start() {
         after(seconds + Self.marginSeconds) { [self] in
-            logger.warning("PostgreSQL does not answer: the worker abandons its unfinished SQL transactions")
+            logger.warning("the shutdown takes longer than its grace: the worker abandons its unfinished SQL transactions")
             for pool in pools { pool.interrupt() }
         }
         after(seconds + Self.endMarginSeconds) { [self] in
