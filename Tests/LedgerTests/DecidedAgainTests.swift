@@ -222,6 +222,7 @@ struct DecidedAgainTests {
             #expect(try await subject.holds.settle(released)?.kind == kind)
         }
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 1)
+        #expect(try await database.number(LedgerDatabase.handedOver) == 1)
         await ledger.close()
     }
 

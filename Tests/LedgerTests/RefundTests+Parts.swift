@@ -136,6 +136,7 @@ extension RefundTests {
             hold, verdict: .each([Sample.judged(Sample.purchase("2000"))]), environment: .production,
             decidedAt: Sample.noon, catalogVersion: 1, shown: [shown("1002")])
         #expect(try await holds.settle(end)?.kind == .granted)
+        #expect(try await database.number(LedgerDatabase.handedOver) == 1)
         let revoked = "SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2"
         #expect(try await database.number(revoked) == 3)
         #expect(try await database.number("SELECT count(*) FROM grants") == 4)

@@ -18,6 +18,8 @@ struct LedgerDatabase: Sendable {
     }
     private static let number = Atomic<Int>(0)
     private static let emptyTemplate = "template1"
+    /// Counts the events in the outbox that a worker may lease immediately.
+    static let handedOver = "SELECT count(*) FROM outbox WHERE leased_until = '-infinity'"
     /// A migrated database on the shared server, to be copied: hundreds of migrations at once would keep it busy for minutes.
     private static let migratedTemplate = Task {
         let template = "ledger_template"
