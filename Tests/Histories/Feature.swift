@@ -5,7 +5,7 @@ enum Feature: String, CaseIterable, Sendable {
     case quantities, nonConsumables, subscriptions, familySharing
     case restores, renewals, upgrades, conversions, endings, trials, seats, preferences
     // These features are about Apple's refunds and announcements.
-    case refunds, parts, reversals
+    case refunds, parts, reversals, refundRequests, finishes
     case lostNews, doubledNews, lateNews, askedHistory
     // These features are about submissions.
     case thieves, forgeries, foreignProofs, signedTransactions, bareIDs, oldReceipts, oddFacts, staleProofs

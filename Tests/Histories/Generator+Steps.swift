@@ -58,7 +58,7 @@ extension Drawing {
         guard let index = index ?? recent(Array(bought.indices)) else { return buy() }
         let subject = bought[index]
         var left: [(inout Drawing) -> Void] = [
-            { $0.refund(index) },
+            { $0.refund(index) }, { $0.request(subject) },
             {
                 guard subject.product == 2, $0.may(.restores, 50) else { return }
                 $0.goesOn(subject, $0.add(.restore, ["of": subject.number]))
@@ -99,6 +99,16 @@ extension Drawing {
         }
     }
 
+    /// The customer asks Apple for a refund, and Apple asks what became of the purchase.
+    private mutating func request(_ subject: Bought) {
+        guard may(.refundRequests, 70) else { return }
+        if chance.one(in: 2) { add(.settle) }
+        let report = ["of": subject.number, "percent": chance.pick([0, 40_000, 100_000]), "refuses": chance.below(2)]
+        if chance.one(in: 3) { add(.report, report) }
+        add(.request, ["of": subject.number, "told": told()])
+        if chance.one(in: 4) { owed.append { $0.add(.report, report) } }
+    }
+
     private mutating func renew(_ subject: Bought) {
         guard may(.renewals, 60) else { return }
         if has(.longWaits), chance.one(in: 2) { add(.wait, ["hours": 24 * chance.pick([29, 31])]) }
@@ -133,7 +143,14 @@ extension Drawing {
 
     private mutating func end(_ subject: Bought) {
         guard may(.endings, 50) else { return }
-        add(chance.pick([.fail, .expire, .extend]), ["of": subject.number, "days": 5, "told": told()])
+        let kind = chance.pick([Step.Kind.fail, .expire, .extend])
+        let isLate = kind == .fail && may(.longWaits, 50)
+        if isLate { add(.wait, ["hours": 24 * 31]) }
+        add(kind, ["of": subject.number, "days": 5, "told": told()])
+        guard isLate else { return }
+        add(.settle)
+        take()
+        submit()
     }
 
     // MARK: On a device, and at the game server
@@ -142,7 +159,7 @@ extension Drawing {
         guard let subject = recent(bought) else { return }
         var forms = [0]
         if features.contains(.signedTransactions) { forms += [1, 1] }
-        if features.contains(.bareIDs), subject.app == 1 || subject.app == 2 { forms += [2] }
+        if features.contains(.bareIDs), [1, 2, 4].contains(subject.app) { forms += [2] }
         if features.contains(.oldReceipts), subject.product <= 1 { forms += [3] }
         let form = chance.pick(forms)
         if form == 1 { used.insert(.signedTransactions) }

@@ -161,7 +161,8 @@ extension Drawing {
 
     private mutating func transfer() {
         guard
-            let subject = recent(bought.filter { Self.subscriptions.contains($0.product) && [1, 2].contains($0.app) })
+            let subject = recent(
+                bought.filter { Self.subscriptions.contains($0.product) && [1, 2, 4].contains($0.app) })
         else { return }
         _ = add(.settle)
         _ = add(.transfer, ["of": subject.number, "player": chance.below(Scenery.players.count)])

@@ -85,6 +85,7 @@ struct Drawing {
         // The draw prefers apps with a `server_api`, because the worker does more for them.
         apps = (0..<Int.random(in: 1...2, using: &chance)).map { _ in chance.pick([0, 1, 1, 2, 2, 3]) }
         history.world["startDays"] = features.contains(.longWaits) ? chance.pick([100, 400]) : 2
+        if may(.finishes, 60) { apps = chance.one(in: 2) ? [4] : apps + [4] }
         if features.contains(.slowApple) { history.world["slow"] = 1 }
         if features.contains(.hopelessReceipts) { history.world["window"] = 8 }
         // The worker asks for Apple's notification history in moving windows, which cover only recent notifications. So
@@ -94,6 +95,8 @@ struct Drawing {
             history.world["startDays"] = 0
             used.insert(.askedHistory)
         }
+        // Apple wants an answer within twelve hours.
+        if has(.refundRequests), !has(.longWaits), chance.one(in: 2) { history.world["startDays"] = 0 }
         most = chance.pick([1, 2, 4, .max])
         add(.worker)
         // This trouble comes first: after earlier failures, the worker could blame the proofs instead of Apple.

@@ -3,9 +3,9 @@
 struct Step: Sendable, Hashable {
     enum Kind: String, Sendable, CaseIterable {
         // These steps happen at Apple.
-        case buy, restore, renew, fail, upgrade, prefer, turn, convert, extend, expire, refund, reverse
+        case buy, restore, renew, fail, upgrade, prefer, turn, convert, extend, expire, refund, reverse, request
         // These steps happen on a device, and at the game server.
-        case take, submit, again, bind, crowd
+        case take, submit, again, bind, crowd, report
         // This step delivers Apple's late notifications to the broker.
         case deliver
         // These steps let time pass, by the history's calendar or by the clock.

@@ -114,6 +114,7 @@ extension Performance {
             signedAt: proof.signedAt)
         submission.proofBundleID = proof.bundleID
         submission.oddity = proof.oddity
+        submission.knownGraces = post.knownGraces.intersection(proof.holds)
         let purchase = bought[proof.bought].flatMap { facts.purchases[$0] }
         switch step["token"] {
         case 1: submission.token = player
@@ -199,6 +200,20 @@ extension Performance {
         submission.place = try await world.send(
             world.submissions, key: submission.player, value: record.value, time: record.time)
         facts.submissions.append(submission)
+    }
+
+    /// Sends the game's report of the used part of a purchase, with or without the player's consent.
+    func report(_ step: Step) async throws {
+        guard let id = bought[step["of"]], let purchase = facts.purchases[id] else { return }
+        let consent = step["refuses"] == 1 ? #","customer_consented":false"# : ""
+        _ = try await world.send(
+            world.prefix + "receipt-consumption", key: id,
+            value: Array(
+                #"{"transaction_id":"\#(id)","bundle_id":"\#(purchase.bundleID)","consumption_percentage":\#(step["percent"])\#(consent)}"#
+                    .utf8), time: nil)
+        facts.reports[id, default: []].append(
+            Facts.Report(percentage: step["percent"], isConsented: step["refuses"] != 1))
+        say(step, "the game says that \(step["percent"]) of \(id) is used\(consent.isEmpty ? "" : ", without consent")")
     }
 
     /// Sends the game's record that an account token belongs to a player.

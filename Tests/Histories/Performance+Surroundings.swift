@@ -31,6 +31,7 @@ extension Performance {
         case .hide:
             guard let id = bought[step["of"]] else { return }
             troubles.purchases.insert(id)
+            facts.conditions.unknownAtApple.insert(id)
             say(step, "Apple will not know \(id) for \(step["times"]) requests")
             world.apple.setBehaviour(
                 SimulatedBehaviour([SimulatedStep.status(4_040_010).times(max(1, step["times"])), .genuine]),

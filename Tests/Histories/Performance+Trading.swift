@@ -66,6 +66,9 @@ extension Performance {
                 guard self.hasBegun(id, in: store) else { return nil }
                 try store.expire(id)
                 return id
+            case .request:
+                try store.requestRefund(of: id)
+                return id
             case .refund:
                 try store.refund(id, milliPercent: step["share"] == 0 ? nil : step["share"])
                 return id
@@ -144,6 +147,9 @@ extension Performance {
             purchase.expiresAt = one.expiresAt
             if let subscription = subscriptions[one.originalID], subscription.periods.last == one.id {
                 purchase.graceEnd = subscription.renewal.graceExpiresAt ?? purchase.graceEnd
+                purchase.isInGrace = subscription.renewal.graceExpiresAt != nil
+            } else {
+                purchase.isInGrace = false
             }
             purchase.token = one.terms.accountToken
             purchase.isFamilyShared = !one.isPurchased
@@ -167,6 +173,7 @@ extension Performance {
     private func note(_ notification: SignedNotification, of id: String) {
         let isRefund = ["REFUND", "REVOKE", "REFUND_REVERSED"].contains(notification.type)
         let subject = notification.transactionID ?? id
+        if notification.type == "CONSUMPTION_REQUEST" { post.requests[notification.id] = subject }
         post.words[notification.id] = (
             subject, isRefund ? (facts.purchases[subject]?.refunds.count ?? 0) - 1 : nil, now
         )
@@ -179,7 +186,12 @@ extension Performance {
             value: Array(notification.body.utf8),
             time: nil)
         guard place != nil, let (id, word, signedAt) = post.words[notification.id] else { return }
-        if let word {
+        if notification.subtype == "GRACE_PERIOD" { post.graces.insert(notification.transactionID ?? id) }
+        if post.requests[notification.id] != nil {
+            let isGranted = world.outcomes.seen.events.contains { $0.type == "receipt.granted" && $0.transaction == id }
+            let request = RefundRequest(transactionID: id, signedAt: signedAt, isGranted: isGranted)
+            facts.refundRequests[notification.id] = facts.refundRequests[notification.id] ?? request
+        } else if let word {
             if facts.purchases[id]?.refunds.indices.contains(word) ?? false {
                 facts.purchases[id]?.refunds[word].isDelivered = true
             }
@@ -192,9 +204,12 @@ extension Performance {
 
     /// Notes that Apple's notification history has told everything, including the lost notifications.
     func tellByHistory() {
-        for (id, word, signedAt) in post.words.values {
+        for (notification, (id, word, signedAt)) in post.words {
             guard let app = facts.apps[facts.purchases[id]?.bundleID ?? ""], app.hasServerAPI else { continue }
-            if let word {
+            if post.requests[notification] != nil {
+                let request = RefundRequest(transactionID: id, signedAt: signedAt, isGranted: false)
+                facts.refundRequests[notification] = facts.refundRequests[notification] ?? request
+            } else if let word {
                 if facts.purchases[id]?.refunds.indices.contains(word) ?? false {
                     facts.purchases[id]?.refunds[word].isDelivered = true
                 }

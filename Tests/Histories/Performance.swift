@@ -38,6 +38,12 @@ final class Performance {
         /// What each notification tells, by its id: the purchase, the index of its refund (nil if it tells no refund),
         /// and the signing time.
         var words: [String: (purchase: String, refund: Int?, signedAt: Int64)] = [:]
+        /// The purchases of refund requests, by the notification's id.
+        var requests: [String: String] = [:]
+        /// The periods of which a notification named a grace period.
+        var graces: Set<String> = []
+        /// The periods of which the worker has taken such a notification.
+        var knownGraces: Set<String> = []
         /// The originals whose newest period Apple continues under another original. Apple sends nothing about the end
         /// of these.
         var conversions: Set<String> = []
@@ -151,11 +157,13 @@ final class Performance {
 
     private func perform(_ step: Step) async throws {
         switch step.kind {
-        case .buy, .restore, .renew, .fail, .upgrade, .prefer, .turn, .convert, .extend, .expire, .refund, .reverse:
+        case .buy, .restore, .renew, .fail, .upgrade, .prefer, .turn, .convert, .extend, .expire, .refund, .reverse,
+            .request:
             try await trade(step)
         case .take: take(step)
         case .submit: try await submit(step)
         case .bind: try await bind(step)
+        case .report: try await report(step)
         case .again: try await sendAgain(step)
         case .crowd: try await crowd(step)
         case .deliver:
@@ -169,7 +177,7 @@ final class Performance {
         case .pause: try await Task.sleep(for: .milliseconds(step["milliseconds"]))
         case .settle:
             say(step, "(what was sent is worked on)")
-            await settle(seconds: 6)
+            if await settle(seconds: 6) { post.knownGraces = post.graces }
         case .kill, .freeze, .worker, .stop, .apple, .spoil, .hide, .keep, .putBack, .cut, .hang, .broker, .hopeless,
             .demand, .away, .limit:
             try await disturb(step)

@@ -78,6 +78,7 @@ extension History {
             var seen = world.outcomes.seen
             seen.grants = grants
             seen.subscriptions = subscriptions
+            (seen.finished, seen.answers) = world.reported()
             seen.commits = performance.watch.commits
             seen.quiets = performance.watch.quiets
             return Model(performance.facts, seen).differences() + performance.troubles.late.map { Difference(late: $0) }

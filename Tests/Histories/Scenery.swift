@@ -33,6 +33,8 @@ enum Scenery {
         let hasServerAPI: Bool
         let tokenIsPlayer: Bool
         let requiresToken: Bool
+        /// Whether receiptd finishes its purchases, and answers Apple about refund requests.
+        var reports = false
 
         func product(_ name: String) -> String { "\(bundleID).\(name)" }
     }
@@ -50,6 +52,9 @@ enum Scenery {
         SoldApp(
             bundleID: "com.histories.bound", appleID: 1_460_000_004, hasServerAPI: false, tokenIsPlayer: false,
             requiresToken: true),
+        SoldApp(
+            bundleID: "com.histories.reporting", appleID: 1_460_000_005, hasServerAPI: true, tokenIsPlayer: false,
+            requiresToken: false, reports: true),
     ]
 
     /// The products in the order of a step's choice `product`. The catalog does not know the last one until an operator
@@ -89,6 +94,9 @@ enum Scenery {
                     ]
                 }
                 if app.tokenIsPlayer { lines.append("    account_token_is: player_id") }
+                if app.reports {
+                    lines += ["    finish: after_grant", "    consumption: { customer_consented: true }"]
+                }
                 if app.requiresToken { lines.append("    account_token: require") }
                 lines.append("    products:")
                 for name in products where name != "comet" || knowsComet {
@@ -108,6 +116,7 @@ enum Scenery {
         rules.hasServerAPI = app.hasServerAPI
         rules.tokenIsPlayer = app.tokenIsPlayer
         rules.requiresToken = app.requiresToken
+        rules.reports = app.reports
         rules.missed = app.hasServerAPI ? .grant : .report
         rules.followsRenewals = app.hasServerAPI
         for name in products where name != "comet" { rules.products[app.product(name)] = .active }
@@ -133,7 +142,7 @@ enum Scenery {
             "MISSED_PURCHASE_SECONDS": history.steps.contains { $0.kind == .putBack } ? "8" : "1",
             "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0", "HTTP_PORT": "0",
             "NOTIFICATION_HISTORY_SECONDS": history.world["history"] == 1 ? "2" : "0", "SHUTDOWN_GRACE_SECONDS": "3",
-            "LOG_LEVEL": "info",
+            "LOG_LEVEL": "info", "CONSUMPTION_WAIT_SECONDS": "1",
             "KAFKA_PROPERTIES": consumer(sessionMilliseconds: 3200) + ";max.in.flight=1",
         ]
         // The worker refuses a test root beside Apple's own addresses. Each world replaces these with its own.

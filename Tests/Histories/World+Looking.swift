@@ -1,3 +1,4 @@
+import AppStoreSimulation
 import HistoryModel
 import Kafka
 import Postgres
@@ -45,6 +46,9 @@ extension World {
                         UNION ALL SELECT 'hold of ' || transaction_id FROM holds WHERE due_at IS NOT NULL
                         UNION ALL SELECT 'subscription ' || original_transaction_id FROM subscriptions
                             WHERE due_at <= now() + interval '1 s'
+                        UNION ALL SELECT 'finish of ' || transaction_id FROM finishes WHERE due_at IS NOT NULL
+                        UNION ALL SELECT 'refund request of ' || transaction_id FROM refund_requests
+                            WHERE due_at IS NOT NULL AND player_id IS NOT NULL
                     ) AS owed
                     """))
             return rows.text(0, 0) ?? ""
@@ -96,8 +100,10 @@ extension World {
             "UPDATE \($0) SET leased_until = now() - interval '1 s' WHERE leased_until > now()"
         }
         let rounds = ["UPDATE notification_history SET leased_until = '-infinity' WHERE leased_until > now()"]
-        let parked = ["UPDATE parked SET due_at = now() WHERE due_at > now()"]
-        for statement in leased + (endsRounds ? rounds : []) + parked {
+        let due = ["parked", "finishes", "refund_requests"].map {
+            "UPDATE \($0) SET due_at = now() WHERE due_at > now()"
+        }
+        for statement in leased + (endsRounds ? rounds : []) + due {
             try? await looking.run { try $0.run(script: statement) }
         }
     }
@@ -112,6 +118,21 @@ extension World {
                 let rows = try session.execute(PostgresStatement("SELECT \(leased.joined(separator: " OR "))"))
                 return rows.bool(0, 0) ?? false
             }) ?? false
+    }
+
+    /// What Apple has heard: the finished transactions, and the answers about refund requests.
+    func reported() -> (finished: Set<String>, answers: [String: [ConsumptionAnswer]]) {
+        apple.inStore { store in
+            (
+                Set(store.transactions.values.filter(\.isFinished).map(\.id)),
+                store.consumption.mapValues { reports in
+                    reports.map {
+                        ConsumptionAnswer(
+                            isDelivered: $0.deliveryStatus == "DELIVERED", percentage: $0.consumptionPercentage)
+                    }
+                }
+            )
+        }
     }
 
     func grants() async throws -> [String: GrantRow] {

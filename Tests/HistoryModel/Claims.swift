@@ -142,7 +142,10 @@ extension Model {
             // A purchase that Apple reveals may have been made after the record: then the present counts.
             let isBehind = submission.judgedAt.map { $0 < purchase.purchasedAt } ?? false
             let time = isBehind ? facts.conditions.now : submission.judgedAt ?? facts.conditions.now
-            if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time {
+            let isInGrace =
+                purchase.isInGrace && submission.knownGraces.contains(purchase.id)
+                && !facts.conditions.wasPutBack && time < purchase.graceEnd ?? 0
+            if min(purchase.firstEnd ?? expiresAt, expiresAt) <= time, !isInGrace {
                 // Section 4: the period, and its grace period if known, was over.
                 let end = max(expiresAt, purchase.graceEnd ?? expiresAt)
                 let isCertain = !app.followsRenewals && !isBehind && end <= time

@@ -10,7 +10,21 @@ public struct Facts: Sendable {
     public var operators: [OperatorAct] = []
     /// The subscriptions by original transaction id, if Apple's words about them were all delivered.
     public var subscriptions: [String: SubscriptionFact] = [:]
+    /// Apple's questions about refunds that reached the topic, by notification id.
+    public var refundRequests: [String: RefundRequest] = [:]
+    /// The game's reports about purchases, oldest first, by transaction id.
+    public var reports: [String: [Report]] = [:]
     public var conditions = Conditions()
+
+    public struct Report: Sendable {
+        /// The used part in thousandths of a per cent.
+        public let percentage: Int
+        public let isConsented: Bool
+
+        public init(percentage: Int, isConsented: Bool) {
+            (self.percentage, self.isConsented) = (percentage, isConsented)
+        }
+    }
 
     public init() {}
 }
@@ -27,6 +41,8 @@ public struct App: Sendable {
     /// The policy `account_token: require`.
     public var requiresToken = false
     public var missed = Missed.off
+    /// The policies `finish: after_grant` and `consumption`.
+    public var reports = false
     /// The policy `renewals: follow`.
     public var followsRenewals = false
     /// The products by product id; every other product is unknown to the catalog.
@@ -63,6 +79,8 @@ public struct Purchase: Sendable {
     public var firstEnd: Int64?
     /// The end of the grace period after `expiresAt`; some of Apple's answers show this end.
     public var graceEnd: Int64?
+    /// True where Apple's last word about the subscription still names this grace period.
+    public var isInGrace = false
     /// The `appAccountToken`; nil for a purchase without one.
     public var token: String?
     public var isFamilyShared = false
@@ -116,6 +134,18 @@ public struct RefundWord: Sendable {
     }
 }
 
+/// Apple's CONSUMPTION_REQUEST notification, sent because a player asked for a refund.
+public struct RefundRequest: Sendable {
+    public let transactionID: String
+    public let signedAt: Int64
+    /// True where the grant was published before the notification reached the topic.
+    public let isGranted: Bool
+
+    public init(transactionID: String, signedAt: Int64, isGranted: Bool) {
+        (self.transactionID, self.signedAt, self.isGranted) = (transactionID, signedAt, isGranted)
+    }
+}
+
 /// One record of the submissions topic.
 public struct Submission: Sendable {
     public enum Form: Sendable { case receipt, signedTransaction, transactionID }
@@ -140,6 +170,8 @@ public struct Submission: Sendable {
     public var judgedAt: Int64?
     /// The proof's unreadable fact; nil where the worker can read every fact.
     public var oddity: Oddity?
+    /// The transactions whose grace periods the worker had taken from a notification before the submission was sent.
+    public var knownGraces: Set<String> = []
     /// Apple's reason to refuse the proof as a whole.
     public var refusal: String?
     /// The record's partition and offset in Kafka.
@@ -219,6 +251,8 @@ public struct Conditions: Sendable {
     public var putBackAt: String?
     /// The operators' acts that a restored database has lost.
     public var lostOrders: Set<String> = []
+    /// The transactions that Apple denies for some requests.
+    public var unknownAtApple: Set<String> = []
     /// The players whom an operator erased. Their rows and events have a pseudonym from then on.
     public var erased: Set<String> = []
     /// True where one worker had all partitions and no fault occurred. The contract then promises the order.

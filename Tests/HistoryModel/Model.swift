@@ -31,7 +31,7 @@ public struct Model: Sendable {
     public func differences() -> [Difference] {
         form() + contents() + revisions() + owners() + arrivals() + arrivalsBehindRefusals() + grantFacts() + refunds()
             + ledger() + winners() + subscriptions() + toldSubscriptions() + answers() + orderOfGrants() + commits()
-            + spared()
+            + spared() + finishes() + refundRequests() + consumptionAnswers()
             + (facts.conditions.isCalm ? order() : [])
     }
 

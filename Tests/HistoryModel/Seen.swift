@@ -13,6 +13,10 @@ public struct Seen: Sendable {
     public var commits: [CommitLook] = []
     /// The times in which the worker must spare Apple.
     public var quiets: [Quiet] = []
+    /// The transactions that the worker finished at Apple.
+    public var finished: Set<String> = []
+    /// The worker's answers to Apple about refund requests, oldest first, by transaction id.
+    public var answers: [String: [ConsumptionAnswer]] = [:]
 
     public init() {}
 }
@@ -43,6 +47,16 @@ public struct Quiet: Sendable {
         self.asked = asked
         self.allowed = allowed
     }
+}
+
+/// An answer to Apple about a refund request.
+public struct ConsumptionAnswer: Sendable, Equatable {
+    /// The field `deliveryStatus` is `DELIVERED`.
+    public let isDelivered: Bool
+    /// Nil where the answer names no part.
+    public let percentage: Int?
+
+    public init(isDelivered: Bool, percentage: Int?) { (self.isDelivered, self.percentage) = (isDelivered, percentage) }
 }
 
 /// One record of the outcomes topic.
@@ -152,6 +166,7 @@ public struct Difference: Sendable, Hashable, CustomStringConvertible {
         case subscriptions = "a subscription is as Apple says"
         case ledger = "the ledger agrees with the events"
         case order = "a player's events are in order"
+        case reports = "Apple hears what was delivered"
         case progress = "what cannot be answered holds up nobody else"
         case commits = "commits never run ahead"
         case appleSpared = "Apple is spared where it asks for it or is down"

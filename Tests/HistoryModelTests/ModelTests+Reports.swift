@@ -1,0 +1,67 @@
+import HistoryModel
+import Testing
+
+/// Reports to Apple, and grace periods that a notification named.
+extension ModelTests {
+    /// One granted consumable of an app that reports to Apple. Apple asked about its refund after the grant.
+    private func reported(
+        finished: Set<String> = ["1"], told: [String] = ["anna"], answers: [ConsumptionAnswer] = [delivered],
+        isGranted: Bool = true, reports: Bool = true
+    ) throws -> Set<Difference.Rule> {
+        var facts = facts()
+        facts.apps[Self.app]?.reports = reports
+        facts.refundRequests["n1"] = RefundRequest(transactionID: "1", signedAt: 1_900_000, isGranted: true)
+        var seen = Seen()
+        if isGranted {
+            seen.events = [try event("receipt.granted", "1", id: "e1")]
+            seen.grants = ["1": row()]
+        }
+        for (number, player) in told.enumerated() {
+            seen.events.append(try event("refund.requested", "1", id: "r\(number)", to: player))
+        }
+        seen.finished = finished
+        seen.answers = answers.isEmpty ? [:] : ["1": answers]
+        return Set(Model(facts, seen).differences().filter { $0.rule == .reports }.map(\.rule))
+    }
+
+    private static let delivered = ConsumptionAnswer(isDelivered: true, percentage: nil)
+
+    @Test("the model requires a granted purchase to be finished at Apple, and no other one")
+    func finishes() throws {
+        #expect(try reported().isEmpty)
+        #expect(try reported(finished: []) == [.reports])
+        #expect(try reported(finished: ["1", "2"]) == [.reports])
+        #expect(try reported(finished: ["1"], answers: [], reports: false) == [.reports])
+        #expect(try reported(finished: [], answers: [], reports: false).isEmpty)
+    }
+
+    @Test("the model requires one refund.requested for each request, to the owner")
+    func refundRequests() throws {
+        #expect(try reported(told: []) == [.reports])
+        #expect(try reported(told: ["ben"]) == [.reports])
+        #expect(try reported(told: ["anna", "anna"]) == [.reports])
+    }
+
+    @Test("the model requires that Apple, which asked, hears of the delivery, and hears nothing false")
+    func consumptionAnswers() throws {
+        #expect(try reported(answers: []) == [.reports])
+        #expect(try reported(answers: [ConsumptionAnswer(isDelivered: false, percentage: nil)]) == [.reports])
+        #expect(try reported(answers: [ConsumptionAnswer(isDelivered: true, percentage: 40_000)]) == [.reports])
+        #expect(try reported(finished: [], isGranted: false) == [.reports])
+        #expect(try reported(finished: [], reports: false) == [.reports])
+    }
+
+    @Test("the model requires the grant of an expired period if a notification had named its grace period")
+    func knownGrace() throws {
+        var facts = facts()
+        facts.purchases["1"] = period("1", line: "line 1")
+        facts.purchases["1"]?.expiresAt = 1_000_600
+        facts.purchases["1"]?.graceEnd = 1_002_000
+        facts.purchases["1"]?.isInGrace = true
+        #expect(!rules(facts, [], [:]).contains(.paidArrives))
+        facts.submissions[0].knownGraces = ["1"]
+        #expect(rules(facts, [], [:]).contains(.paidArrives))
+        facts.conditions.wasPutBack = true
+        #expect(!rules(facts, [], [:]).contains(.paidArrives))
+    }
+}
