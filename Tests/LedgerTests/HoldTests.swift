@@ -238,7 +238,7 @@ struct HoldTests {
         #expect(try await take(database, catalogVersion: 3).count == 2)
         #expect(try await database.number("SELECT count(*) FROM holds WHERE reason = 'currency_not_allowed'") == 3)
         #expect(try await database.number("SELECT max(catalog_version) FROM holds") == 3)
-        // A worker with an older catalog keeps the holds that the newer one kept.
+        // A worker with an older catalog leaves the version of the newer one in the rows.
         let newer = try await take(database, catalogVersion: 4)
         #expect(newer.map(\.transactionID).sorted() == some.map(\.transactionID).sorted())
         try await holds.keepHeld(newer.map { ($0, .currencyNotAllowed) }, catalogVersion: 2)

@@ -35,7 +35,7 @@ struct UnreadRefundTests {
         return Catalog(version: 1, apps: [app])
     }
 
-    /// The worker's result: whether the ledger has the refund, and the details of its dead letters.
+    /// Returns whether the ledger has the refund, and the number of dead letters.
     private func outcome(_ queries: InMemoryStoreQueries, withAPI: Bool) async throws -> (isTaken: Bool, letters: Int) {
         let cluster = try MockCluster(topics: [Sample.outcomes: 1, Sample.deadLetters: 1])
         let changes = ChangeSignal()
