@@ -6,7 +6,7 @@ extension Model {
             Difference(.reports, "\($0) was finished at Apple, and granted to nobody")
         }
         let late = granted.keys.filter { id in
-            isFinishable(id) && !isDisturbed(id) && !seen.finished.contains(id)
+            isFinishable(id) && isOfKnownKind(id) && !isDisturbed(id) && !seen.finished.contains(id)
         }.sorted().map { Difference(.reports, "\($0) was granted, and never finished at Apple") }
         return early + late
     }
@@ -79,6 +79,12 @@ extension Model {
     private func isFinishable(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id], purchase.kind != .autoRenewable else { return false }
         return facts.apps[purchase.bundleID]?.reports ?? false
+    }
+
+    /// Returns whether the catalog always had the product. The worker finishes no product whose kind it does not know.
+    private func isOfKnownKind(_ id: String) -> Bool {
+        guard let purchase = facts.purchases[id], let app = facts.apps[purchase.bundleID] else { return false }
+        return app.status(purchase.productID) == .active && !app.changed.contains(purchase.productID)
     }
 
     /// Returns whether something else may decide what Apple hears: a refund, an operator, an erasure, or Apple itself.
