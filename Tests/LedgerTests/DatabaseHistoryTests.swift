@@ -24,7 +24,7 @@ struct DatabaseHistoryTests {
         let store = PostgresParking(pool: database.pool)
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1)
         #expect(try await ledger.settle(decision).history == here)
-        // Decided before: its first answer is read.
+        // The submission was decided above, so the ledger reads its stored answer.
         #expect(try await ledger.settle(decision).history == here)
         let recalled = try await ledger.recollect(Sample.query(for: decision))
         #expect(recalled.history == here && recalled.value != .nothing)
@@ -70,7 +70,7 @@ struct DatabaseHistoryTests {
         }
     }
 
-    /// The session is never replaced: it could not write when it was opened.
+    /// The pool keeps the session that it opened on the standby, where no session can write.
     @Test("a session that was opened on a standby names the new history after the standby is promoted")
     func promotion() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("promoted-\(UUID().uuidString)")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Ledger
 
-/// The database was restored to an earlier state: a grant that it has lost may be in the game.
+/// The database was restored to an earlier state, so the game may have goods of a grant that the database lost.
 @Suite("Records that are decided again after the database fell back")
 struct DecidedAgainTests {
     private func decision(
@@ -35,7 +35,7 @@ struct DecidedAgainTests {
         #expect(
             try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL AND revision = 2") == 2)
         #expect(try await database.number("SELECT count(*) FROM outbox") == 4)
-        // Delivered once more, it has the same answer, and its revocation waits in the outbox.
+        // A replay of the record gets the stored grant event, and the revocation waits in the outbox.
         let again = try await ledger.record(decision(Sample.purchase("1000"), offset: 1)).events
         #expect(again.map(\.eventID) == granted.prefix(1).map(\.eventID))
         #expect(
@@ -156,7 +156,7 @@ struct DecidedAgainTests {
             try await database.number(
                 "SELECT count(*) FROM grants WHERE revoked_at IS NULL AND transaction_id = '1001'")
                 == 1)
-        // A period has a claim of its own.
+        // Each period of a subscription also has a claim, which this count leaves out.
         let claimed = try await database.number(
             "SELECT count(*) FROM claims WHERE granted_transaction_id = '1001' AND original_transaction_id NOT LIKE 'period %'"
         )
@@ -182,7 +182,7 @@ struct DecidedAgainTests {
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
         try await subject.enter([try AnnouncedSubject.told("1001"), try AnnouncedSubject.told("1002")])
-        // The announcement comes a day after the fall back.
+        // Apple signed the announcement of 1002 a day after the database fell back.
         try await database.run(
             "UPDATE announced_purchases SET signed_at = now() + interval '1 day' WHERE transaction_id = '1002'")
         try await subject.endPatience()
@@ -207,7 +207,7 @@ struct DecidedAgainTests {
         }
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 1], topic: Sample.topic)
-        // Held a day after the fall back.
+        // The hold of 1001 began a day after the database fell back.
         try await database.run("UPDATE holds SET held_at = now() + interval '1 day' WHERE transaction_id = '1001'")
         for id in ["1000", "1001"] { try await subject.release(StoreTransactionID(id)) }
         let holds = try await subject.holds.leaseDue(catalogVersion: 1, limit: 5)
@@ -235,7 +235,7 @@ struct DecidedAgainTests {
             let leased = try await store.leaseDue(limit: 10)
             #expect(leased.map { [$0.position.offset: $0.isDecidedAgain] } == [[11: true], [12: false]])
             for one in leased { try await store.endLease(of: one) }
-            // Records of a topic that was made anew: their offsets are as low, and they were sent later.
+            // Records of a recreated topic have offsets as low as the lost ones, but later timestamps.
             let lost = LostDecisions(belowOffset: 12, noticedAt: Sample.noon)
             for milliseconds in [0, 1] {
                 let sentAt = lost.noticedAt.adding(milliseconds: LostDecisions.clockMargin + Int64(milliseconds))
@@ -263,7 +263,7 @@ struct DecidedAgainTests {
         #expect(try await database.number(revision) == 2)
         let checkpoints = PostgresCheckpoints(pool: database.pool, group: "receiptd")
         try await checkpoints.keepDecidedAgain([0: 3], topic: Sample.topic)
-        // A minute passes.
+        // The update stands for a minute that passes.
         let earlier = "fell_back_at = now() - interval '1 minute', revisions_above = revisions_above - 60"
         try await database.run("UPDATE subscriptions SET updated_at = now() - interval '2 minutes'")
         try await database.run("UPDATE offsets_decided_again SET \(earlier)")
@@ -274,7 +274,7 @@ struct DecidedAgainTests {
             changed.events.last?.eventID == OutcomeEvent.eventID(subscription: "1000", revision: first + 1))
         _ = try await subject.grant("1003", original: "1000", at: 90, offset: 4)
         #expect(try await database.number(revision) == Int(first) + 2)
-        // Once more, with no offset above those before: what was told since the first time is lost too.
+        // The database falls back a second time, with a lower offset: events since the first fall back are lost too.
         try await database.run("UPDATE subscriptions SET revision = 2, updated_at = now() - interval '2 minutes'")
         try await checkpoints.keepDecidedAgain([0: 2], topic: Sample.topic)
         let second = try await database.number(above)

@@ -6,14 +6,16 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-/// PostgreSQL reads the whole default partition whenever a day is made: none is made while much lies there.
+/// PostgreSQL reads the whole default partition whenever maintenance creates a day's partition. Maintenance
+/// creates no day while the default partition holds many rows.
 @Suite("The default partition of the outcomes stays small")
 struct DefaultOutcomesTests {
     private static let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
     private static let inDefault = "SELECT count(*) FROM outcomes_default"
     private static let apart = "SELECT count(*) FROM outcomes_apart"
     private static let now = Timestamp.current
-    /// Tomorrow has no partition, and more lies in the default one than is read under a lock, decided an hour ago.
+    /// SQL that drops tomorrow's partition and fills the default partition with more rows, decided an hour ago,
+    /// than maintenance lets PostgreSQL read under a lock.
     private static let filled = """
         DO $$ BEGIN
             EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD');
@@ -60,7 +62,7 @@ struct DefaultOutcomesTests {
     func moved() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        // The day of this one has no partition: it was blocked.
+        // The record's day has no partition, because maintenance could not create the day.
         try await database.run(Self.filled)
         let tomorrow = decision(offset: 1, sentAt: Self.time(1))
         let first = try await ledger.record(tomorrow).events
@@ -73,7 +75,7 @@ struct DefaultOutcomesTests {
         #expect(try await database.number(Self.inDefault) == 0)
         #expect(try await database.number(Self.apart) == 30_001)
         #expect(try await ledger.recall(Sample.query(for: tomorrow)) == .answered(first))
-        // Autovacuum does the same.
+        // Autovacuum would do the same later.
         try await database.run("VACUUM outcomes_default")
         #expect(try await OutcomeRetention.look(in: database.pool, days: 30).made.count == 1)
         #expect(try await ledger.recall(Sample.query(for: tomorrow)) == .answered(first))

@@ -20,7 +20,7 @@ struct DisputedHoldTests {
             submission: "s-\(id)-\(player)", partition: partition, token: token)
     }
 
-    /// Holds them for the player without the token, then for the one with it.
+    /// Holds each transaction for player "first", who has no account token, then for player "second", who has it.
     private func hold(_ ids: String..., in ledger: PostgresLedger) async throws {
         for (index, id) in ids.enumerated() {
             let offset = Int64(10 * index)
@@ -50,7 +50,7 @@ struct DisputedHoldTests {
         #expect(refused.rejected == 1)
         #expect(try await held(database) == ["1 first", "1 second released", "2 second"])
         #expect(try await database.number("SELECT count(*) FROM refusals WHERE player_id <> 'first'") == 0)
-        // The submission goes with its last hold, and no other's.
+        // The rejection deleted the held submission whose last hold ended, and no other submission.
         #expect(try await database.number("SELECT count(*) FROM held_submissions") == 3)
         #expect(try await store.reject(HoldFilter(), by: "ann", at: Sample.noon).rejected == 3)
         #expect(try await held(database).isEmpty)

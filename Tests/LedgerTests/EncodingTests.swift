@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A database that is not UTF-8", .timeLimit(.minutes(2)))
 struct EncodingTests {
-    /// An empty database of that encoding.
+    /// Returns a new empty database that has `encoding`.
     private func database(_ encoding: String) async throws -> LedgerDatabase {
         let known = try await LedgerDatabase(isMigrated: false)
         let name = "encoded_\(encoding.lowercased())"

@@ -21,7 +21,7 @@ struct FallBackWatchTests {
         _ = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "a", offset: 1))
         try await database.run("DELETE FROM outbox; DELETE FROM grants; DELETE FROM claims; DELETE FROM outcomes")
         try await database.run(Self.endSessions)
-        // It was judged before the fall: its record comes again.
+        // The worker judged the decision before the fall back, so Kafka delivers the record again.
         await #expect(throws: LedgerClosed.self) {
             try await ledger.settle(
                 Sample.decision([Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2))
@@ -31,7 +31,7 @@ struct FallBackWatchTests {
             Sample.decision(
                 [Sample.judged(Sample.purchase("1000"))], player: "b", offset: 2, fallBackCount: 1))
         #expect(try await database.number("SELECT count(*) FROM grants") == 0)
-        // The owner is known again by now.
+        // Another writer has restored the owner's claim by now.
         try await database.run(
             """
             INSERT INTO claims (original_transaction_id, player_id, bundle_id, granted_transaction_id)
@@ -92,7 +92,7 @@ struct FallBackWatchTests {
         }
         #expect(falls.load(ordering: .relaxed) == 1)
         ledger.lossesAreKnown(after: 1)
-        // The copy is known by now: the next one is another fall.
+        // The ledger knows the first copy by now, so a second copy is another fall back.
         _ = try await database.replaceByCopy()
         await #expect(throws: LedgerClosed.self) {
             try await ledger.settle(
@@ -121,7 +121,7 @@ struct FallBackWatchTests {
                 catalogVersion: 1, limit: 1)
         }
         #expect(try await database.number("SELECT count(*) FROM notifications") == 0)
-        // A look that began before the fall tells nothing of it.
+        // A look for lost decisions that began before the fall back does not end the wait.
         ledger.lossesAreKnown(after: 0)
         await #expect(throws: PostgresError.self) { try await refund("1000", by: notices) }
         ledger.lossesAreKnown(after: 1)

@@ -11,7 +11,7 @@ struct GatheringTests {
         Gathering(busyGroup: 8, busyDelay: .milliseconds(4), longestDelay: .milliseconds(10), share: share)
     }
 
-    /// Batches as an even rate makes them: each holds what came since the one before it.
+    /// Returns the delays of batches at an even rate. Each batch holds the submissions since the previous batch.
     private static func delays(perSecond: Double, seconds: Double) -> [Duration] {
         var gathering = gathering()
         var now = ContinuousClock.now
@@ -22,7 +22,7 @@ struct GatheringTests {
             waiting = max(0, waiting - Double(count))
             let delay = gathering.delay(behind: count, now: now)
             delays.append(delay)
-            // The rest lasts until the next is there, and at least one has come.
+            // The next batch starts after the delay and a write of 2 ms, and once at least one submission waits.
             let rest = max(delay + .milliseconds(2), .seconds((1 - waiting) / perSecond))
             now += rest
             waiting += perSecond * rest.inSeconds
@@ -52,7 +52,7 @@ struct GatheringTests {
         #expect(gathering.delay(behind: 2, now: now, atMost: .milliseconds(5)) == .milliseconds(5))
         #expect(gathering.delay(behind: 0, now: now, atMost: .milliseconds(1)) == .zero)
         #expect(gathering.delay(behind: 0, now: now, atMost: .seconds(1)) == .milliseconds(10))
-        // Dozens are not held to what a single submission would wait.
+        // A batch of dozens may wait longer than the limit for a single submission.
         #expect(gathering.delay(behind: 30, now: now, atMost: .milliseconds(1)) == .milliseconds(6))
         #expect(gathering.delay(behind: 400, now: now, atMost: .milliseconds(1)) == .milliseconds(10))
     }
@@ -95,7 +95,7 @@ struct GatheringTests {
 
 @Suite("Recall queries at everyday rates")
 struct RecallGatheringTests {
-    /// Returns the number of looks into the database that `count` questions take that come one after the other.
+    /// Returns the number of look-ups in the database for `count` recall queries that arrive one after the other.
     private static func looks(for count: Int, longestDelay: Duration) async throws -> Int {
         let database = try await LedgerDatabase()
         var limits = PostgresLedger.Limits()

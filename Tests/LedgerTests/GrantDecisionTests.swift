@@ -130,7 +130,7 @@ struct GrantDecisionTests {
         await ledger.close()
     }
 
-    /// A restored copy has an id and a date of its own: nothing tells it from what was bought anew but its original.
+    /// A restored copy has its own id and date. Only its original transaction tells the copy from a new purchase.
     @Test(
         "a restored copy of a non-consumable stays revoked or granted as the operator decided, whenever it was restored"
     )
@@ -163,7 +163,7 @@ struct GrantDecisionTests {
         _ = try await ledger.record(period("1000", offset: 1))
         _ = try await say(.revoke, of: "1000", at: 1, in: database)
         #expect(try await ledger.record(period("1001", offset: 2)).granted.count == 1)
-        // Each period is goods of its own.
+        // Each period is a separate purchase, so the other period's grant does not stop the reinstatement.
         _ = try event(try await say(.reinstate, of: "1000", at: 2, in: database))
         await ledger.close()
     }

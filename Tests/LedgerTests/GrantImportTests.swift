@@ -59,7 +59,7 @@ struct GrantImportTests {
         let held = Sample.judged(Sample.purchase("21", original: "20"), .nonConsumable, .hold(.beforeCutover))
         _ = try await ledger.record(Sample.decision([held], offset: 1))
         let holds = PostgresHolds(pool: database.pool)
-        // A worker is just looking at it, under a newer catalog.
+        // A worker with a newer catalog leases the hold during the import.
         let looking = try #require(try await holds.leaseDue(catalogVersion: 2, limit: 1).first)
         #expect(try await GrantImport(pool: database.pool).enter([grant("20")]).entered == 1)
         try await holds.keepHeld([(hold: looking, reason: .beforeCutover)], catalogVersion: 2)
@@ -104,7 +104,7 @@ struct GrantImportTests {
         #expect(
             try await count(
                 "revoked_at IS NULL AND revoked_units IS NULL AND apple_revoked_at IS NULL") == 2)
-        // A part leaves units: it is granted.
+        // After a partial refund some units remain, so transaction 1 counts as granted.
         let ledger = database.ledger()
         let again = try await ledger.record(Sample.decision([Sample.judged(Sample.purchase("1"))], offset: 1))
         #expect(again.reason == .alreadyGranted)

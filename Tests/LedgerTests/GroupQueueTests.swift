@@ -14,7 +14,7 @@ struct GroupQueueTests {
             for entry in group { entry.answer(-entry.request) }
             return group.count
         }
-        // Two are never enough for it, however late they come.
+        // The patient reader never takes a group of two, even if both elements come before it reads.
         async let first = queue.ask(1, size: 1)
         async let second = queue.ask(2, size: 1)
         var answered = 0
@@ -48,7 +48,7 @@ struct GroupQueueTests {
     func watch() async {
         let queue = GroupQueue<Int, Int>(patience: .milliseconds(20))
         let watch = Task { await queue.watch() }
-        // Only the watch calls it.
+        // The second reader never reaches its minimum, so only the watcher wakes it.
         let second = Task { await queue.next(minimum: .max, maximum: 10, bytes: 100) ?? [] }
         async let first = queue.ask(1, size: 1)
         for entry in await second.value { entry.answer(-entry.request) }

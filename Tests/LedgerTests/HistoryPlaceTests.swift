@@ -54,7 +54,7 @@ struct HistoryPageTests {
     }
 }
 
-/// Leases that end by the death of whoever had them.
+/// Leases of notifications that end because the worker with the lease died.
 @Suite("Notifications that kill the process, in the ledger")
 struct SuspectNotificationTests {
     private static let scope = HistoryScope(bundleID: Sample.bundle, environment: .production)

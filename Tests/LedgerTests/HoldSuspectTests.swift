@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Held purchases that kill their workers")
 struct HoldSuspectTests {
-    /// Holds purchases `1001` to `1005`, each of a player of its own.
+    /// Runs `body` in a database that holds `count` purchases from `1001` on, each for a different player.
     private func with(
         holds count: Int = 5, _ body: (PostgresHolds, LedgerDatabase) async throws -> Void
     ) async throws {
@@ -48,7 +48,7 @@ struct HoldSuspectTests {
         return LeasedHold.Lease(try await database.number(microseconds + " WHERE transaction_id = '\(transaction)'"))
     }
 
-    /// The worker is gone: nobody ends what it had leased.
+    /// Lets all leases expire, as if the worker had died without ending them.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE holds SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
@@ -134,7 +134,7 @@ struct HoldSuspectTests {
                 try await holds.clearSuspicion(of: forgiven)
                 try await die(database)
             }
-            // Two deaths are not enough, and an end forgets them.
+            // Two deaths do not set the hold aside, and the end of the next lease clears the count.
             for _ in 0..<2 {
                 #expect(try await takeIsolated(holds, version: 2) != nil)
                 try await die(database)
@@ -182,7 +182,7 @@ struct HoldSuspectTests {
             await #expect(throws: PostgresError.self) { try await take(holds) }
             #expect(try await database.number("SELECT sum(takes) FROM holds") == 2)
             let leases = try await [lease(of: "1001", in: database), lease(of: "1002", in: database)]
-            // The first hold is leased by nobody any more when the finding about it comes, and the second one still is.
+            // When `setAside` runs, no worker leases the first hold any more, and the second hold is still leased.
             try await database.run("UPDATE holds SET leased_until = NULL WHERE transaction_id = '1001'")
             try await database.run("DROP TRIGGER failing ON holds")
             try await database.pool.run { session in

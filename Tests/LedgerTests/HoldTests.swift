@@ -81,7 +81,7 @@ struct HoldTests {
     func unreadable() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
-        // What readers put in the place of a time that they cannot read.
+        // Readers of proofs put 0 in the place of a time that they cannot read.
         var purchase = Sample.purchase("1000", at: Timestamp(milliseconds: 0))
         purchase.unreadable = ["quantity", "purchaseDate"]
         let judged = Sample.judged(purchase, .consumable, .hold(.unreadableTransaction))
@@ -112,7 +112,7 @@ struct HoldTests {
         let stale = try #require(outdated.first)
         #expect(try await store.release(HoldFilter(id: "1000"), by: "ann") == 1)
         let holds = PostgresHolds(pool: database.pool)
-        // An older finding must not undo the release.
+        // A worker with a stale lease must not undo the release.
         #expect(try await holds.settle(decision(stale, held("1000"), catalogVersion: 2)) == nil)
         try await holds.keepHeld([(hold: stale, reason: .retiredProduct)], catalogVersion: 2)
         try await holds.reschedule(stale, dueAfterSeconds: 1000)
@@ -191,7 +191,7 @@ struct HoldTests {
         #expect(granted?.kind == .granted)
         let claims = "SELECT count(*) FROM claims WHERE original_transaction_id = "
         #expect(try await database.number(claims + "'0' AND player_id = 'player-1'") == 1)
-        // The other hold lies under it.
+        // The other hold refers to original transaction 1.
         #expect(try await database.number(claims + "'1' AND player_id = 'player-1'") == 1)
         let later = Sample.judged(Sample.purchase("3", original: "0"), kind)
         let other = try await ledger.record(Sample.decision([later], player: "player-2", offset: 3))

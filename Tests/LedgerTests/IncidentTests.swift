@@ -16,7 +16,7 @@ struct IncidentTests {
                 IncidentStore.Incident(kind: "crashed", subject: "", count: 1),
             ])
             try await database.run("UPDATE incidents SET last_at = to_timestamp(1000) WHERE kind = 'crashed'")
-            // Another worker sees the same again.
+            // Another worker reports the same incident.
             try await store.add([IncidentStore.Incident(kind: "deleted_unread", subject: "t/0: 5 to 5", count: 2)])
             let counts = try await store.counts()
             #expect(counts.map(\.kind) == ["deleted_unread"], "what is older than 90 days is forgotten")

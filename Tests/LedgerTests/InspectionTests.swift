@@ -117,7 +117,7 @@ struct InspectionTests {
             let pool = PostgresPool(
                 configuration: PostgresConfiguration(uri: database.uri, applicationName: "console"), size: 1)
             let names = try await Inspection.of(id, days: 2, limit: 50, in: pool).names
-            // A session's counts are in once it has ended.
+            // PostgreSQL surely adds a session's counts to the statistics when the session ends.
             await pool.close()
             var read = before
             try await eventually("the rows are counted") {
@@ -254,10 +254,10 @@ struct InspectionTests {
         #expect(told.all.isEmpty)
         try await replay(40..<41, player: "other")
         try await replay(50..<53)
-        // How many of the three went into one batch is the ledger's affair.
+        // The reported count depends on how many of the three replays the ledger wrote in one batch.
         #expect(told.all.map(\.playerID) == ["thief"])
         #expect(told.all.allSatisfy { (10...12).contains($0.submissions) && $0.bundleID == Sample.bundle })
-        // The same records again are answered from what they were told, and count no more.
+        // A replay of the same records gets the stored answers and does not raise the count.
         try await replay(50..<53)
         try await replay(60..<61)
         #expect(told.all.count == 1)

@@ -4,10 +4,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A killed process leaves its work unfinished: PostgreSQL ends its session, at whatever statement it is.
+/// When a migrating process is killed, PostgreSQL ends its session at the current statement.
 @Suite("A migration that is killed", .timeLimit(.minutes(5)))
 struct InterruptedMigrationTests {
-    /// Ends the session that runs the `number`-th command which defines anything; 0: none.
+    /// Makes PostgreSQL end the session that runs DDL command number `number`. With 0, no session ends.
     private static func kill(at number: Int, in database: LedgerDatabase) async throws {
         try await database.run(
             """
@@ -41,7 +41,7 @@ struct InterruptedMigrationTests {
             await pool.close()
             #expect(try await database.pool.run { try Schema.check($0) } == before, "\(number)")
         }
-        // The schema is in, and the first of the days' partitions is not.
+        // The schema exists, and the first day's partition does not.
         try await database.run("DROP EVENT TRIGGER kill_migration; DROP SCHEMA killing CASCADE")
         try await database.pool.run { try Schema.migrate($0) }
         #expect(try await database.pool.run { try Schema.check($0) } == .current)
@@ -59,7 +59,7 @@ struct InterruptedMigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 4
             """)
-        // The migration has built the index then, and waits for sessions that do not know of it.
+        // The migration builds the index and then waits for the backup's snapshot, which is older than the index.
         let backup = try await OpenTransaction(
             database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM proofs")
         let told = ToldLines()

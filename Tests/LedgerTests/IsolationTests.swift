@@ -9,7 +9,7 @@ struct IsolationTests {
         Sample.decision([Sample.judged(Sample.purchase("t\(number)", product: product))], offset: number)
     }
 
-    /// Refuses a product's grants with a SQLSTATE of its own.
+    /// Returns SQL for a trigger that refuses grants of `product` with `sqlState`.
     private static func cursing(_ product: String, sqlState: String) -> String {
         """
         CREATE FUNCTION curse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -33,7 +33,7 @@ struct IsolationTests {
         let outcomes = try await recordAll(decisions, in: ledger)
         #expect(outcomes[0] == .parked)
         #expect(outcomes.flatMap(\.granted).count == 59)
-        // The purchase is not granted a second time.
+        // The refused purchase has no grant.
         #expect(try await database.number("SELECT count(*) FROM grants WHERE transaction_id = 't0'") == 0)
         let parked = """
             SELECT count(*) FROM parked
@@ -55,7 +55,7 @@ struct IsolationTests {
         let parked = "SELECT count(*) FROM parked WHERE source_offset = 57 AND sql_state = 'P0001'"
         var next: Int64 = 1_000
         while try await database.number(parked) == 0 {
-            // Others that come go through meanwhile: that tells its fault from the database's.
+            // Other decisions succeed meanwhile, which shows that the row is at fault and not the database.
             #expect(try await ledger.record(Self.decision(next)).granted.count == 1)
             next += 1
         }
@@ -103,7 +103,7 @@ struct IsolationTests {
     }
 }
 
-/// Counts what an observer is told of failed transactions.
+/// Counts the failed SQL transactions that the ledger reports to its observer.
 final class Failures: Sendable {
     private let stream = AsyncStream<Void>.makeStream()
 

@@ -18,7 +18,7 @@ struct IsolationTurnTests {
             _ = isolation.failed(group, by: FailureCause(Self.error), commits: 0, now: later)
         }
         #expect(isolation.isIsolating)
-        // Something new before each turn.
+        // A new entry arrives before each turn.
         var turns: [[Int]] = []
         for turn in 1...20 {
             isolation.add([100 + turn])
@@ -27,7 +27,7 @@ struct IsolationTurnTests {
             turns.append(group.entries)
         }
         #expect(turns.contains([1, 2]) && turns.contains([3, 4]))
-        // The failing ones take no more than their share.
+        // The failed groups take at most 2 of 20 turns.
         #expect(turns.first == [101])
         #expect(turns.filter { $0[0] > 100 }.count == 18)
     }

@@ -14,7 +14,7 @@ struct JoinedStatementTests {
     ) -> (PostgresLedger, PostgresPool) {
         var limits = PostgresLedger.Limits()
         limits.writers = 1
-        // One session: what it has prepared tells what was run.
+        // With one session, the prepared statements of this session show which statements ran.
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         return (PostgresLedger(pool: pool, limits: limits, observer: observer), pool)
     }
@@ -44,7 +44,7 @@ struct JoinedStatementTests {
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "one", offset: 1))
         #expect(first.granted.map(\.subject.text) == ["1"])
         #expect(try await Self.prepared(pool) == [1, 0])
-        // A replay, which is counted behind the grants and before the outcomes.
+        // The ledger counts this replay after the grants and before the outcomes, so it writes them apart.
         let again = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("1"))], player: "two", offset: 2))
         #expect(again.reason == .ownedByOtherPlayer)
@@ -57,7 +57,7 @@ struct JoinedStatementTests {
     @Test("the joined statement skips purchases claimed by or granted to another player, and decides a record once")
     func known() async throws {
         for (index, known) in [
-            // A claim of another player's.
+            // Another player's claim.
             "INSERT INTO claims (original_transaction_id, player_id, bundle_id) VALUES ('3', 'another', 'com.example.game')",
             // A grant without its claim.
             """

@@ -82,7 +82,7 @@ struct MigrationTests {
             WHERE relname IN ('proofs_days', 'replays_days', 'proofs_seen_on') AND indisvalid
             """
         #expect(try await database.number(indexes) == 2)
-        // The session's own limits are back.
+        // The migration has restored the session's limits.
         let limit = "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'"
         #expect(try await database.number(limit) == 30_000)
     }
@@ -100,7 +100,7 @@ struct MigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 3
             """)
-        // The backup holds no table that is changed.
+        // The backup's transaction locks no table that the migration changes.
         let backup = try await OpenTransaction(
             database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_type")
         let error = await #expect(throws: PostgresError.self) {

@@ -19,7 +19,7 @@ struct MissedPurchaseGrantTests {
         replica = PostgresAnnouncements(pool: database.pool, waitSeconds: 1)
     }
 
-    /// A document is only told apart from others here: its words are `policy`'s.
+    /// Imports `document` as the text of a catalog with `policy`. The text only has to differ between catalogs.
     private func importCatalog(
         _ document: String, _ policy: AnnouncementPolicy.MissedPurchasePolicy
     ) async throws -> Catalog {
@@ -27,7 +27,7 @@ struct MissedPurchaseGrantTests {
         return Subject.catalog(policy, version: try await store.importDocument(document, granting: apps))
     }
 
-    /// The catalogs that were imported when each app began to grant.
+    /// Returns the version of the catalog whose import began the grants of missed purchases.
     private func since() async throws -> [Int64?] {
         try await database.pool.run { session in
             let rows = try session.execute(
@@ -60,7 +60,7 @@ struct MissedPurchaseGrantTests {
         let third = try await importCatalog("grant again", .grant)
         _ = try await replica.leaseDue(under: third, limit: 1)
         #expect(try await since() == [first.version])
-        // The same document again is no import, and changes nothing either.
+        // A second import of the same document adds no version and keeps the start.
         #expect(try await importCatalog("grant again", .grant).version == third.version)
         #expect(try await since() == [first.version])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The outbox after an outage")
 struct OutboxGrowthTests {
-    /// The table is never truncated: what an outage of the outcomes topic made of it stays.
+    /// Nothing truncates the outbox, so its pages stay as many as the longest outage of the outcomes topic needed.
     @Test("after 60,000 events were published and deleted, a sweep touches less than a tenth of the outbox's pages")
     func sweep() async throws {
         let database = try await LedgerDatabase()
@@ -26,7 +26,7 @@ struct OutboxGrowthTests {
                 PostgresStatement("EXPLAIN (ANALYZE, BUFFERS) EXECUTE sweep (0, 500, 30, '-infinity')"))
             return (0..<rows.count).compactMap { rows.text($0, 0) }
         }
-        // The first line with buffers is the whole statement's.
+        // The plan's first line with buffers counts the whole statement.
         let line = try #require(plan.first { $0.contains("Buffers: shared") })
         let touched = line.split { !$0.isNumber }.compactMap { Int($0) }.reduce(0, +)
         #expect(touched < pages / 10, "\(touched) of \(pages) pages:\n\(plan.joined(separator: "\n"))")

@@ -125,12 +125,12 @@ struct OutboxTests {
         let offsets = try await ledger.decidedOffsets(topic: Sample.topic, partitions: [0, 1, 2, 3])
         #expect(offsets == [0: 4096, 1: 4096, 2: 4096])
         await ledger.close()
-        // Any of several writers may have taken the rows: a single one certainly has its own.
+        // With one writer, all three rows surely belong to writer 0.
         let single = database.ledger(writers: 1)
         for partition in Int32(0)..<3 {
             _ = try await single.record(Sample.decision(.whole(.foreignApp, []), offset: 60, partition: partition))
         }
-        // A row that is written again is written elsewhere.
+        // An update moves a row to another place in the table, so equal places prove that no row was updated.
         let places = """
             SELECT sum((ctid::text::point)[0] * 1000 + (ctid::text::point)[1])::int8
             FROM partition_progress WHERE writer = 0

@@ -21,7 +21,7 @@ struct ParkedRejectionTests {
         let looks = Atomic<Int>(0)
         async let ending = ParkedRejection(pool: database.pool, by: "ann").run(
             ParkedFilter(id: "waits"), limit: 1, progress: { _ in looks.add(1, ordering: .relaxed) })
-        // Before its second look it has seen that a worker has the row.
+        // By its second look the rejection has seen that a worker leases the row.
         try await eventually("it has looked twice") { looks.load(ordering: .relaxed) >= 2 }
         try await parking.endLease(of: leased)
         #expect(try await ending.description == "1 rejected")

@@ -38,14 +38,14 @@ struct ParkingLimitTests {
             }
             #expect(try await outcome(of: Sample.parking(21, player: "hog", isProven: true), in: store) == .parked)
             #expect(try await outcome(of: Sample.parking(22, player: "guest"), in: store) == .parked)
-            // The submission waits already, or its proof does.
+            // The same submission, or another submission of the same proof, is parked already.
             #expect(try await outcome(of: Sample.parking(7, player: "hog"), in: store) == .parked)
             #expect(try await outcome(of: Sample.parking(23, player: "hog", proof: "proof 7"), in: store) == .parked)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE player_id = 'hog'") == 22)
             #expect(try await database.number("SELECT count(*) FROM parked_submissions") == 23)
             try await database.run("DELETE FROM parked WHERE source_offset = 3")
             #expect(try await outcome(of: Sample.parking(20, player: "hog"), in: store) == .parked)
-            // The same proof again and again does not fill the table either.
+            // A player who sends one proof in many submissions cannot fill the table.
             for offset in 1_000..<1_100 {
                 _ = try await store.park(Sample.parking(Int64(offset), player: "hog", proof: "proof 7"))
             }
@@ -68,7 +68,7 @@ struct ParkingLimitTests {
         }
     }
 
-    /// The weight of a row of the samples.
+    /// The weight of one parked sample, in bytes.
     private static let weight: Int64 = {
         let submission = Sample.parking(1).submission
         return Int64(submission.storedBytes.count)
@@ -82,7 +82,7 @@ struct ParkingLimitTests {
                 #expect(try await outcome(of: given, in: store) == .parked)
             }
             #expect(try await database.number("SELECT sum(bytes)::bigint FROM parked_weights") > 9 * Self.weight)
-            // Another replica knows it from the database alone.
+            // Another replica reads the parked bytes from the database.
             let other = PostgresParking(
                 pool: LedgerDatabase.pool(database.uri), mostUnprovenBytes: 10 * Self.weight + 9)
             for store in [store, other] {

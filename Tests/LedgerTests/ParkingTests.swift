@@ -68,7 +68,7 @@ struct ParkingTests {
             try await database.run("UPDATE parked SET leased_until = now() - interval '1 second'")
             let again = try await other.leaseDue(limit: 100)
             #expect(again.count == 60)
-            // An earlier holder no longer has a say.
+            // A worker whose lease expired can no longer delete or reschedule the row.
             for old in taken {
                 try await store.delete(old)
                 try await store.reschedule(
@@ -125,7 +125,7 @@ struct ParkingTests {
             let outcome = try await ledger.record(first)
             #expect(outcome.granted.map(\.subject) == ["1000"])
             #expect(try await database.number("SELECT count(*) FROM parked WHERE source_offset = 1") == 0)
-            // The operator's answer was first.
+            // The operator's rejection is stored first, so a later grant gets this answer.
             let rejected = try await ledger.record(decision(taken[1], .whole(.refusedByOperator, [])))
             #expect(rejected.reason == .refusedByOperator)
             try await store.park(Sample.parking(2))
@@ -193,7 +193,7 @@ struct ParkingTests {
             }
             #expect(try await database.number("SELECT count(*) FROM parked") == 20)
             #expect(try await database.number("SELECT count(*) FROM parked WHERE due_at IS NULL") == 1)
-            // An operator who tries it again makes nothing worse.
+            // After an operator's retry, the unreadable row is set aside again and the other rows are leased.
             let operatorStore = ParkedAdministration(pool: database.pool)
             #expect(try await operatorStore.retry(ParkedFilter(reason: .databaseRefused)) == 1)
             #expect(try await store.leaseDue(limit: 100).count == 19)

@@ -9,7 +9,7 @@ import Testing
 @Suite("Maintenance of partitions beside workers and readers")
 struct PartitionMaintenanceTests {
     private static let days = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'outcomes'::regclass"
-    /// Four days long past, and tomorrow's partition is missing.
+    /// SQL that adds the partitions of four past days and drops tomorrow's partition.
     private static let untended = """
         DO $$ BEGIN
             EXECUTE 'DROP TABLE outcomes_' || to_char(now() AT TIME ZONE 'UTC' + interval '1 day', 'YYYYMMDD');
@@ -30,7 +30,7 @@ struct PartitionMaintenanceTests {
         #expect(blocked.made.isEmpty && blocked.dropped.isEmpty)
         #expect(blocked.blockers?.inWords.contains(OpenTransaction.applicationName) == true)
         #expect(try await database.number(LedgerDatabase.queued) == 0)
-        // The row is of the day that has no partition.
+        // The record's day is tomorrow, which has no partition.
         let tomorrow = Timestamp(milliseconds: Timestamp.current.milliseconds + 86_400_000)
         let decision = Sample.decision([Sample.judged(Sample.purchase("1000"))], offset: 1, at: tomorrow)
         #expect(try await ledger.record(decision).granted.count == 1)
@@ -72,7 +72,7 @@ struct PartitionMaintenanceTests {
         let report = try await OutcomeRetention(pool: database.pool, days: 7, turnSeconds: 0).run(now: ours)
         #expect(report.clockDifference.map { abs($0 + daysAhead * 86_400) < 3600 } == true)
         #expect(report.dropped.isEmpty && report.pruned.proofs == 0 && report.pruned.replays == 0)
-        // Days of either clock have their partitions.
+        // Maintenance creates partitions for the days of both clocks.
         #expect(report.made.count >= 1)
         let sane = try await OutcomeRetention.look(in: database.pool, days: 7)
         #expect(sane.clockDifference == nil)
@@ -91,7 +91,7 @@ struct PartitionMaintenanceTests {
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(reports.count { !$0.isAnothersTurn } == 1)
-        // Taken while the clock was ahead.
+        // The update stands for a turn that a replica took while the clock was ahead.
         try await database.run("UPDATE maintenance_turns SET taken_at = taken_at + interval '2 days'")
         #expect(try await look().isAnothersTurn == false)
         #expect(try await look().isAnothersTurn)

@@ -85,7 +85,7 @@ struct PeriodIdentityTests {
             Self.imported("4000", original: "4000", charged: "8", line: 3),
         ])
         #expect(again == GrantImport.Entered(entered: 0, conflicts: [3]))
-        // Without what was charged it is found by its times, under what the purchase goes on from.
+        // An import without a charge id is found by the period's times and the previous original transaction.
         _ = try await importing.enter([Self.imported("5001", original: "5000", charged: nil)])
         let following = Sample.decision(
             [Self.judged("6000", original: "6000", charged: "9", previous: "5000")], offset: 2)
@@ -144,7 +144,7 @@ struct PeriodIdentityTests {
         if isFirstChangeKnown {
             #expect(try await ledger.record(Sample.decision(first, offset: 4)).reason == .alreadyGranted)
         }
-        // The second period is nobody's yet: only the first leads from its originals to the player.
+        // The second period has no owner yet. Only the first period's originals lead to the player.
         let chain =
             [
                 Self.judged("5000", original: "3000", charged: "3"),

@@ -37,7 +37,7 @@ struct PlanTests {
             """)
         for round in 0..<Self.rounds { try await work(Int64(Self.rounds + round), in: ledger) }
         await ledger.close()
-        // A session's counts are in once it has ended.
+        // PostgreSQL surely adds a session's counts to the statistics when the session ends.
         await pool.close()
         let others = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -59,7 +59,7 @@ struct PlanTests {
         }
         #expect(tables.count == 4)
         for (name, rowsRead, lookUps) in tables {
-            // The plan is not one scan, which would have come upon more.
+            // A scan of the whole table would have read more rows.
             #expect(rowsRead < Self.rows, "\(name) was read whole")
             #expect(lookUps > 0, "\(name) was not used")
         }

@@ -28,11 +28,11 @@ extension RefundRequestTests {
                 """)
             #expect(put == 1, "\(table) \(tries)")
         }
-        // However often: a lease grows by those that nobody ended.
+        // Put-off tries never lengthen a lease. Only leases that expired do.
         for (table, leases) in [("refund_requests", 2), ("finishes", 1)] {
             #expect(try await database.number("SELECT count(*) FROM \(table) WHERE takes = 0") >= leases, "\(table)")
         }
-        // Only the one that was not tried is woken.
+        // Only the request that no worker tried becomes due.
         _ = try await store.enter(
             ["1000", "1001"].map { ConsumptionReport(transactionID: $0, bundleID: Sample.bundle) })
         let woken = try await store.leaseDueRequests(limit: 5, waitSeconds: 600, at: Sample.noon)

@@ -93,7 +93,7 @@ struct RefundRequestTests {
         #expect(try await lease().isEmpty)
         #expect(try await database.number("SELECT count(*) FROM refund_requests WHERE player_id IS NULL") == 3)
         try await database.run("UPDATE refund_requests SET due_at = now()")
-        // Nothing of the last two hours is left to wait.
+        // No request of the last two hours still waits.
         #expect(try await lease() == ["1001"])
         #expect(try await database.number(waiting) == 1)
         #expect(
@@ -226,7 +226,7 @@ struct RefundRequestTests {
             last = seconds
         }
         try await database.run("UPDATE finishes SET due_at = now() + interval '3 days'")
-        // A first look: later ones look for that once a minute.
+        // A store looks for due times too far ahead at its first lease, and then once a minute.
         let other = PostgresFinishes(pool: database.pool)
         #expect(try await other.leaseDueFinishes(limit: 5).count == 1)
         await ledger.close()

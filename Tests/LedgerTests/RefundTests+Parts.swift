@@ -39,7 +39,7 @@ extension RefundTests {
         #expect(effects == ["revoked", "remembered", "revoked", "remembered"])
         let units = "SELECT count(*) FROM grants WHERE revoked_units = 2 AND revoked_at IS NOT NULL AND revision = 3"
         #expect(try await database.number(units) == 1)
-        // Something is left: it is still this player's.
+        // Some units remain, so the player still has the grant.
         #expect(try await ledger.record(decision("1000", quantity: 3, offset: 2)).reason == .alreadyGranted)
         #expect(try await apply(part(nil, of: "1000", after: 5, quantity: 3), in: database) == ["revoked"])
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_units = 3 AND revision = 4") == 1)
@@ -61,7 +61,7 @@ extension RefundTests {
         let inPart = "SELECT count(*) FROM grants WHERE revoked_units = 2 AND revision = 2 AND revoked_at IS NOT NULL"
         #expect(try await database.number(inPart) == 1)
         #expect(try await database.number("SELECT count(*) FROM outbox") == 2)
-        // Nothing is left of one unit.
+        // A partial refund of a single unit leaves no unit.
         #expect(try await apply(part(33_333, of: "1001", after: 1, quantity: 1), in: database) == ["remembered"])
         #expect(try await ledger.record(decision("1001", quantity: 1, offset: 2)).reason == .cancelled)
         await ledger.close()

@@ -152,7 +152,7 @@ struct RefundTests {
         #expect(try await importer.enter([line("1001")]).entered == 1)
         #expect(try await database.number("SELECT count(*) FROM grants WHERE revoked_at IS NOT NULL") == 2)
         #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'old'") == 2)
-        // Another program that writes the table itself claims what only a refund had a row for.
+        // Another program inserts a grant directly. The insert also claims a transaction that only had a refund's row.
         _ = try await apply(received(.refund, of: "1002"), in: database)
         try await database.run(
             """
@@ -222,7 +222,7 @@ struct RefundTests {
                 group.addTask {
                     try await ledgers[number % 2].record(decision(id, offset: Int64(number))).events
                 }
-                // Both replicas hear of it.
+                // Both replicas get the notification.
                 for pool in pools {
                     group.addTask {
                         let applied = try await retrying {
@@ -251,7 +251,7 @@ struct RefundTests {
         for pool in pools { await pool.close() }
     }
 
-    /// Retries as a worker does: two batches that lock one another out are run again.
+    /// Runs `body` again after a retriable error, as a worker does after a deadlock of two batches.
     private func retrying<Value>(_ body: () async throws -> Value) async throws -> Value {
         while true {
             do { return try await body() } catch let error as PostgresError {

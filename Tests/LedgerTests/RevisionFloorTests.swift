@@ -6,7 +6,7 @@ import Testing
 @testable import BackOffice
 @testable import Ledger
 
-/// An event whose id was told before counts for nothing, and a consumer ignores a revision that is not newer.
+/// A consumer ignores an event whose id it has seen, and an event whose revision is not newer.
 @Suite("Revisions of grants after the database was put back")
 struct RevisionFloorTests {
     private let refunds = RefundTests()
@@ -59,22 +59,22 @@ struct RevisionFloorTests {
         #expect(try await refunds.apply(refunds.received(.refund, of: "1002"), in: database) == ["revoked"])
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["remembered"])
-        // Read before anyone has noticed the fall.
+        // The worker reads this reversal before any worker notices the fall back.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1005", after: 5), in: database) == ["remembered"])
         let floor = try await fallBack(database)
         #expect(try await refunds.apply(refunds.received(.refund, of: "1005"), in: database) == ["reinstated"])
-        // The reversal is read before the refund: nothing changes.
+        // The worker reads the reversal before the refund, so the grant stays as it is.
         #expect(
             try await refunds.apply(
                 refunds.received(.reversal, of: "1001", after: 5), refunds.received(.refund, of: "1001"), in: database)
                 == ["reinstated", "outdated"])
-        // The refund was reversed and refunded again: nothing changes either.
+        // Apple reversed the refund and refunded again, so the grant stays revoked.
         #expect(
             try await refunds.apply(
                 refunds.received(.refund, of: "1002", after: 9), refunds.received(.reversal, of: "1002", after: 5),
                 in: database) == ["revoked", "outdated"])
-        // Known before.
+        // The database had this reversal before the fall back.
         #expect(
             try await refunds.apply(refunds.received(.reversal, of: "1003", after: 5), in: database) == ["duplicate"])
         // Apple signed it long after the fall back.
@@ -102,7 +102,7 @@ struct RevisionFloorTests {
         }
         #expect(try await refunds.apply(refunds.received(.refund, of: "1001"), in: database) == ["revoked"])
         let floor = try await fallBack(database)
-        // The lost state had the reversal, and told of it. The second refund came after the fall.
+        // The lost state had the reversal and published its event. The second refund came after the fall back.
         let century: Int64 = 3_155_760_000
         #expect(
             try await refunds.apply(refunds.received(.refund, of: "1001", after: century), in: database)

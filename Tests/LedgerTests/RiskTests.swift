@@ -45,14 +45,14 @@ struct RiskTests {
         #expect(try await record(1, "a", "phone") == [])
         #expect(try await record(2, "b", "phone") == [])
         #expect(try await record(3, "c", "phone") == ["shared_device"])
-        // A part of it that is taken back leaves a purchase.
+        // A partly refunded grant still counts as a purchase.
         try await database.run(
             "UPDATE grants SET quantity = 3, revoked_at = now(), revoked_units = 1 WHERE transaction_id = '3'")
         #expect(try await record(4, "c", nil) == ["small_purchases"])
         let later = Sample.noon.adding(milliseconds: 30 * 86_400_000)
         #expect(try await record(5, "c", "phone", at: later) == [])
         #expect(try await database.number("SELECT count(*) FROM device_sightings") == 4)
-        // The same record again gets its first bytes.
+        // A replay of the record gets the stored answer, with the first risk.
         let first = try await ledger.record(decision(3, player: "c", device: "phone"))
         #expect(risk(first) == ["shared_device"])
         await ledger.close()
@@ -137,7 +137,7 @@ struct RiskTests {
         let ledger = PostgresLedger(pool: pool)
         for id in 1...3 { _ = try await ledger.record(decision(id, player: "p-\(id)", device: "device-\(id)")) }
         await ledger.close()
-        // A session's counts are in once it has ended.
+        // PostgreSQL surely adds a session's counts to the statistics when the session ends.
         await pool.close()
         func scans(_ index: String) -> String {
             "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'device_sightings_\(index)'"

@@ -7,7 +7,7 @@ struct RotatedPasswordTests {
     func newest() async throws {
         let database = try await LedgerDatabase()
         let good = database.uri
-        // Nobody listens there: what connects has taken the newest.
+        // No server listens on port 1, so a session that connects has used the latest URI.
         let nowhere = "postgresql://receiptd@127.0.0.1:1/receiptd"
         func pool(_ uri: String, latest: String?) -> PostgresPool {
             PostgresPool(

@@ -45,7 +45,7 @@ struct SecondDecisionTests {
             let query = RecallQuery(
                 position: Sample.position(1), proof: Sample.digest("p"), mayBeRedelivered: true)
             #expect(try await ledger.recall(query) == .nothing)
-            // The same check of the record again, and the same submission in another record.
+            // The ledger records the same decision again, then the same submission from another record.
             #expect(try await ledger.record(decision) == outcome)
             let again = PendingDecision(
                 submission: decision.submission, position: Sample.position(2), proof: decision.proof,

@@ -36,7 +36,7 @@ struct ShownRefundTests {
             try await subject.endPatience()
             #expect(try await subject.deliver() == ["granted", "refused cancelled"])
             #expect(try await database.number("SELECT count(*) FROM refunds WHERE revoked_at IS NOT NULL") == 0)
-            // The reversal of the second comes late.
+            // The notification of 1001's reversal comes late.
             try await subject.apply(
                 .reversed, of: "1001", id: "late", signedAt: Sample.noon.adding(milliseconds: 90_000))
             #expect(try await subject.deliver() == ["granted"])

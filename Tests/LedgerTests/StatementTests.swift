@@ -62,7 +62,7 @@ struct StatementTests {
         #expect(error?.kind == .other)
     }
 
-    /// The statements that no worker runs, and why `check` need not try them as the worker.
+    /// The statements that no worker runs, each with the command that runs it. `check` need not try them.
     private static let notRehearsed: [String: String] = [
         "list_traffic_minutes": "receiptd console", "list_traffic_hours": "receiptd console",
         "insert_console_change": "receiptd console", "update_console_change": "receiptd console",

@@ -133,10 +133,10 @@ struct SubscriptionClaimTests {
                         evidence, submitted: nil, under: FollowedSubscriptionsConformance.app(),
                         now: purchase.purchasedAt)))
         }
-        // The first ones tell of the subscription, too.
+        // The first two records also carry facts about the subscription.
         #expect(try await record("1001", from: 5, to: 40, offset: 2).reason == .alreadyGranted)
         #expect(try await record("1004", from: 6, to: 40, offset: 5).reason == .alreadyGranted)
-        // Nothing else is: neither the next period nor one that ends otherwise.
+        // The next period, and a period with another end, are granted.
         #expect(try await record("1002", from: 40, to: 70, offset: 3).granted.count == 1)
         #expect(try await record("1003", from: 29, to: 59, offset: 4).granted.count == 1)
         await ledger.close()

@@ -24,7 +24,7 @@ struct SuspectTests {
         }
     }
 
-    /// The worker is gone: nobody releases what it had leased.
+    /// Lets all leases expire, as if the worker had died without releasing them.
     private func die(_ database: LedgerDatabase) async throws {
         try await database.run(
             "UPDATE parked SET leased_until = now() - interval '1 second' WHERE leased_until IS NOT NULL")
@@ -73,13 +73,13 @@ struct SuspectTests {
                 setAside
                     == SetAsideSubmission(
                         submissionID: "s-3", bundleID: "com.example.game", deaths: 3, isTriedAgain: true))
-            // An hour later its last try kills, too.
+            // The last try, an hour later, kills the worker too.
             #expect(try await store.hasSuspect() == false)
             try await database.run("UPDATE parked SET due_at = due_at - interval '1 hour' WHERE source_offset = 3")
             #expect(try await takeIsolated(store)?.position.offset == 3)
             try await die(database)
             #expect(try await takeIsolated(store) == nil)
-            // Nothing of it is lost, and nobody takes it up.
+            // The submission stays parked, and no worker leases it.
             #expect(try await store.hasSuspect() == false)
             #expect(try await store.leaseDue(limit: 10).isEmpty)
             let listed = try await ParkedAdministration(pool: database.pool).list(
@@ -88,7 +88,7 @@ struct SuspectTests {
             #expect(listed.first?.dueAt == nil && listed.first?.isLeased == false)
             #expect(listed.first?.detail == "the process died 4 times while this one was tried in isolation")
             #expect(try await database.number("SELECT takes + deaths_alone FROM parked WHERE source_offset = 4") == 0)
-            // An operator's retry ends it, and no death is counted.
+            // An operator's retry makes the submission due again, without the counted deaths.
             #expect(try await ParkedAdministration(pool: database.pool).retry(ParkedFilter(id: "s-3")) == 1)
             #expect(try await store.leaseDue(limit: 10).map(\.position.offset) == [3])
         }
@@ -113,7 +113,7 @@ struct SuspectTests {
                 try await store.clearSuspicion(of: forgiven)
                 try await die(database)
             }
-            // Two deaths are not enough, and an end forgets them.
+            // Two deaths do not set the submission aside, and the end of the next lease clears the count.
             for _ in 0..<2 {
                 #expect(try await takeIsolated(store) != nil)
                 try await die(database)

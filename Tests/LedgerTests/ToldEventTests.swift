@@ -10,12 +10,12 @@ import Testing
 struct ToldEventTests {
     private static let catalog = Catalog(version: 1, apps: [])
 
-    /// The names that an event's id leads to.
+    /// Returns the names that an inspection of the event's id finds.
     private func names(of id: NameBasedUUID, in database: LedgerDatabase) async throws -> [String] {
         try await Inspection.of(id.description, days: 2, limit: 10, in: database.pool).names
     }
 
-    /// Takes what waits for Kafka, as if it had acknowledged that.
+    /// Deletes all outbox rows, as if Kafka had acknowledged their events, and returns the events' ids.
     private func acknowledged(in database: LedgerDatabase) async throws -> [NameBasedUUID] {
         let ids = try await database.pool.run { session in
             let rows = try session.execute(PostgresStatement("DELETE FROM outbox RETURNING event_id"))

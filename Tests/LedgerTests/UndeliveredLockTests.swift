@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Two SQL transactions that delete and write undelivered purchases")
 struct UndeliveredLockTests {
-    /// A session that has deleted goes on once the other has deleted too, waits for a lock, or is gone.
+    /// SQL for a trigger: after its delete, a session waits until the other session has deleted too, waits for a lock,
+    /// or has ended.
     private static let meeting = """
         CREATE FUNCTION meet() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
@@ -40,7 +41,7 @@ struct UndeliveredLockTests {
             undeliveredTerms: isParked ? nil : UndeliveredTerms(provesPossession: true, cutover: nil))
     }
 
-    /// Deletes the one, and writes the other.
+    /// Returns rows that delete `parked` and write `refused`.
     private func rows(parked: String, refused: String) -> UndeliveredRows {
         let decisions = [decision(parked, isParked: true), decision(refused, isParked: false)]
         var view = LedgerView()

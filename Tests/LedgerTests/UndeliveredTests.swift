@@ -40,7 +40,7 @@ struct UndeliveredTests {
         return Sample.judged(purchase, kind, .reject(reason))
     }
 
-    /// Makes Apple ask for a refund of each, and returns whom the game hears of and what Apple gets.
+    /// Enters a refund request for each id. Returns the player in the event and the delivery status for Apple.
     private func ask(_ ids: String..., original: String? = nil) async throws -> [String] {
         let asked = ids.map { id in
             RefundRequest(
@@ -73,14 +73,14 @@ struct UndeliveredTests {
         #expect(
             try await ask("1000", "1001", "1002", "1003", "1004", "1005")
                 == ["player-1 undelivered", "player-1 undelivered", "- -", "- -", "- -", "- -"])
-        // This purchase is of another system's time, and refunded since.
+        // Purchase 2000 is from before the cut-over, and 2001 is refunded.
         _ = try await ledger.record(
             Self.decision(.each([Self.rejected("2000", .retiredProduct)]), offset: 10, cutover: later))
         _ = try await ledger.record(
             Self.decision(
                 .each([Self.rejected("2001", .retiredProduct) { $0.cancelledAt = Sample.noon }]), offset: 11))
         #expect(try await ask("2000", "2001") == ["- -", "- -"])
-        // Another player's submission of it changes nothing.
+        // Another player's submission of 1000 leaves the undelivered row with player 1.
         _ = try await ledger.record(
             Self.decision(.each([Self.rejected("1000", .retiredProduct)]), offset: 12, player: "player-2"))
         #expect(try await ask("1000") == ["player-1 undelivered"])
@@ -106,13 +106,14 @@ struct UndeliveredTests {
         _ = try await ledger.record(Self.decision(.each(purchases), offset: 1, tokenUse: .holds))
         let own = "player-1 undelivered"
         #expect(try await ask("1000", "1001", "1002", "1003", "1004") == [own, own, own, "- -", "- -"])
-        // Nobody showed to have it, and a token that is a player's id.
+        // The sender of 2000 proved no possession. The account tokens of 2001 and 2002 are players' ids.
         _ = try await ledger.record(
             Self.decision(.each([refused("2000", nil)]), offset: 2, provesPossession: false, tokenUse: .holds))
         _ = try await ledger.record(
             Self.decision(.each([refused("2001", "player-2"), refused("2002", "player-1")]), offset: 3))
         #expect(try await ask("2000", "2001", "2002") == ["- -", "- -", own])
-        // Another player's, by a better word, and never back; and who is granted it comes before all.
+        // Player 2's retired_product rejection makes the purchase player 2's for good, and player 2's binding_mismatch
+        // does not. A grant comes before every rejection.
         for (offset, reason) in [(10, Reason.bindingMismatch), (11, .retiredProduct)] {
             _ = try await ledger.record(
                 Self.decision(.each([Self.rejected("1000", reason)]), offset: Int64(offset), player: "player-2"))
@@ -181,7 +182,8 @@ struct UndeliveredTests {
                 ]),
                 offset: 1))
         #expect(try await ask("1000", original: "1000") == ["- -"])
-        // A seat that joined the granted period later, refused after its end, and a period that nothing delivered.
+        // 1002 is a seat that joined the granted period later, rejected after the period's end. 1003 is a period that
+        // receiptd never delivered.
         let later = Sample.noon.adding(milliseconds: 1)
         _ = try await ledger.record(
             Self.decision(.each([period("1002", end, .reject(.subscriptionExpired), at: later)]), offset: 2))
@@ -214,7 +216,7 @@ struct UndeliveredTests {
             try await ask("1000", "1001", "1002", "2000")
                 == ["player-1 undelivered", "player-1 undelivered", "player-1 undelivered", "- -"])
         #expect(try await database.number("SELECT count(*) FROM parked") == 3)
-        // These are of a subscription that another player owns, and of another system's time.
+        // 5001 belongs to a subscription that another player owns. 5002 is from before the cut-over.
         _ = try await ledger.record(
             Self.decision(
                 .each([Sample.judged(Sample.purchase("5000"), .autoRenewableSubscription)]), offset: 9,

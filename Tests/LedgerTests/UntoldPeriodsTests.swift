@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// Periods that something tells of which does not grant them, before their own notification does or in its place.
+/// Periods that become known without a grant, before their own notification or in its place.
 @Suite("Periods of subscriptions that become known without a grant")
 struct UntoldPeriodsTests {
     private typealias Subscriptions = FollowedSubscriptionsConformance
@@ -19,7 +19,8 @@ struct UntoldPeriodsTests {
             PostgresAnnouncements(pool: LedgerDatabase.pool(database.uri), waitSeconds: 900)
         }
 
-        /// Asks Apple about what is due: the period from day 38 on is active. Returns whether anything was due.
+        /// Checks a subscription that is due: Apple answers that the period from day 38 is active. Returns false if no
+        /// subscription was due.
         func check() async throws -> Bool {
             guard let leased = try await subscriptions.lease().first else { return false }
             _ = try await subscriptions.settle(leased, [Subscriptions.fact(.active, period: 38, at: 40)], at: 40)
@@ -44,7 +45,7 @@ struct UntoldPeriodsTests {
             _ = try await PostgresNotices(pool: database.pool).apply(received, catalog: catalog)
         }
 
-        /// Grants of the period from day 38 on, and whose they are.
+        /// Returns the number of grants of the period from day 38, and the number of these that player 1 owns.
         func granted() async throws -> [Int] {
             let count = "SELECT count(*) FROM grants WHERE transaction_id = '100038'"
             return [try await database.number(count), try await database.number(count + " AND player_id = 'player-1'")]
@@ -53,7 +54,7 @@ struct UntoldPeriodsTests {
 
     private struct Unexpected: Error {}
 
-    /// A subscription of player 1's, its period from day 20 on granted.
+    /// Runs `body` with a subscription of player 1 whose period from day 20 is granted.
     private func with(_ body: (Subject) async throws -> Void) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -76,7 +77,7 @@ struct UntoldPeriodsTests {
         arguments: ["player-2", "player-1"])
     func refused(player: String) async throws {
         try await with { subject in
-            // The other player's is refused by the ledger, the owner's by a rule.
+            // The ledger rejects the other player's period, and a rule rejects the owner's.
             let verdict: JudgedPurchase.Verdict =
                 player == "player-1" ? .reject(.bindingMismatch) : .grant(payload: nil)
             for offset in Int64(2)...3 {
@@ -87,7 +88,7 @@ struct UntoldPeriodsTests {
             #expect(try await subject.check())
             try await subject.deliver()
             #expect(try await subject.granted() == [1, 1])
-            // Neither the grant, nor what tells of it again, costs a question.
+            // The grant and a repeated submission of the period cause no check.
             _ = try await subject.subscriptions.grant(
                 "100038", original: "1000", at: 38, player: player, offset: 4, verdict)
             #expect(try await !subject.check())
@@ -102,7 +103,7 @@ struct UntoldPeriodsTests {
     func lost(type: String) async throws {
         try await with { subject in
             try await subject.notify([notification(type, id: "n-1")])
-            // A repeated announcement does not put it off.
+            // A repeated announcement does not delay the check.
             try await subject.notify([notification("PRICE_INCREASE", id: "n-2", at: 40)])
             #expect(try await subject.check())
             try await subject.deliver()

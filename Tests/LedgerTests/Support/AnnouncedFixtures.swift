@@ -6,7 +6,7 @@ import TestSupport
 @testable import BackOffice
 @testable import Ledger
 
-/// Announced purchases, in a store of either kind.
+/// A store of announced purchases, in memory or in PostgreSQL, as a test uses it.
 struct AnnouncedSubject {
     static let player: PlayerID = "player-1"
     static let token = "1a2b3c4d-0000-4000-8000-000000000001"
@@ -18,12 +18,12 @@ struct AnnouncedSubject {
     let accounts: any PlayerAccounts
     let refunds: any NoticeLedger
     let claims: any PublishedClaims
-    /// Enters purchases as an announcement does.
+    /// Enters purchases as a notification does.
     let enter: ([AnnouncedPurchase]) async throws -> Void
-    /// Ends the wait of all for their submissions.
+    /// Ends every announced purchase's wait for a submission.
     let endPatience: () async throws -> Void
     let setGrantsSince: (Timestamp) async throws -> Void
-    /// An operator's release.
+    /// Releases the hold of a transaction, as an operator does.
     let release: (StoreTransactionID) async throws -> Void
     /// Ends all leases, as if all workers had died long ago.
     let endLeases: () async throws -> Void
@@ -48,7 +48,7 @@ struct AnnouncedSubject {
         }
     }
 
-    /// Runs a test in a database that knows the player's token, of an app that is granted missed purchases.
+    /// Runs a test in a database that knows the player's token, with an app whose missed purchases receiptd grants.
     static func withPlayer(_ body: (AnnouncedSubject, LedgerDatabase) async throws -> Void) async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()
@@ -111,7 +111,7 @@ struct AnnouncedSubject {
             })
     }
 
-    /// Enters purchases in a transaction that locks their claims first, as a notice's does.
+    /// Enters purchases in an SQL transaction that first locks their claims, as a notification's does.
     static func enter(_ purchases: [AnnouncedPurchase], in pool: PostgresPool) async throws {
         let originals = Set(purchases.map(\.purchase.originalTransactionID)).sorted()
         try await pool.run { session in
@@ -126,7 +126,7 @@ struct AnnouncedSubject {
         }
     }
 
-    /// Apple takes a consumable back, or takes that back.
+    /// Applies Apple's refund of a consumable, or the reversal of the refund.
     func apply(
         _ change: RefundNotice.Change, of transaction: String, id: Identifier, signedAt: Timestamp = Sample.noon
     ) async throws {
@@ -159,7 +159,7 @@ struct AnnouncedSubject {
 
     private struct NoPurchase: Error {}
 
-    /// A further period of a subscription; each ends at a time of its own.
+    /// Returns a further period of a subscription. Each `id` gives another end.
     static func renewal(_ id: String, original: String = "5000", token: String? = nil) throws -> AnnouncedPurchase {
         let end = Sample.noon.adding(milliseconds: period + (Int64(id) ?? 0))
         return try told(id, original: original, token: token) {
@@ -181,14 +181,14 @@ struct AnnouncedSubject {
         return Catalog(version: version, apps: [app])
     }
 
-    /// `state reason` of each that is due now.
+    /// Delivers the purchases that are due, and returns `state reason` of each.
     func deliver(under catalog: Catalog = catalog()) async throws -> [String] {
         let leased = try await announced.leaseDue(under: catalog, limit: 50)
         return try await announced.deliver(leased, under: catalog, at: Sample.noon)
             .sorted { $0.transactionID < $1.transactionID }.map(\.inWords)
     }
 
-    /// The events of each that is due now.
+    /// Delivers the purchases that are due, and returns their events.
     func events(under catalog: Catalog = catalog()) async throws -> [OutcomeEvent] {
         let leased = try await announced.leaseDue(under: catalog, limit: 50)
         return try await announced.deliver(leased, under: catalog, at: Sample.noon).compactMap(\.event)

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A TCP proxy before PostgreSQL. It counts round trips; and it can let a COMMIT through and cut the connection in place of its
-/// answer, so that the client cannot know whether it happened.
+/// A TCP proxy before PostgreSQL, which counts round trips. The proxy can let a COMMIT through and cut the connection
+/// before the server's answer, so that the client cannot know whether PostgreSQL committed.
 final class DatabaseProxy: Sendable {
     let port: UInt16
     private let server: UInt16
@@ -11,8 +11,7 @@ final class DatabaseProxy: Sendable {
     private let cuts = Atomic<Int>(0)
     private let answers = Atomic<Int>(0)
 
-    /// The number of times that the server said that it was ready for more: ReadyForQuery ends each round trip, also
-    /// one of a pipeline.
+    /// The number of ReadyForQuery messages from the server. ReadyForQuery ends each round trip, also in a pipeline.
     var roundTrips: Int { answers.load(ordering: .sequentiallyConsistent) }
 
     /// The number of answers that were cut off so far.
@@ -66,7 +65,7 @@ final class DatabaseProxy: Sendable {
         while true {
             let count = read(source, &buffer, buffer.count)
             if count <= 0 { break }
-            // A simple query: 'Q', four bytes of length, the text.
+            // A simple query is 'Q', four bytes of length, and the text.
             if buffer[0] == UInt8(ascii: "Q"), buffer[5..<min(count, 11)].elementsEqual(commit),
                 toCut.load(ordering: .sequentiallyConsistent) > 0
             {
@@ -79,7 +78,7 @@ final class DatabaseProxy: Sendable {
     }
 
     private func pumpBack(from source: Int32, to sink: Int32, _ state: ConnectionState) {
-        // The type, and four bytes of length; one byte of state follows.
+        // ReadyForQuery is the type, four bytes of length, and one byte of state.
         let readyForQuery = [UInt8(ascii: "Z"), 0, 0, 0, 5]
         var tail: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 1 << 16)

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Purchases and decisions with everything that a test does not care about filled in.
+/// Makes purchases and decisions, with defaults for each value that a test does not name.
 enum Sample {
     static let bundle: BundleID = "com.example.game"
     static let topic = "receipt-submissions"
@@ -84,7 +84,7 @@ enum Sample {
     }
 }
 
-/// Helps tests that do not ask in which history of the database an answer stands.
+/// Gives answers without the database's history, for tests that do not need the history.
 extension PurchaseLedger {
     func recall(_ query: RecallQuery) async throws(LedgerClosed) -> Recollection { try await recollect(query).value }
     func record(_ decision: PendingDecision) async throws(LedgerClosed) -> RecordedOutcome {
@@ -102,7 +102,7 @@ extension RecordedOutcome {
     var reason: Reason? { events.last?.reason }
 }
 
-/// Records all of them at once, and answers in their order.
+/// Records all decisions at once, and returns the outcomes in the order of `decisions`.
 func recordAll(_ decisions: [PendingDecision], in ledger: some PurchaseLedger) async throws -> [RecordedOutcome] {
     try await withThrowingTaskGroup(of: (Int, RecordedOutcome).self) { group in
         for (index, decision) in decisions.enumerated() {

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One server for the whole process, and a database of its own for each test.
+/// A test's own database, on one server for the whole process.
 struct LedgerDatabase: Sendable {
     let uri: String
     /// The test's own session.
@@ -20,17 +20,18 @@ struct LedgerDatabase: Sendable {
     private static let emptyTemplate = "template1"
     /// Counts the events in the outbox that a worker may lease immediately.
     static let handedOver = "SELECT count(*) FROM outbox WHERE leased_until = '-infinity'"
-    /// A migrated database on the shared server, to be copied: hundreds of migrations at once would keep it busy for minutes.
+    /// A migrated database on the shared server, which tests copy. Hundreds of migrations at once would keep the
+    /// server busy for minutes.
     private static let migratedTemplate = Task {
         let template = "ledger_template"
         let session = LedgerDatabase.pool(try await create(template), size: 1)
         try await session.run { try Schema.migrate($0) }
-        // A database that somebody is connected to cannot be copied.
+        // PostgreSQL copies no database that has a connection.
         await session.close()
         return template
     }
 
-    /// - Parameter server: nil for the shared one.
+    /// - Parameter server: nil for the shared server.
     init(server: EmbeddedPostgres? = nil, isMigrated: Bool = true) async throws {
         let name = "ledger_\(Self.number.add(1, ordering: .relaxed).newValue)"
         let isCopied = isMigrated && server == nil
@@ -60,7 +61,7 @@ struct LedgerDatabase: Sendable {
     static func pool(_ uri: String, size: Int = 3) -> PostgresPool {
         let configuration = PostgresConfiguration(
             uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings,
-            // Hundreds of tests begin at once on one server: that is slow, and no fault of what is tested.
+            // Hundreds of tests begin at once on one server, so connections and answers can be slow.
             connectTimeoutSeconds: 60, answerMarginSeconds: 60)
         return PostgresPool(configuration: configuration, size: size)
     }
@@ -74,7 +75,7 @@ struct LedgerDatabase: Sendable {
         return PostgresLedger(pool: Self.pool(uri ?? self.uri, size: writers + 1), limits: limits, observer: observer)
     }
 
-    /// A ledger as a worker has it, but for its patience with a server that gives no answer.
+    /// Returns a worker's ledger that waits only seconds for an answer from the server.
     func impatientLedger(hung: @escaping @Sendable (HungSession) -> Void) -> PostgresLedger {
         let configuration = PostgresConfiguration(
             uri: uri, applicationName: "ledger-tests", preparedSessionSettings: PostgresLedger.sessionSettings,
@@ -82,7 +83,7 @@ struct LedgerDatabase: Sendable {
         return PostgresLedger(pool: PostgresPool(configuration: configuration, size: 4, hung: hung))
     }
 
-    /// Ends all sessions, and puts a copy in the place of the database, as whoever restores a dump does.
+    /// Ends all sessions and puts a copy in the place of the database, as an operator who restores a dump does.
     func replaceByCopy() async throws -> LedgerDatabase {
         let name = try await pool.run { session in
             let rows = try session.execute(PostgresStatement("SELECT current_database()::text AS name"))
@@ -106,7 +107,7 @@ struct LedgerDatabase: Sendable {
         return Int(try #require(number))
     }
 
-    /// Returns when so many sessions wait for a lock.
+    /// Returns when at least `sessions` sessions wait for a lock.
     func waitForLocks(_ sessions: Int = 1) async throws {
         let count = """
             SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'

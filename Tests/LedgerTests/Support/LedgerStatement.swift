@@ -4,11 +4,11 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// A statement of the ledger's, to look at its plan.
+/// A statement of the ledger, whose plan a test reads.
 struct LedgerStatement: Sendable {
-    /// The file's, without `.sql`; that of a statement in Swift is its beginning.
+    /// The file's name without `.sql`, or the beginning of a statement in Swift.
     let name: String
-    /// The room of `Ledger` or of `BackOffice` that has its Swift.
+    /// The folder of `Ledger` or of `BackOffice` with the statement's Swift code.
     let room: String
     let sql: String
 
@@ -21,7 +21,7 @@ struct LedgerStatement: Sendable {
         try #require(try files().first { $0.name == name }, "there is no \(name).sql").sql
     }
 
-    /// Every file but `schema.sql` and the migrations.
+    /// Returns every `.sql` file except `schema.sql` and the migrations.
     static func files() throws -> [LedgerStatement] {
         try sources(endingWith: ".sql").filter { path, _ in
             path != "Schema/SQL/schema.sql" && !path.hasPrefix("Schema/SQL/migration_")
@@ -32,7 +32,7 @@ struct LedgerStatement: Sendable {
         }
     }
 
-    /// The statements that stand in the Swift that runs them.
+    /// Returns the statements that are literals in the Swift code.
     static func inSwift() throws -> [LedgerStatement] {
         let literal = try Regex(#"PostgresStatement\(\s*(?:"""\s*([^"]+?)\s*"""|"((?:[^"\\]|\\.)*)")\s*\)"#)
         return try sources(endingWith: ".swift").flatMap { path, text in
@@ -47,7 +47,7 @@ struct LedgerStatement: Sendable {
         }
     }
 
-    /// Path below `Sources/Ledger` or `Sources/BackOffice`, and text.
+    /// Returns each file's path below `Sources/Ledger` or `Sources/BackOffice`, and its text.
     static func sources(endingWith suffix: String) throws -> [(path: String, text: String)] {
         try ["Ledger", "BackOffice"].flatMap { target in
             let root = sources.appendingPathComponent(target).path
@@ -60,7 +60,7 @@ struct LedgerStatement: Sendable {
 }
 
 extension LedgerDatabase {
-    /// The plan that serves any parameters, as PostgreSQL tells it.
+    /// Returns PostgreSQL's generic plan, which serves any parameters.
     func plan(_ statement: String, types: String, parameters: String, analyze: Bool = false) async throws -> String {
         try await pool.run { session in
             try session.run(

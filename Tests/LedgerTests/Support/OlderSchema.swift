@@ -32,14 +32,14 @@ struct OlderSchema: Sendable, CustomTestStringConvertible {
 }
 
 extension LedgerDatabase {
-    /// A database of an earlier version.
+    /// Creates a database with an earlier version's schema.
     init(schema name: String) async throws {
         try await self.init(isMigrated: false)
         try await run(try OlderSchema(name: name).script())
     }
 
-    /// PostgreSQL's view of the schema, one line for each table, column, constraint, index, trigger, function, type and
-    /// comment. The days of outcomes and what the first versions had parked are left out.
+    /// Returns PostgreSQL's view of the schema, one line for each table, column, constraint, index, trigger, function,
+    /// type and comment, without the day partitions of outcomes and without the first versions' parked rows.
     func catalog() async throws -> Set<String> {
         try await pool.run { session in
             let rows = try session.execute(PostgresStatement(Self.describing))

@@ -4,7 +4,7 @@ import NamesAndTimes
 import Postgres
 import Synchronization
 
-/// A session in a transaction that stays open, as a backup's does, until it is ended.
+/// A session in an SQL transaction that stays open until the test ends it, as a backup's does.
 final class OpenTransaction: Sendable {
     static let applicationName = "nightly-backup"
 
@@ -12,7 +12,7 @@ final class OpenTransaction: Sendable {
     private let end = DispatchSemaphore(value: 0)
     private let holding = Mutex<Task<Void, any Error>?>(nil)
 
-    /// Returns once `script` has run in it.
+    /// Returns once `script` has run in the SQL transaction.
     init(_ database: LedgerDatabase, _ script: String) async throws {
         let pool = PostgresPool(
             configuration: PostgresConfiguration(
@@ -43,7 +43,7 @@ final class OpenTransaction: Sendable {
 }
 
 extension LedgerDatabase {
-    /// Sessions that wait for a lock in this database.
+    /// Counts the locks that sessions of this database wait for.
     static let queued = """
         SELECT count(*) FROM pg_locks
         WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -62,7 +62,7 @@ final class ToldLines: Sendable {
         stream.continuation.yield(line)
     }
 
-    /// Waits for the first.
+    /// Returns the first line, and waits for it.
     func first() async -> String? {
         for await line in stream.stream { return line }
         return nil
@@ -70,7 +70,7 @@ final class ToldLines: Sendable {
 }
 
 extension OutcomeRetention {
-    /// One look, by this machine's clock, whoever took the last turn.
+    /// Runs maintenance once by this machine's clock, even if another replica has just taken the turn.
     static func look(in pool: PostgresPool, days: Int) async throws -> Report {
         try await OutcomeRetention(pool: pool, days: days, turnSeconds: 0).run(now: .current)
     }

@@ -15,7 +15,7 @@ extension Sample {
     }
 }
 
-/// Runs with a database of its own and a store of parked submissions, which is closed afterwards.
+/// Runs `body` with a new database and a store of parked submissions, which this function closes afterwards.
 ///
 /// - Parameter hasSecondWriter: false where both may not count at once, as they do when the first is slow.
 func withParking(
