@@ -77,7 +77,7 @@ struct JoinedStatementTests {
             let own = "SELECT count(*) FROM grants WHERE player_id = 'one'"
             #expect(try await database.number(own) == 2)
             #expect(try await database.number("SELECT count(*) FROM outcomes") == 1)
-            // The same record again.
+            // The ledger gets the same record again.
             #expect(try await ledger.record(decision).granted.map(\.subject.text) == ["2", "4"])
             #expect(try await database.number("SELECT count(*) FROM outcomes") == 1)
             #expect(try await database.number("SELECT count(*) FROM outbox") == 2)
@@ -146,7 +146,7 @@ struct JoinedStatementTests {
             for counted in ["grants", "outcomes", "outbox", "proofs"] {
                 #expect(try await database.number("SELECT count(*) FROM \(counted)") == 1, "\(counted)")
             }
-            // The batch behind it says ON CONFLICT at once.
+            // After the conflict the next batch uses ON CONFLICT at once.
             _ = try await ledger.record(
                 Sample.decision([Sample.judged(Sample.purchase("2"))], player: "one", offset: 2))
             #expect(ledger.conflicts.areLikely())
@@ -171,7 +171,7 @@ struct JoinedStatementTests {
         let conflict = "    ON CONFLICT DO NOTHING"
         let strict = try Self.lines("insert_grants_and_outcomes")
         let looking = try Self.lines("insert_missing_grants_and_outcomes")
-        // A delivery to report may be known from before.
+        // The strict statement keeps one ON CONFLICT, because the delivery to report may already have a row.
         #expect(strict.count { $0 == conflict } == 1)
         #expect(looking.count { $0 == conflict } == 5)
         #expect(strict.filter { $0 != conflict } == looking.filter { $0 != conflict })

@@ -5,7 +5,7 @@ import NamesAndTimes
 import Postgres
 import Testing
 
-/// The longest of everything that a record may hold, in characters of four bytes.
+/// Each value of the record has its longest length, in characters of four bytes.
 @Suite("Names at their limits")
 struct LimitTests {
     private static func longest(_ prefix: String, _ scalars: Int) -> String {
@@ -14,7 +14,7 @@ struct LimitTests {
 
     private static let bundle = BundleID(longest("b", SubmissionLimits.maximumBundleIDScalars))
     private static let player = longest("p", SubmissionLimits.maximumNameScalars)
-    /// Kafka's longest name of a topic.
+    /// A topic name of Kafka's longest length.
     private static let topic = String(repeating: "t", count: 249)
     private static let time = Sample.noon
 

@@ -13,7 +13,7 @@ struct PlayerErasureTests {
         return Pseudonym.make(using: &random)
     }()
 
-    /// The columns that could hold something of a player: identifiers of players, bytes and documents.
+    /// SQL that lists the columns that could hold a player's data: identifiers of players, bytes and documents.
     private static let columns = """
         SELECT table_name || '.' || column_name AS name
         FROM information_schema.columns
@@ -34,7 +34,7 @@ struct PlayerErasureTests {
         #expect(Set(ErasedColumns.all.keys).subtracting(names) == [], "not in the schema")
     }
 
-    /// Rows of any table, as text, in which the player's name stands.
+    /// Returns the tables that have rows with the player's name, as text or as bytes.
     private func traces(of name: String, in database: LedgerDatabase) async throws -> [String] {
         let tables = try await database.pool.run { session in
             let rows = try session.execute(
@@ -48,7 +48,7 @@ struct PlayerErasureTests {
         }
         var found: [String] = []
         for table in tables {
-            // Bytes as they are: hex would hide the name.
+            // PostgreSQL shows bytes as hex, so the query also looks for the name in hex.
             let count = try await database.number(
                 """
                 SELECT count(*) FROM \(table) AS t
@@ -70,7 +70,7 @@ struct PlayerErasureTests {
         }
         _ = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("200"))], player: "bob", offset: 20, remembers: true))
-        // Rejected: bob's.
+        // The ledger rejects alice's submission, because transaction 200 is bob's.
         _ = try await ledger.record(
             Sample.decision([Sample.judged(Sample.purchase("200"))], player: "alice", offset: 21))
         await ledger.close()
@@ -129,7 +129,7 @@ struct PlayerErasureTests {
         let first = Sample.decision(
             [Sample.judged(Sample.purchase("101"))], player: "alice", offset: 1, submission: "alice-1", remembers: true)
         let again = try await ledger.recall(Sample.query(for: first))
-        // Its event was published with the player's id: an event has one content.
+        // The published event had the player's id, and an event id has one content. So the ledger publishes no event.
         #expect(again == .answered([]))
         #expect(try await ledger.record(first).events == [])
         let other = Sample.decision([Sample.judged(Sample.purchase("101"))], player: "alice", offset: 50)
@@ -191,7 +191,7 @@ struct PlayerErasureTests {
         let ledger = database.ledger()
         let subject = AnnouncedSubject(database, ledger)
         _ = try await subject.submit("5000", product: "pass", kind: .autoRenewableSubscription, offset: 1)
-        // Their tokens do not matter: the taker owns it.
+        // The account tokens do not matter, because player "taker" owns the subscription.
         try await database.run(
             """
             DELETE FROM outbox;

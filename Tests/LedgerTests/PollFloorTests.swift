@@ -27,7 +27,7 @@ struct PollFloorTests {
         try await database.run("DELETE FROM outbox")
         let floor = PollFloor(.outbox)
         let before = try await database.number("SELECT (extract(epoch FROM now()) * 1000000)::int8 - 10000000")
-        // Transactions of other tests are waited for.
+        // The floor rises only when older SQL transactions of other tests have ended.
         while floor.current < Int64(before) { _ = try await database.pool.run { try floor.look(in: $0) } }
         #expect(try await touched(from: FloorState.beginning, in: database) > 1_000)
         #expect(try await touched(from: floor.current, in: database) < 30)
@@ -41,7 +41,7 @@ struct PollFloorTests {
         try await reader.finish()
     }
 
-    /// Blocks of one look.
+    /// Returns the blocks that PostgreSQL reads for one look.
     private func touched(from floor: Int64, in database: LedgerDatabase) async throws -> Int {
         let plan = try await database.pool.run { session in
             try session.run(
@@ -70,7 +70,7 @@ struct PollFloorTests {
         }
         look(1_000, next: 50, oldest: 50)
         #expect(state.floor == 0)
-        // One of those that were under way still is: only what is older than any transaction is passed.
+        // One SQL transaction of the first look still runs, so the floor passes only rows older than every transaction.
         look(1_010, next: 60, oldest: 49)
         #expect(state.floor == 950 * second)
         look(1_020, next: 70, oldest: 50)
@@ -79,7 +79,7 @@ struct PollFloorTests {
         #expect(state.floor == 1_005 * second)
         look(1_040, next: 90, oldest: 90)
         #expect(state.floor == 1_028 * second)
-        // The clock is set back, and then it is another database.
+        // First the clock goes back. Then the database is another one.
         look(1_000, next: 100, oldest: 100)
         #expect(state.floor == 0)
         look(1_010, next: 100, oldest: 100)

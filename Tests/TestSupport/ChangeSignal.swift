@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Wakes a test when what it waits for may have come. Each bed of doubles has one signal, and each of its doubles raises it
-/// at every change (`Shared`): tests that run beside each other do not wake each other.
+/// A signal that wakes a test after each change of a double. The doubles of one test share one signal and raise the
+/// signal at every change (`Shared`), so concurrent tests do not wake each other.
 public final class ChangeSignal: Sendable {
     private struct State {
         var waiters: [Int: AsyncStream<Void>.Continuation] = [:]
@@ -12,21 +12,22 @@ public final class ChangeSignal: Sendable {
 
     public init() {}
 
-    /// Something changed, and can be seen.
+    /// Wakes the waiting tests. The change must already be visible.
     public func raise() {
         state.withLock { state in
             for waiter in state.waiters.values { waiter.yield() }
         }
     }
 
-    /// Returns when the condition holds: looks at once, and again after each change. It may look only at what raises this
-    /// signal, since nothing else wakes it. The limit only ends a test that would hang.
-    /// - Parameter what: is only asked for where it never came, and may then say what there is instead.
+    /// Returns when the condition holds. The function checks the condition at once and after each change, so the condition
+    /// may read only doubles that raise this signal. The limit only ends a test that would hang.
+    /// - Parameter what: names the condition in the error. `until` evaluates the text only after the limit, so the text
+    ///   may describe the state then.
     public func until(
         _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
         line: UInt = #line, _ condition: () throws -> Bool
     ) async throws {
-        // A change between a look and the wait behind it stays in the buffer: one more look, however many there were.
+        // The buffer keeps one change between a check and the next wait, so any number of changes causes one more check.
         let (changes, waiter) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = enter(waiter)
         defer { leave(number) }

@@ -1,4 +1,4 @@
-/// Thrown where what was waited for never came.
+/// The error of a wait whose condition did not hold before the limit.
 public struct DeadlinePassed: Error, CustomStringConvertible {
     public let description: String
 
@@ -7,9 +7,8 @@ public struct DeadlinePassed: Error, CustomStringConvertible {
     }
 }
 
-/// Looks until the condition holds: for what another process, a database or a client brings about and nobody signals.
-/// Tests await the calls of a double (`ChangeSignal`). The limit is generous and only ends a test that would hang: how
-/// long it took is nobody's business.
+/// Polls until the condition holds. Tests use this for effects of another process, a database or a client, which no
+/// signal announces; for doubles they use `ChangeSignal`. The limit is generous and only ends a test that would hang.
 public func eventually(
     _ what: String = "the condition", within limit: Duration = .seconds(60),
     every interval: Duration = .milliseconds(10),

@@ -1,9 +1,9 @@
 import Fulfillment
 import Synchronization
 
-/// The shared state of replicas, within one process.
+/// The replicas' shared budget of requests to Apple, within one process.
 public final class InMemoryBudget: AppleBudget {
-    /// The database's longest hold.
+    /// The longest hold of a scope in the database.
     private static let longestHoldSeconds = 3600.0
 
     private struct Row {
@@ -12,7 +12,7 @@ public final class InMemoryBudget: AppleBudget {
     }
 
     private let rows = Mutex<[AppleScope: Row]>([:])
-    /// The held scopes as they come, and each look at all of them: for one reader.
+    /// Streams of each newly held scope and of each look at all scopes, for one reader.
     public let held = AsyncStream.makeStream(of: AppleScope.self)
     public let looks = AsyncStream.makeStream(of: Void.self)
 

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Checkpoints without a database, which fall back or go away when told to.
+/// Checkpoints in memory, which a test can make fall back or fail.
 public final class InMemoryCheckpoints: OffsetCheckpoints {
     private struct State {
         var history = DatabaseHistory("first")
@@ -11,10 +11,10 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         var lostClaims: LostClaims?
         var claimsAsked = 0
         var isAway = false
-        /// Reads, and writes, that are left to fail.
+        /// The numbers of next reads and writes that fail.
         var failingReads = 0
         var failingWrites = 0
-        /// The same of what tells which decisions are lost.
+        /// The number of next writes of lost decisions that fail.
         var failingKeeps = 0
         /// Writes wait while this is set.
         var holdsWrites = false
@@ -27,8 +27,8 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     private let submissions: String
 
     /// - Parameters:
-    ///   - submissions: the topic that the properties tell of, and whose reads and writes fail when told to.
-    ///   - changes: the signal of the bench that it is part of.
+    ///   - submissions: the topic of the properties, and of the reads and writes that a test makes fail.
+    ///   - changes: the signal that the test's doubles share.
     public init(submissions: String = "receipt-submissions", changes: ChangeSignal = ChangeSignal()) {
         self.submissions = submissions
         state = Shared(State(), changes)
@@ -49,7 +49,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
     public func failNextKeeps(_ count: Int) { state.update { $0.failingKeeps = count } }
     public func failNextWrites(_ count: Int) { state.update { $0.failingWrites = count } }
 
-    /// Whether writes wait until they are let go.
+    /// Makes writes wait, or lets the waiting writes go.
     public func holdWrites(_ holds: Bool) { state.update { $0.holdsWrites = holds } }
     public var heldWrites: Int { state.read { $0.heldWrites } }
 
@@ -60,8 +60,8 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         try await state.until("writes are let go") { !$0.holdsWrites }
     }
 
-    /// Puts these rows in place of all others.
-    /// - Parameter isNoticeable: the server was started for it, or has a new timeline.
+    /// Replaces all rows by `rows`.
+    /// - Parameter isNoticeable: true if the database's history changes, as after a start or a new timeline.
     public func fallBack(to rows: [Int32: OffsetCheckpoint], isNoticeable: Bool = true) {
         state.update { state in
             if isNoticeable { state.history = DatabaseHistory(state.history.text + "'") }
@@ -106,7 +106,7 @@ public final class InMemoryCheckpoints: OffsetCheckpoints {
         }
     }
 
-    /// How often it was asked for lost claims.
+    /// The number of reads of lost claims.
     public var claimsAsked: Int { state.read(\.claimsAsked) }
 
     public func entered(_ claims: LostClaims) async throws {

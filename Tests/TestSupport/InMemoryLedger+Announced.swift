@@ -19,7 +19,7 @@ struct AnnouncedRow {
 
     var isOpen: Bool { state == .waiting || isUnclaimed }
     var isUnclaimed: Bool { state == .decided(.unclaimed) || state == .decided(.ignored) }
-    /// Whether a hold claims it, which may end without a grant.
+    /// True while a hold claims the purchase. The hold may end without a grant.
     var isHeld: Bool { hasEvidence && (state == .decided(.held) || state == .decided(.claimed)) }
 
     mutating func becomeDue() {
@@ -50,12 +50,12 @@ struct AnnouncedRows {
     var rows: [StoreTransactionID: AnnouncedRow] = [:]
     var accounts: [AccountTokenKey: ReceivedAccount] = [:]
     var grantsSince: [BundleID: Timestamp] = [:]
-    /// The wait for a submission is over for all that came before.
+    /// True after the wait for a submission ended for all earlier purchases.
     var isPatienceOver = false
     /// The subscriptions without an owner.
     var unownedSubscriptions: [StoreTransactionID: UnownedSubscription] = [:]
 
-    /// After its hold has ended without a grant.
+    /// Makes the purchase due again, or ends the purchase with `reason`, after its hold ended without a grant.
     mutating func reopen(_ transaction: StoreTransactionID, refusedFor reason: Reason?) {
         guard let row = rows[transaction], row.isHeld else { return }
         rows[transaction]?.becomeDue()
@@ -102,7 +102,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in
             for app in catalog.apps.values
             where app.announcements.missedPurchases == .grant && state.announced.grantsSince[app.bundleID] == nil {
-                // Long ago: a test says when it is to be.
+                // The default is long ago. A test that needs another time sets the time.
                 state.announced.grantsSince[app.bundleID] = Timestamp(milliseconds: 0)
             }
             let due = state.announced.rows.filter { _, row in
@@ -157,7 +157,7 @@ extension InMemoryLedger: AnnouncedPurchases {
         state.update { state in leased.compactMap { state.deliver($0, under: catalog, at: now) } }
     }
 
-    /// Enters purchases as an announcement does.
+    /// Enters purchases as a notification does.
     public func announce(_ purchases: [AnnouncedPurchase]) {
         state.update { state in
             for var purchase in purchases where state.announced.rows[purchase.purchase.transactionID] == nil {
@@ -175,14 +175,14 @@ extension InMemoryLedger: AnnouncedPurchases {
         }
     }
 
-    /// Ends the wait of all for their submissions.
+    /// Ends every announced purchase's wait for a submission.
     public func endPatience() { state.update { $0.announced.isPatienceOver = true } }
 
     public func player(of token: AccountTokenKey) -> PlayerID? {
         state.read { $0.announced.accounts[token]?.account.player }
     }
 
-    /// Whether an announced purchase was looked at, and is nobody's.
+    /// Returns whether the worker looked at the announced purchase and found no player.
     public func isUnclaimed(_ transaction: StoreTransactionID) -> Bool {
         state.read { $0.announced.rows[transaction]?.isUnclaimed ?? false }
     }
@@ -217,7 +217,7 @@ extension InMemoryLedger: PlayerAccounts {
 }
 
 extension AnnouncedRows {
-    /// And not leased.
+    /// Returns whether the row is due and not leased.
     fileprivate func isDue(_ row: AnnouncedRow, under catalog: Catalog) -> Bool {
         guard row.lease == nil else { return false }
         if row.state == .waiting { return !row.awaitsSubmission || isPatienceOver }

@@ -7,7 +7,7 @@ struct FinishEntry {
     var isDue = true
     var isPastItsTime = false
     var tries = 0
-    /// The delays by which it was put off. Seconds.
+    /// The delays, in seconds, by which the worker put the delivery off.
     var delays: [Double] = []
     var lease: Int64?
     var result: FinishResult?
@@ -27,7 +27,7 @@ extension InMemoryLedger: OwedFinishes {
         }
     }
 
-    /// Puts it off until all leases end.
+    /// Puts the delivery off until the test ends all leases.
     public func putOff(_ finish: LeasedFinish, seconds: Double) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -57,7 +57,7 @@ extension InMemoryLedger: OwedFinishes {
         state.update { state in for id in state.finishes.keys { state.finishes[id]?.isPastItsTime = true } }
     }
 
-    /// Seconds by which finishes were put off.
+    /// The delays, in seconds, by which the worker put deliveries off.
     public var finishDelays: [Double] { state.read { $0.finishes.values.flatMap(\.delays) } }
 
     /// The result of each entered delivery; nil if it is open.

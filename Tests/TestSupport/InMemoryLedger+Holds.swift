@@ -198,14 +198,14 @@ extension InMemoryLedger.State {
         return row.leased(isDue: row.dueAt != nil, dailyCount: count, lease: lease)
     }
 
-    /// Nothing where the lease is over.
+    /// Changes the row if the worker still has the lease.
     fileprivate mutating func change(_ hold: LeasedHold, _ body: (inout HoldRow) -> Void) {
         guard var row = holds[hold.key], row.lease == hold.lease else { return }
         body(&row)
         holds[hold.key] = row
     }
 
-    /// Frees the original that it was held under, unless something was granted under that, or is held for the player.
+    /// Frees the claim of the hold's original, unless a grant or another hold of the player has the same original.
     private mutating func freeClaim(of hold: LeasedHold) {
         let isGranted = refunds.grants.values.contains { $0.originalTransactionID == hold.originalTransactionID }
         let player = hold.submission.playerID

@@ -45,7 +45,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// Leaves events as operators' commands do.
+    /// Hands events over to any worker, as operators' commands do.
     public func handOver(_ events: [NameBasedUUID]) {
         state.update { state in
             for index in state.outbox.indices
@@ -66,7 +66,7 @@ extension InMemoryLedger: UnpublishedEvents {
         state.read { $0.offsets[Partition(topic: topic, number: partition)] }
     }
 
-    /// Leaves events that another replica decided and did not publish.
+    /// Adds events that another replica decided and did not publish.
     public func owe(
         _ events: [OutcomeEvent], topic: String, partition: Int32, highestOffset: Int64, ageSeconds: Double = 0
     ) {
@@ -81,7 +81,7 @@ extension InMemoryLedger: UnpublishedEvents {
         }
     }
 
-    /// Ages the outbox by a minute: its events have no worker any more.
+    /// Ages the outbox by a minute, so that no worker still publishes its events itself.
     public func ageOutbox() {
         state.update { state in
             for index in state.outbox.indices { state.outbox[index].createdAt -= .seconds(60) }

@@ -3,11 +3,11 @@ import NamesAndTimes
 
 struct RefundRequestEntry {
     let request: RefundRequest
-    /// Nil while its transaction is not in the ledger.
+    /// Nil while the ledger does not know the request's transaction.
     var player: PlayerID?
     var lease: Int64?
     var tries = 0
-    /// The delays by which it was put off. Seconds.
+    /// The delays, in seconds, by which the worker put the request off.
     var delays: [Double] = []
     var result: ConsumptionResult?
     var answer: ConsumptionAnswer?
@@ -37,7 +37,7 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// Puts it off until all leases end, or not at all for no time.
+    /// Puts the request off until the test ends all leases. With 0 seconds the request stays due.
     public func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws {
         state.update { state in
             let other = state.nextLease()
@@ -68,7 +68,7 @@ extension InMemoryLedger: OpenRefundRequests {
         return Durable(reports.map { _ in .entered }, in: nil)
     }
 
-    /// Enters a request as Apple's notification does. Nil where its transaction is unknown, or it was entered before.
+    /// Enters a request as Apple's notification does. Returns nil if the transaction is unknown or the request is not new.
     @discardableResult
     public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         state.update { $0.enter(request, at: now) }
@@ -81,7 +81,7 @@ extension InMemoryLedger: OpenRefundRequests {
         }
     }
 
-    /// Seconds by which requests were put off.
+    /// The delays, in seconds, by which the worker put requests off.
     public var refundRequestDelays: [Double] {
         state.read { $0.refundQuestions.requests.values.flatMap(\.delays) }
     }
@@ -119,12 +119,12 @@ extension InMemoryLedger.State {
         }
     }
 
-    /// The transaction by which its period is granted or held.
+    /// Returns the transaction under which the request's period is granted or held.
     private func ofPeriod(_ request: RefundRequest) -> StoreTransactionID? {
         request.period.flatMap { view.claims[$0]?.grantedTransaction }
     }
 
-    /// The player who has it before those who dispute that.
+    /// Returns the player of the hold. A hold that is not disputed comes first.
     private func holder(_ request: RefundRequest) -> PlayerID? {
         [request.transactionID, ofPeriod(request)].compactMap(\.self).lazy.compactMap { transaction in
             let all = holds.filter {
@@ -140,7 +140,7 @@ extension InMemoryLedger.State {
         return findOwner(of: request, at: now)
     }
 
-    /// Nil where its transaction is not in the ledger.
+    /// Sets the request's player. Returns nil if the ledger does not know the transaction.
     private mutating func findOwner(of request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         let player =
             granted(request)?.player ?? holder(request)
@@ -185,7 +185,7 @@ extension InMemoryLedger.State {
         return isKnown ? .undelivered : .unknown
     }
 
-    /// Nothing where the lease is over.
+    /// Changes the entry if the worker still has the lease.
     fileprivate mutating func change(_ request: LeasedRefundRequest, _ body: (inout RefundRequestEntry) -> Void) {
         guard var entry = refundQuestions.requests[request.request.id], entry.lease == request.lease else { return }
         body(&entry)

@@ -25,7 +25,7 @@ extension InMemoryLedger.State {
         if let period = decision.period(of: grant) { refunds.grantedUnder[period] = purchase.transactionID }
     }
 
-    /// Notes a refund for later grants, under whatever id of its period.
+    /// Notes a refund for later grants, under every id of its period.
     private mutating func noteRefund(_ notice: RefundNotice) {
         guard let known = refunds.states[notice.key] else { return }
         var keys = [notice.key]

@@ -7,7 +7,7 @@ struct SubscriptionRow {
     var subscription: Subscription
     var receipt: [UInt8]?
     var lease: Int64?
-    /// A state that is lost was published under it, and no event told of the subscription since.
+    /// The revision of a lost state's published event; nil if there is none, or a later event followed.
     var lostRevision: Int32?
 }
 
@@ -72,7 +72,7 @@ extension InMemoryLedger: FollowedSubscriptions {
         }
     }
 
-    /// Whether subscriptions cannot be read.
+    /// Sets whether reads of subscriptions fail.
     public func setUnreadable(_ isUnreadable: Bool) { self.isUnreadable.withLock { $0 = isUnreadable } }
 
     private struct OutOfReach: Error {}
@@ -90,7 +90,7 @@ extension InMemoryLedger.State {
         return LeasedSubscription(row.subscription, receipt: row.receipt.map(Base64.encode), lease: lease)
     }
 
-    /// Nothing where the lease is over.
+    /// Changes the row and ends the lease if the worker still has the lease.
     fileprivate mutating func change(_ leased: LeasedSubscription, _ body: (inout SubscriptionRow) -> Void) {
         guard var row = subscriptions[leased.originalTransactionID], row.lease == leased.lease else { return }
         body(&row)

@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The database without a database: the same settlements on the same rows, gone with the process.
+/// A ledger in memory, with the same settlements on the same rows as PostgreSQL.
 public final class InMemoryLedger: PurchaseLedger {
     struct State {
         var view = State.emptyView
         var outcomes: [RecordPosition: [OutcomeEvent]] = [:]
         var proofs: [Digest256: GenuineReceipt] = [:]
         var outbox: [OutboxRow] = []
-        /// The highest that was decided.
+        /// The highest decided offset of each partition.
         var offsets: [Partition: Int64] = [:]
         var holds: [HoldKey: HoldRow] = [:]
         var refunds = RefundView()
@@ -38,15 +38,15 @@ public final class InMemoryLedger: PurchaseLedger {
 
     let state: Shared<State>
 
-    /// Forgets everything, as a database that is put back to its first state.
+    /// Deletes all rows, as if the database were restored to its first state.
     public func forgetEverything() { state.update { $0 = State() } }
 
-    /// Whether subscriptions cannot be read.
+    /// True if reads of subscriptions fail.
     let isUnreadable = Mutex(false)
     /// The clock by which subscriptions are due.
     let clock: @Sendable () -> Timestamp
 
-    /// - Parameter changes: the signal of the bench that it is part of.
+    /// - Parameter changes: the signal that the test's doubles share.
     public init(
         clock: @escaping @Sendable () -> Timestamp = { WallClock.now }, changes: ChangeSignal = ChangeSignal()
     ) {
@@ -78,19 +78,19 @@ public final class InMemoryLedger: PurchaseLedger {
         state.update { $0.outbox.removeAll { published.contains($0.event.eventID) } }
     }
 
-    /// Events that were not acknowledged yet.
+    /// The events that Kafka has not acknowledged yet.
     public var pendingEvents: [OutcomeEvent] { state.read { $0.outbox.map(\.event) } }
 }
 
 extension PublishedClaims {
-    /// Enters the claims of a fall before which nobody had a claim.
+    /// Enters the claims of a fall back before which no player had a claim.
     public func enter(_ claims: [PublishedClaim]) async throws {
         try await enter(claims, noticedAt: Timestamp(milliseconds: 0))
     }
 }
 
 extension InMemoryLedger: PublishedClaims {
-    /// Enters the claims as PostgreSQL does. A claim has no time here: it is from before every fall.
+    /// Enters the claims as PostgreSQL does. A claim in memory has no time, so it counts as older than every fall back.
     public func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws {
         state.update { state in
             for claim in claims {

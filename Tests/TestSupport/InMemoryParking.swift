@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Parked submissions without a database. Its clock is the process's.
+/// Parked submissions in memory, on the process's clock.
 public final class InMemoryParking: ParkedSubmissions {
     private struct Row {
         let parked: ParkingSubmission
@@ -21,8 +21,8 @@ public final class InMemoryParking: ParkedSubmissions {
     private let mostUnprovenBytes: Int
 
     /// - Parameters:
-    ///   - changes: the signal of the bench that it is part of.
-    ///   - mostUnprovenBytes: of proofs that are parked and not proven.
+    ///   - changes: the signal that the test's doubles share.
+    ///   - mostUnprovenBytes: the limit for the bytes of parked proofs that are not proven.
     public init(changes: ChangeSignal = ChangeSignal(), mostUnprovenBytes: Int = .max) {
         state = Shared(State(), changes)
         self.mostUnprovenBytes = mostUnprovenBytes
@@ -164,7 +164,7 @@ public final class InMemoryParking: ParkedSubmissions {
         }
     }
 
-    /// Nothing where the lease is over.
+    /// Changes the row if the worker still has the lease.
     private func change(_ leased: LeasedSubmission, _ body: (inout Row?) -> Void) {
         state.update { state in
             guard state.rows[leased.id]?.lease == leased.lease else { return }
