@@ -34,7 +34,7 @@ struct AnswerTests {
 
     @Test("Pacific dates are right in winter and around the clock changes")
     func pacificDates() async throws {
-        // Winter; the last second before and the first after the changes of 2017.
+        // The times are one in winter, and the last second before and the first after each clock change of 2017.
         let expected: [(Int64, String)] = [
             (1_484_283_892_000, "2017-01-12 21:04:52 America/Los_Angeles"),
             (1_489_312_799_000, "2017-03-12 01:59:59 America/Los_Angeles"),

@@ -107,7 +107,7 @@ struct FaultTests {
         try await withApple { apple async throws in
             async let outcome = apple.ask(text)
             await apple.waitUntil { $0.answers["hang_after_headers"] == 1 }
-            // Resets every connection, which ends the wait.
+            // The outage resets every connection, which ends the client's wait.
             try await apple.setOutage(.refuse)
             let seen = try await outcome
             #expect(seen.body == nil)

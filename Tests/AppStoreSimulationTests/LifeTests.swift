@@ -82,7 +82,7 @@ struct LifeTests {
             plan.days = 9
             plan.failureShare = 0
             var life = apple.inStore { SimulatedLife(plan, startingAt: start, in: &$0) }
-            // A day late: its weeks' last renewals are not those of the day.
+            // This store advances later, so the last weekly renewals differ from those of a store that advances each day.
             clock.pass(days: 10)
             let summary = apple.inStore { store in
                 _ = life.advance(to: store.now, in: &store)
@@ -111,7 +111,7 @@ struct LifeTests {
             }
             let active = try #require(
                 summary.subscriptions.first { $0.state == .active && $0.productID.hasSuffix("week") && $0.willRenew })
-            // The next renewal is due and not lived yet.
+            // The next renewal is due, and the simulation has not made it yet.
             clock.pass(days: 20)
             #expect(try await Self.isActive(active, in: apple, at: clock))
         }
@@ -179,7 +179,7 @@ struct LifeTests {
     }
 }
 
-/// Takes what is posted to it, and refuses the first few.
+/// A server that takes posted notifications, and refuses the first few.
 final class NotificationServer: Sendable {
     let bodies = Mutex<[String]>([])
     private let refused: Mutex<Int>

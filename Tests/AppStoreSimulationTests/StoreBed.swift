@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulation
 
-/// A store with one app, and what tests ask of it.
+/// A store with one app, and helpers for tests.
 enum StoreBed {
     static let bundle = "com.example.castle"
     static let day: Int64 = 86_400_000
@@ -36,7 +36,7 @@ enum StoreBed {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("seeds/signing")
 
-    /// A running simulation of the store, on a clock that stays until it is set.
+    /// Runs a simulation of the store on a clock that only the test moves.
     static func run(
         notified: (@Sendable (SignedNotification) -> Void)? = nil,
         _ use: (AppStoreSimulation, ManualClock) async throws -> Void
@@ -59,7 +59,7 @@ enum StoreBed {
         func pass(days: Int64) { time.add(days * day, ordering: .relaxed) }
     }
 
-    /// The claims of a JWS, once its signature is the seeds' leaf's.
+    /// Returns the claims of a JWS after a check of its signature with the key of the seeds' leaf.
     static func claims(_ jws: String) throws -> [String: Any] {
         let parts = jws.split(separator: ".").map(String.init)
         let key = try P256.Signing.PrivateKey(
@@ -76,7 +76,7 @@ enum StoreBed {
         return Data(base64Encoded: standard + String(repeating: "=", count: (4 - standard.count % 4) % 4))
     }
 
-    /// A token whose claims are right at this time; nobody looks at its signature.
+    /// Returns a token whose claims are valid at `now`. The simulation does not check the signature.
     static func bearer(now: Int64, bundle: String = bundle) -> String {
         func url(_ text: String) -> String {
             Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
@@ -90,7 +90,7 @@ enum StoreBed {
 }
 
 extension AppStoreSimulation {
-    /// One request to the App Store Server API over its own connection.
+    /// Sends one request to the App Store Server API over a new connection.
     func call(
         _ method: String, _ path: String, _ body: String = "", at clock: StoreBed.ManualClock,
         bundle: String = StoreBed.bundle

@@ -41,7 +41,7 @@ struct StoreControlTests {
                     "action":"\(action.rawValue)","transaction_id":"\(isOfPurchase ? id : original)","product":"pass",\
                     "milliseconds":5,"type":"METADATA_UPDATE","milli_percent":33333
                     """)
-                // Nobody shared it, and it is no non-consumable.
+                // The purchase is neither family-shared nor a non-consumable.
                 #expect(answer.httpStatus == (action == .revoke || action == .restore ? 400 : 200), "\(action)")
             }
             for wrong in [
@@ -61,7 +61,7 @@ struct StoreControlTests {
                 list.first?["type"] as? String == "SUBSCRIBED" && list.first?["transaction_id"] as? String == original)
             let receipt = try await Self.get("/control/receipt?bundle_id=com.example.other&account=lena", apple)
             let data = try #require(receipt.object["receipt_data"] as? String)
-            // The coins are finished.
+            // The receipt has no coins, because the app finished their transactions.
             #expect(SimulatedReceipt(parsing: data)?.purchases.allSatisfy { $0.productID == "pass" } == true)
         }
     }

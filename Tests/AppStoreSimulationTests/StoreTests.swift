@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The store behind the simulated App Store")
 struct StoreTests {
-    /// `TYPE/SUBTYPE` of everything told.
+    /// Returns `TYPE/SUBTYPE` of every notification.
     private static func told(_ store: SimulatedStore) -> [String] {
         store.notifications.map { kept in
             kept.notification.type + (kept.notification.subtype.map { "/\($0)" } ?? "")

@@ -4,11 +4,11 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// A client that sees what is on the wire, good or bad. One connection each.
+/// A client of one connection that shows the bytes on the wire, even if they are not HTTP.
 final class WireClient: Sendable {
     enum Outcome: Sendable, Equatable {
         case response(status: Int, headers: [String: String], body: String)
-        /// The connection ended in order, after so many bytes that are not a whole response.
+        /// The server closed the connection in order after `bytes` bytes of an incomplete response.
         case closed(bytes: Int)
         case reset
         /// The bytes are not HTTP.
@@ -36,7 +36,7 @@ final class WireClient: Sendable {
         try await channel.writeAndFlush(ByteBuffer(string: text)).get()
     }
 
-    /// The next whole response, or how the connection ended instead.
+    /// Returns the next whole response, or the way in which the connection ended.
     func next() async throws -> Outcome {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
         channel.eventLoop.execute { self.reader.wait(promise) }
@@ -44,7 +44,7 @@ final class WireClient: Sendable {
     }
 
     func post(_ path: String, _ body: String) async throws -> Outcome {
-        // The write is not awaited: a server that resets may make it fail before the answer is looked at.
+        // The client does not await the write, because a server's reset may fail the write before the client reads.
         channel.writeAndFlush(
             ByteBuffer(
                 string: "POST \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body),
@@ -54,7 +54,7 @@ final class WireClient: Sendable {
 
     func close() async throws { try await channel.close().get() }
 
-    /// Sound: only used on the channel's event loop.
+    /// `@unchecked Sendable` is sound because only the channel's event loop uses the reader.
     private final class Reader: ChannelInboundHandler, @unchecked Sendable {
         typealias InboundIn = ByteBuffer
         private var received = ByteBuffer()
@@ -132,7 +132,7 @@ extension WireClient.Outcome {
     var inApp: [[String: Any]] { receipt["in_app"] as? [[String: Any]] ?? [] }
 }
 
-/// Starts a simulation, lends it, and stops it whatever happens.
+/// Starts a simulation for `use`, and stops the simulation even after an error.
 func withApple<Result>(
     latency: SimulatedLatency = .fixed(0), options: AppStoreSimulation.Options = .init(),
     _ use: (AppStoreSimulation) async throws -> Result
@@ -149,7 +149,7 @@ func withApple<Result>(
 }
 
 extension AppStoreSimulation {
-    /// One request over its own connection.
+    /// Sends one request over a new connection.
     func ask(
         _ receiptData: String, at endpoint: SimulatedEnvironment = .production, extra: String = ""
     ) async throws -> WireClient.Outcome {
@@ -163,7 +163,7 @@ extension AppStoreSimulation {
     }
 }
 
-/// A receipt of one consumable.
+/// Returns a receipt with one consumable.
 func receipt(
     _ environment: SimulatedEnvironment = .production, behaviour: SimulatedBehaviour? = nil
 ) -> SimulatedReceipt {

@@ -1,9 +1,9 @@
 import HistoryModel
 import Testing
 
-/// Winners, learnt tokens, refused holds, and what follows a database that was put back.
+/// Tests of disputes' winners, learnt tokens, refused holds and events after a restore of the database.
 extension ModelTests {
-    /// An answer about one transaction.
+    /// Returns an answer about one transaction.
     private func answer(
         _ verdict: String, to player: String, of submission: String, about transaction: String, at time: String = "05"
     ) throws -> Event {
@@ -32,7 +32,7 @@ extension ModelTests {
         let refused = try answer("rejected cancelled", to: "anna", of: "s1", about: "1")
         #expect(rules(facts, [granted, revoked, refused], rows) == [.winners])
         #expect(rules(facts, [granted, revoked, granted], rows).isEmpty)
-        // An earlier answer may come again behind the grant.
+        // Kafka may deliver an earlier answer again after the grant.
         let before = try answer("rejected cancelled", to: "anna", of: "s1", about: "1", at: "04.25")
         #expect(rules(facts, [granted, revoked, before], rows).isEmpty)
         facts.conditions.wasPutBack = true
@@ -71,7 +71,7 @@ extension ModelTests {
         #expect(rules(facts, [both[0], both[2], both[2]], ["1": row(isInForce: false)]).isEmpty)
     }
 
-    /// Ben submitted another purchase with the token, and then anna's is held as disputed.
+    /// Returns the broken rules after ben submitted another purchase with the token and anna's purchase is held as disputed.
     private func disputed(isGranted: Bool, isRequired: Bool) throws -> Set<Difference.Rule> {
         var facts = facts()
         facts.apps[Self.app]?.requiresToken = isRequired
@@ -116,7 +116,7 @@ extension ModelTests {
         #expect(rules(facts, [held, refused], [:]) == [.paidArrives])
         let granted = try event("receipt.granted", "1", id: "e1", of: "apple-1", members: #","source":"notification""#)
         #expect(rules(facts, [held, refused, granted], ["1": row()]).isEmpty)
-        // Anna's own hold is refused too.
+        // The operator also refuses anna's hold.
         let own = try answer("rejected refused_by_operator", to: "anna", of: "apple-1", about: "1")
         #expect(!rules(facts, [held, refused, own], [:]).contains(.paidArrives))
     }

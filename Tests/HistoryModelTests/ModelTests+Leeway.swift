@@ -1,7 +1,7 @@
 import HistoryModel
 import Testing
 
-/// Where the contract leaves more than one thing open, the model allows each.
+/// The model allows every behaviour that the contract allows.
 extension ModelTests {
     @Test(
         "the model lets a smaller refund change nothing while the reversal before it has not been delivered",
@@ -42,7 +42,7 @@ extension ModelTests {
         #expect(Set(Model(facts(), seen).differences().map(\.rule)) == (asked == 0 ? [] : [.appleSpared]))
     }
 
-    /// An answer about transaction 1.
+    /// Returns an answer about transaction 1.
     private func answer(_ verdict: String, to player: String, of submission: String) throws -> Event {
         let parts = verdict.split(separator: " ").map(String.init)
         let type = parts[0] == "held" ? "held" : "rejected"

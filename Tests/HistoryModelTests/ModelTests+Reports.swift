@@ -1,9 +1,10 @@
 import HistoryModel
 import Testing
 
-/// Reports to Apple, and grace periods that a notification named.
+/// Tests of reports to Apple, and of grace periods that a notification named.
 extension ModelTests {
-    /// One granted consumable of an app that reports to Apple. Apple asked about its refund after the grant.
+    /// Returns the broken rules for a granted consumable of an app that reports to Apple. Apple asked about the
+    /// consumable's refund after the grant.
     private func reported(
         finished: Set<String> = ["1"], told: [String] = ["anna"], answers: [ConsumptionAnswer] = [delivered],
         isGranted: Bool = true, reports: Bool = true

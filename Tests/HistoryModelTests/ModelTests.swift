@@ -2,14 +2,14 @@ import Foundation
 import HistoryModel
 import Testing
 
-/// A model that is silent whatever happens would let every history pass.
+/// These tests break each rule, because a model that never complains would accept every history.
 @Suite("The model of the contract")
 struct ModelTests {
     static let app = "com.example.app"
     static let gems = "com.example.app.gems"
     static let month = "com.example.app.month"
 
-    /// One consumable, bought by anna and submitted by her.
+    /// Returns the facts of one consumable that anna bought and submitted.
     func facts() -> Facts {
         var app = App(bundleID: Self.app)
         app.products = [Self.gems: .active, Self.month: .active]
@@ -42,7 +42,7 @@ struct ModelTests {
         return period
     }
 
-    /// - Parameter members: beside those that every event of a transaction has.
+    /// - Parameter members: the members besides those of every transaction's event.
     func event(
         _ type: String, _ transaction: String, id: String, to player: String = "anna", of submission: String = "s1",
         product: String = gems, revision: Int = 1, quantity: Int = 10, members: String = ""
@@ -116,7 +116,7 @@ struct ModelTests {
         #expect(rules(facts(), [invented], ["2": row()]).contains(.grantsAreEarned))
     }
 
-    /// Anna has it without its token; ben's answer, who has the token or not.
+    /// Returns the broken rules when anna has the purchase without its token and ben, with `token`, gets `verdict`.
     private func answer(_ verdict: String, token: String?) throws -> Set<Difference.Rule> {
         var facts = facts()
         facts.purchases["1"]?.token = "t"

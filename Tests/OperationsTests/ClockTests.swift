@@ -28,7 +28,7 @@ struct ClockTests {
         Self.took(clock, offset: 10, timestamp: Self.noon - 7_200_000, now: Self.noon + 60_000)
         #expect(clock.take() == 7_200)
         #expect(clock.take() == nil)
-        // One game server whose clock is slow says nothing while another's is not.
+        // One game server's slow clock does not count while another server's clock is right.
         Self.took(clock, offset: 11, timestamp: Self.noon - 7_200_000, now: Self.noon + 1_000)
         Self.took(clock, offset: 12, timestamp: Self.noon + 500, now: Self.noon + 1_000)
         #expect(clock.take() == 0)

@@ -66,7 +66,7 @@ struct FailuresTests {
                     + "(decisions, for 5 s, once)"
             ])
         #expect(states.notes(now: 105).map { $0.hasPrefix("held transactions") } == [true])
-        // A success is enough, though the failure is not called over yet.
+        // One success makes the worker ready, although the failure does not count as over yet.
         states.recovered(.decisions)
         #expect(states.unmet(now: 106).isEmpty)
         _ = states.failed(.decisions, Self.denied, now: 107)

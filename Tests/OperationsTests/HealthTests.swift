@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Health")
 struct HealthTests {
-    /// A clock that does not move until it is told to go.
+    /// A clock that only `advance` moves.
     final class ManualClock: Sendable {
         private let nanoseconds = Atomic<UInt64>(1_000_000_000_000)
         func advance(seconds: UInt64) { nanoseconds.wrappingAdd(seconds * 1_000_000_000, ordering: .relaxed) }
@@ -54,7 +54,7 @@ struct HealthTests {
         #expect(health.unmet.count == 3)
         health.set(.databaseReachable, unmet: nil)
         health.set(.schemaCurrent, unmet: "run receiptd migrate")
-        // Nobody has asked Kafka yet: nothing is said of it.
+        // The worker has not asked Kafka yet, so health has no text about Kafka.
         #expect(health.unmet == ["run receiptd migrate", "the catalog has not been imported yet"])
         health.set(.schemaCurrent, unmet: nil)
         health.set(.catalogImported, unmet: nil)

@@ -39,7 +39,7 @@ struct IncidentsTests {
         let words = "Kafka deleted records before they were read, last 0 min ago, 440 in 90 days"
         #expect(health.readyz().ok && health.readyz().text.contains(words))
         #expect(health.readyz().text.split(separator: "\n").count == 2)
-        // PostgreSQL has only an old loss as long as it did not take the new one.
+        // PostgreSQL knows only an old loss until the worker stores the new one.
         let old = [Incidents.Known(kind: .deletedUnread, lastSeconds: 1_700_000_000, count: 440)]
         metrics.incidents.set(old)
         #expect(health.readyz().text.contains(words))

@@ -130,12 +130,12 @@ struct IntakeServerTests {
     func silentConnections() async throws {
         let posted = Posted()
         let metrics = ReceiptdMetrics(version: "test")
-        // More than the 100 that connect at once. Several event loops accept connections, so that any of the 100 may be counted
-        // after the one that asks: with fewer places that one could be evicted before its request is read.
+        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server may
+        // count any of the 100 after the asking connection, and with fewer places evict that one before its request.
         let most = 110
         try await serve(posted, metrics: metrics, connections: most) { port in
             let silent = (0..<300).map { _ in Socket() }
-            // The test opens no more at once than wait to be accepted: the kernel drops the others.
+            // The test opens only as many sockets at once as fit into the kernel's accept queue.
             for start in stride(from: 0, to: silent.count, by: 100) {
                 #expect(await Socket.connect(Array(silent[start..<start + 100]), port: port))
                 #expect(await Self.ask(Self.post("yes"), port).hasPrefix("HTTP/1.1 200 "))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Operations
 
-/// Keeps what a logger wrote.
+/// Keeps the lines that a logger wrote.
 final class LogRecorder: Sendable {
     private let written = Mutex<[String]>([])
 
@@ -159,7 +159,7 @@ struct LogTests {
         let pipe = Pipe()
         let descriptor = pipe.fileHandleForWriting.fileDescriptor
         let reading = pipe.fileHandleForReading
-        // The reader has a thread of its own: writers that wait for a full pipe may hold every thread of the pool.
+        // The reader has its own thread, because writers that wait for a full pipe may block every thread of the pool.
         let (chunks, told) = AsyncStream.makeStream(of: Data.self)
         Thread.detachNewThread {
             told.yield((try? reading.readToEnd()) ?? Data())

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Operations
 
-/// Every `Metric` keeps these promises to a scrape.
+/// The promises that every `Metric` keeps to a scrape.
 @Suite("Every metric: counter, gauge and histogram")
 struct MetricConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -13,9 +13,9 @@ struct MetricConformance {
 
     struct Subject: Sendable {
         let metric: any Metric
-        /// One more of what it counts.
+        /// Counts one more.
         let count: @Sendable () -> Void
-        /// The reading of so many, nothing half counted in it.
+        /// Returns the samples of a scrape after this number of counts, each count complete.
         let reading: @Sendable (Double) -> [MetricSample]
     }
 

@@ -14,7 +14,7 @@ import Testing
 
 @Suite("The operators' HTTP server")
 struct OperationsServerTests {
-    /// A server on a free port, what it tells, and how to ask it.
+    /// A server on a free port, with its metrics, health and log.
     private struct Fixture: Sendable {
         let metrics = ReceiptdMetrics(version: "1.2.3")
         let health = Health()
@@ -35,7 +35,7 @@ struct OperationsServerTests {
                 services: [server], logger: Logger(label: "group") { _ in SwiftLogNoOpLogHandler() })
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask {
-                    // Ends the wait for a port, should there be none.
+                    // The end of the stream ends the wait for a port, if the server got none.
                     defer { told.finish() }
                     try await group.run()
                 }
@@ -140,7 +140,7 @@ struct OperationsServerTests {
         let silent = Socket()
         try await Fixture().serve { ask, port in
             #expect(silent.connect(port: UInt16(port)))
-            // Answered after the silent one was accepted.
+            // The server answers this request after it accepted the silent connection.
             let (response, _) = try await ask("GET", "/livez")
             #expect(response.statusCode == 200)
         }
@@ -148,29 +148,29 @@ struct OperationsServerTests {
 
     @Test("silent connections beyond the limit keep no probe waiting, and are closed after seconds")
     func silentConnections() async throws {
-        // More than the 100 that connect at once. Several event loops accept connections, so that any of the 100 may be counted
-        // after the one that asks: with fewer places that one could be evicted before its request is read.
+        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server may
+        // count any of the 100 after the asking connection, and with fewer places evict that one before its request.
         let most = 110
         let fixture = Fixture(connections: most)
         try await fixture.serve { _, port in
             let silent = (0..<300).map { _ in Socket() }
             let ask = "GET /livez HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"
-            // The test opens no more at once than wait to be accepted: the kernel drops the others.
+            // The test opens only as many sockets at once as fit into the kernel's accept queue.
             for start in stride(from: 0, to: silent.count, by: 100) {
                 #expect(await Socket.connect(Array(silent[start..<start + 100]), port: UInt16(port)))
                 let accepted = Socket()
                 #expect(accepted.connect(port: UInt16(port)))
                 #expect(await accepted.ask(ask).contains(" 200 "))
             }
-            // A connection of its own, which the server can only take behind all of those.
+            // The probe is a new connection, which the server can accept only after all silent ones.
             let probe = Socket()
             #expect(probe.connect(port: UInt16(port)))
             #expect(await probe.ask(ask).contains(" 200 "))
-            // Several threads take connections: the last of the silent ones may be counted a moment after the probe.
+            // Several threads accept connections, so the server may count the last silent ones after the probe.
             try await eventually("those that are too many are closed") {
                 fixture.metrics.httpConnectionsEvicted.value >= 200 - most
             }
-            // The youngest are closed for their silence, with a head that is not whole too.
+            // The server closes the youngest connections for their silence, even after an incomplete request head.
             let last = try #require(silent.last)
             #expect(await last.ask("GET /livez HTTP/1.1\r\n") == "")
         }
@@ -185,7 +185,7 @@ struct OperationsServerTests {
         table.touch(channels[0], .ofRequest, now: 2)
         #expect(table.add(channels[2], now: 3))
         #expect(table.count == 2)
-        // The one that asked has a minute, the others have seconds.
+        // A connection that has asked may be idle for a minute, and a silent one for seconds.
         table.closeOverdue(now: 3 + ConnectionTable.headSeconds + 1)
         #expect(table.count == 1)
         table.closeOverdue(now: 2 + ConnectionTable.idleSeconds + 1)
@@ -198,7 +198,7 @@ struct OperationsServerTests {
 
         deinit { close(descriptor) }
 
-        /// Sends `text` and returns all that comes until the server closes. Off the cooperative pool.
+        /// Sends `text` and returns all bytes until the server closes, on a thread outside the cooperative pool.
         func ask(_ text: String) async -> String {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread { [self] in
@@ -216,7 +216,7 @@ struct OperationsServerTests {
             }
         }
 
-        /// Connects to loopback. Off the cooperative pool: whoever accepts them may need it.
+        /// Connects to loopback on a thread outside the cooperative pool, which the server may need to accept.
         static func connect(_ sockets: [Socket], port: UInt16) async -> Bool {
             await withCheckedContinuation { continuation in
                 Thread.detachNewThread {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("receiptd's metrics")
 struct ReceiptdMetricsTests {
-    /// The contract: name, type, labels.
+    /// The metrics of the contract: name, type and labels.
     static let promised: [(String, String, [String])] = [
         ("receiptd_outcomes_total", "counter", ["type", "reason"]),
         ("receiptd_dead_letters_total", "counter", ["reason"]),
@@ -23,7 +23,7 @@ struct ReceiptdMetricsTests {
         ("receiptd_misconfigured", "gauge", ["bundle_id"]),
     ]
 
-    /// One with a child in every family.
+    /// Returns metrics with a child in every family.
     static func filled() -> ReceiptdMetrics {
         let metrics = ReceiptdMetrics(version: "1.2.3")
         metrics.outcomes.with("receipt.rejected", "foreign_app").increment()

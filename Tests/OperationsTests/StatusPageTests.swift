@@ -81,7 +81,7 @@ struct StatusPageTests {
         let history = TrafficHistory()
         history.add(sample(at: 0))
         metrics.submissions.with(TrafficClass.forged.rawValue).increment(by: 2)
-        // One of them is a dead letter that was answered.
+        // One of the three submissions is a dead letter that got an answer.
         metrics.submissions.with(TrafficClass.junk.rawValue).increment(by: 3)
         metrics.outcomes.with("receipt.rejected", "malformed_submission").increment()
         metrics.deadLetters.with("malformed_message").increment(by: 2)

@@ -9,11 +9,11 @@ import Testing
 struct LoopExecutorTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// A task that waits on the executor for a word of the test's.
+    /// A wait of a task on the executor, which the test ends.
     private final class Sleeper: Sendable {
         private let continuation = Mutex<CheckedContinuation<Void, Never>?>(nil)
 
-        /// - Parameter isAsleep: called on the executor, when it can be woken.
+        /// - Parameter isAsleep: called on the executor as soon as the test can wake the task.
         func sleep(isAsleep: @escaping @Sendable () -> Void) async {
             await withCheckedContinuation { continuation in
                 self.continuation.withLock { $0 = continuation }
@@ -24,7 +24,7 @@ struct LoopExecutorTests {
         func wake() { continuation.withLock { $0.take() }?.resume() }
     }
 
-    /// Tasks that sleep on `executor` until they are woken, and then do `body`.
+    /// Starts tasks that sleep on `executor` until the test wakes them, and then run `body`.
     private func sleepers(
         _ count: Int, on executor: LoopExecutor, body: @escaping @Sendable (Int, [Sleeper]) -> Void
     ) async -> (sleepers: [Sleeper], tasks: [Task<Void, Never>]) {
@@ -50,7 +50,7 @@ struct LoopExecutorTests {
             order.withLock { $0.append(number) }
             if number == 0 { sleepers[2].wake() }
         }
-        // The jobs run on the loop, and in one turn of it: as the answers that one look at the sockets brings.
+        // The jobs run in one turn of the loop, as the answers of one poll of the sockets do.
         loop.execute {
             sleepers[0].wake()
             sleepers[1].wake()
@@ -71,7 +71,7 @@ struct LoopExecutorTests {
         let before = await withCheckedContinuation { continuation in
             loop.execute {
                 sleepers[0].wake()
-                // The job comes behind the first of the chain, which the loop knows by now.
+                // The loop already has the first job of the chain, so this job runs after it.
                 loop.execute { continuation.resume(returning: order.withLock { $0.count }) }
             }
         }

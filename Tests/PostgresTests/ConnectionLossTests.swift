@@ -20,13 +20,13 @@ struct ConnectionLossTests {
     @Test("a connection lost in an SQL transaction's first statement is replaced, and the statement applied once")
     func withFirstStatement() async throws {
         let database = try TestDatabase()
-        // Ends its own session the first time, behind the look at the idle connection.
+        // The statement ends its own session the first time, after the pool has checked the idle connection.
         let inserting = PostgresStatement(
             "INSERT INTO t SELECT $1::int4 WHERE $1::int4 = 0 OR nextval('s') > 1 OR pg_terminate_backend(pg_backend_pid())"
         )
         try await database.pool.run { session in
             try session.run(script: "CREATE TABLE t (n int); CREATE SEQUENCE s")
-            // The statement is prepared by this, and goes with BEGIN.
+            // This call prepares the statement, so a later call sends the statement together with BEGIN.
             try session.execute(inserting, [.int4(0)])
         }
         let before = try await database.pool.run { try $0.ownProcessID() }

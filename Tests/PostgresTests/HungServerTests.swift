@@ -4,7 +4,8 @@ import Postgres
 import Synchronization
 import Testing
 
-/// Freezes a backend by SIGSTOP: nothing on the server ends its work, and no network tells of it.
+/// The tests freeze a backend by SIGSTOP. The server then does not end the backend's work, and the connection stays
+/// open.
 @Suite("A session that hangs", .timeLimit(.minutes(2)))
 struct HungServerTests {
     private static func pool(
@@ -39,7 +40,7 @@ struct HungServerTests {
         kill(left, SIGCONT)
         let isThere = PostgresStatement("SELECT count(*) FROM pg_stat_activity WHERE pid = $1")
         while try await other.run({ try $0.execute(isThere, [.int4(left)]).int8(0, 0) }) != 0 {
-            // Each job looks whether one that was left behind can be closed.
+            // Each job lets the pool check whether it can close the abandoned session.
             try await pool.run { _ = try $0.ownProcessID() }
         }
         #expect(try await other.run { try $0.execute(PostgresStatement("SELECT count(*) FROM t")).int8(0, 0) } == 0)
@@ -147,7 +148,7 @@ struct HungServerTests {
     }
 }
 
-/// Frozen until they are woken.
+/// Backends that stay frozen until the test wakes them.
 private final class Processes: Sendable {
     private let all = Mutex<[pid_t]>([])
 

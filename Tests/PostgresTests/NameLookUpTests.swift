@@ -19,7 +19,7 @@ struct NameLookUpTests {
     @Test("an address or a socket's directory is not looked up", arguments: ["127.0.0.1", "::1", "/run/x", "@x", ""])
     func noName(host: String) throws {
         let interrupt = Interrupt()
-        // Every look-up would be given up.
+        // The interrupt would end every look-up.
         interrupt.set()
         let found = try ConnectTarget(parameters: ["host": host]).resolved(within: limit, interrupt: interrupt)
         #expect(found.count == 1 && found[0].parameters["hostaddr"] == nil)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("A pool", .timeLimit(.minutes(1)))
 struct PoolTests {
-    /// The jobs block until the test, which runs on Swift's own threads, has seen them all start. Were they on those
-    /// threads too, of which there are fewer than five on most machines, nobody would let them go.
+    /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most machines
+    /// have fewer than five. If the jobs blocked these threads, the test could never release them.
     @Test("runs its sessions in parallel and blocks none of Swift's threads")
     func parallel() async throws {
         let database = try TestDatabase(size: 4)
@@ -43,7 +43,7 @@ struct PoolTests {
             gate.wait()
         }
         for await _ in queued { break }
-        // One after the other: each is in the queue before the next task is made.
+        // Each job is in the queue before the test creates the next task.
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<3 {
             tasks.append(Task.immediate { try await pool.run { _ in _ = ran.yield(number) } })
@@ -78,7 +78,7 @@ struct PoolTests {
         await pool.close()
         #expect(try await database.failure { _ in }.kind == .connection)
 
-        // Terminating what is not there is false.
+        // `pg_terminate_backend` returns false for a session that has ended.
         let gone = try await TestDatabase.pool(database.uri).run { other in
             try other.execute(
                 PostgresStatement("SELECT pg_terminate_backend($1, 10000) OR true"), [.int4(Int32(session))])

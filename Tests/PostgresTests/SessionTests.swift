@@ -22,7 +22,7 @@ struct SessionTests {
             let inside = try session.transaction { try $0.execute(show).text(0, 0) }
             return [inside, try session.execute(show).text(0, 0)]
         }
-        // Behind a pooler nothing can be set for a session.
+        // Behind a pooler, a client cannot set anything for a session.
         #expect(levels == ["read committed", prepared ? "read committed" : "serializable"])
     }
 
@@ -105,7 +105,7 @@ struct SessionTests {
                     throw Stop()
                 }
             }
-            // Nothing was sent.
+            // These two transactions send no statement.
             try session.transaction { _ in }
             #expect(throws: Stop.self) { try session.transaction { _ in throw Stop() } }
             let sum = try session.execute(PostgresStatement("SELECT sum(n), count(*) FROM t"))
@@ -138,7 +138,7 @@ struct SessionTests {
                 }
                 #expect(error?.sqlState == "22012")
             }
-            // The server has lost one of them: that one is prepared again.
+            // The server has lost one of the statements, and the session prepares this statement again.
             for (number, lost) in [counting, inserting].enumerated() {
                 try session.run(script: "DEALLOCATE \(lost.name)")
                 let error = #expect(throws: PostgresError.self) {

@@ -4,7 +4,7 @@ import Postgres
 import Synchronization
 import Testing
 
-/// One server for the whole process, and a database and a pool of its own for each test.
+/// A test's own database and pool, on one server for the whole process.
 struct TestDatabase: Sendable {
     let uri: String
     let pool: PostgresPool
@@ -43,7 +43,7 @@ struct TestDatabase: Sendable {
 }
 
 let processID = PostgresStatement("SELECT pg_backend_pid()")
-/// Waits, on the server, until the other session is gone.
+/// A statement that ends another session, and waits on the server up to 10 s for the end.
 let terminate = PostgresStatement("SELECT pg_terminate_backend($1, 10000)")
 
 extension PostgresSession {

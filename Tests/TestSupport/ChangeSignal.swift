@@ -19,15 +19,15 @@ public final class ChangeSignal: Sendable {
         }
     }
 
-    /// Returns when the condition holds. The function checks the condition at once and after each change, so the condition
-    /// may read only doubles that raise this signal. The limit only ends a test that would hang.
+    /// Returns when the condition holds. The function checks the condition at once and after each change, so the
+    /// condition may read only doubles that raise this signal. The limit only ends a test that would hang.
     /// - Parameter what: names the condition in the error. `until` evaluates the text only after the limit, so the text
     ///   may describe the state then.
     public func until(
         _ what: @autoclosure () -> String, within limit: Duration = .seconds(60), file: StaticString = #fileID,
         line: UInt = #line, _ condition: () throws -> Bool
     ) async throws {
-        // The buffer keeps one change between a check and the next wait, so any number of changes causes one more check.
+        // The buffer keeps a change between a check and the next wait, so many changes cause one more check.
         let (changes, waiter) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let number = enter(waiter)
         defer { leave(number) }

@@ -132,8 +132,8 @@ extension InMemoryLedger: HeldPurchases {
         state.update { $0.settle(decision) }
     }
 
-    /// An operator's release, as `receiptd holds release` gives it.
-    /// - Parameter player: nil: of all who wait for it.
+    /// Releases a hold, as an operator's `receiptd holds release` does.
+    /// - Parameter player: nil for all players with a hold of the transaction.
     public func releaseByOperator(_ transaction: StoreTransactionID, of player: PlayerID? = nil) {
         state.update { state in
             for (key, row) in state.holds where key.transaction == transaction && key.player == player ?? key.player {
@@ -181,7 +181,7 @@ extension InMemoryLedger.State {
             row.lease == nil && row.suspicion.isSuspect
                 && (row.dueAt.map { $0 <= now } ?? (row.catalogVersion < catalogVersion))
         }
-        // Those without a time come last.
+        // Holds without a due time come last.
         return suspects.min { one, other in
             guard let mine = one.value.dueAt else { return false }
             return other.value.dueAt.map { mine < $0 } ?? true

@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The App Store Server API without Apple: it knows what it is given, and remembers what it was asked.
+/// A double of the App Store Server API, which answers from registered data and remembers the questions.
 public final class InMemoryStoreQueries: StoreQueries {
-    /// Apple's.
+    /// The length of Apple's pages.
     public static let pageLength = 20
 
     public struct Asked: Sendable, Equatable {
@@ -44,7 +44,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         case consumption
     }
 
-    /// Everything but an answer.
+    /// A result of a question other than an answer.
     public enum Failure: Sendable, Equatable {
         case notFound
         case refused(code: Int64)
@@ -82,7 +82,8 @@ public final class InMemoryStoreQueries: StoreQueries {
 
     // MARK: What it knows
 
-    /// Transactions of one customer have one `appTransactionID`, or one original; a later word on one replaces the earlier.
+    /// Registers transactions. A customer's transactions share an `appTransactionID` or an original. A transaction
+    /// registered again replaces the earlier one.
     public func register(_ transactions: NotifiedTransaction...) {
         state.withLock { state in
             for transaction in transactions {
@@ -106,12 +107,12 @@ public final class InMemoryStoreQueries: StoreQueries {
         state.withLock { $0.notifications.append(sent) }
     }
 
-    /// The next questions of the endpoint end so, one each.
+    /// Makes the next questions of the endpoint fail, one with each failure.
     public func fail(_ endpoint: Endpoint, _ failures: Failure...) {
         state.withLock { $0.failures[endpoint, default: []] += failures }
     }
 
-    /// All questions of the endpoint end so from now on; nil ends that.
+    /// Makes all further questions of the endpoint fail; nil lets them succeed again.
     public func failAlways(_ endpoint: Endpoint, _ failure: Failure?) {
         state.withLock { $0.lasting[endpoint] = failure }
     }
@@ -124,7 +125,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         asked.map(\.question).filter { $0.endpoint == endpoint }
     }
 
-    /// Returns as soon as it is met, by what was asked so far.
+    /// Returns as soon as the questions so far meet the condition.
     public func waitUntil(_ isMet: @escaping @Sendable ([Asked]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isMetAlready = state.withLock { state in
@@ -221,7 +222,7 @@ public final class InMemoryStoreQueries: StoreQueries {
         answer(.consumption(id, told), context) { $0.transaction(id, context).map { _ in true } }
     }
 
-    /// One that `page` never told.
+    /// Returns whether `page` is a token that the function below never returned.
     private static func isUnknown(_ page: String?) -> Bool { page.map { Int($0) == nil } ?? false }
 
     private static func page<Element>(of all: [Element], _ page: String?) -> ([Element], next: String?) {

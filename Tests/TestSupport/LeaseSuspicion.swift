@@ -1,9 +1,9 @@
-/// The suspicion against a row by leases without an end, as the database counts them.
+/// The suspicion against a row by expired leases, as the database counts them.
 struct LeaseSuspicion {
     private static let leasesOfSuspect = 3
     private static let deathsOfPoison = 3
 
-    /// The number of leases without an end.
+    /// The number of leases that no worker ended.
     var leases = 0
     var isIsolated = false
     private(set) var deathsInIsolation = 0
@@ -17,7 +17,7 @@ struct LeaseSuspicion {
         isIsolated = false
     }
 
-    /// The row's workers died of it before it was a row.
+    /// The suspicion of a row whose record killed workers before the worker stored the row.
     static let ofCrashed = LeaseSuspicion(leases: leasesOfSuspect, deathsInIsolation: deathsOfPoison)
 
     init(leases: Int = 0, deathsInIsolation: Int = 0) {
@@ -25,15 +25,16 @@ struct LeaseSuspicion {
         self.deathsInIsolation = deathsInIsolation
     }
 
-    /// Begins the isolation, or the last try behind its deaths. Returns nil where it is to be leased; else whether it
-    /// is due again.
+    /// Begins the isolation, or the last try after the deaths. Returns nil if the worker may lease the row, else whether
+    /// the row becomes due again.
     mutating func beginIsolationOrLastTry() -> Bool? {
         if isIsolated { deathsInIsolation += 1 }
         isIsolated = !(isIsolated && isPoison)
         return isIsolated ? nil : deathsInIsolation == Self.deathsOfPoison
     }
 
-    /// Returns how often its workers died of it, where that is often enough to set it aside; nil where it is to be leased.
+    /// Begins the isolation. Returns nil if the worker may lease the row, else the number of deaths, which are enough
+    /// to set the row aside.
     mutating func beginIsolation() -> Int? {
         deathsInIsolation += isIsolated ? 1 : 0
         isIsolated = !isPoison

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The ledger in memory, with a record of what was asked of it.
+/// The ledger in memory, which also keeps the decisions and acknowledgements that it got.
 public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     private struct State {
         var recorded: [PendingDecision] = []
@@ -14,7 +14,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     public let database: InMemoryLedger
     private let state: Shared<State>
 
-    /// - Parameter changes: the signal of the bench that it is part of.
+    /// - Parameter changes: the signal that the test's doubles share.
     public init(changes: ChangeSignal = ChangeSignal()) {
         database = InMemoryLedger(changes: changes)
         state = Shared(State(), changes)
@@ -37,7 +37,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     public func watchFallBacks(_ tell: @escaping @Sendable () -> Void) { state.update { $0.tell = tell } }
     public var fallBackCount: Int { state.read { $0.fallBacks } }
 
-    /// A connection shows that the database fell back.
+    /// Tells the worker of a fall back, as a new connection does.
     public func fallBack() {
         let tell = state.update { state in
             state.fallBacks += 1
@@ -59,7 +59,7 @@ public final class ObservedLedger: PurchaseLedger, UnpublishedEvents {
     public func isPublished(_ event: OutcomeEvent) -> Bool { state.read { $0.published.contains(event.eventID) } }
     public var pendingCount: Int { database.pendingEvents.count }
 
-    /// The next reads of the outbox fail.
+    /// Makes the next `count` reads of the outbox fail.
     public func failNextReads(_ count: Int) { state.update { $0.failures = count } }
 
     private struct OutOfReach: Error {}

@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// Whether Apple is out, as the test says. Its time passes where the test lets it pass.
+/// The state of an outage of Apple, which the test sets. The test also moves the outage's clock.
 public final class Outage: AppleState {
     private struct State {
         var now = 0.0
@@ -14,17 +14,17 @@ public final class Outage: AppleState {
 
     private let state: Shared<State>
 
-    /// Nobody has asked Apple yet.
+    /// Creates the state before the first request to Apple.
     public init(changes: ChangeSignal = ChangeSignal()) { state = Shared(State(), changes) }
 
-    /// Apple has answered just now.
+    /// Returns the state just after an answer of Apple.
     public static func withAnswers(changes: ChangeSignal = ChangeSignal()) -> Outage {
         let outage = Outage(changes: changes)
         outage.answer()
         return outage
     }
 
-    /// Apple answers someone.
+    /// Notes an answer of Apple.
     public func answer() { state.update { $0.lastAnswer = $0.now } }
 
     public func begin() {
@@ -44,14 +44,14 @@ public final class Outage: AppleState {
 
     public func pass(seconds: Double) { state.update { $0.now += seconds } }
 
-    /// One that is over.
+    /// Begins an outage, and ends the outage after `seconds`.
     public func last(seconds: Double) {
         begin()
         pass(seconds: seconds)
         end()
     }
 
-    /// Whether Apple is down. A waiting test learns that it was asked: it is after each try that failed.
+    /// True while Apple is down. Each read also wakes waiting tests. The worker reads this after each failed try.
     public var isDown: Bool { state.update { $0.downSince != nil } }
     public var downSeconds: Double {
         state.update { state in state.downBefore + (state.downSince.map { state.now - $0 } ?? 0) }

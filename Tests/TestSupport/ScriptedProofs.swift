@@ -1,13 +1,14 @@
 import Fulfillment
 import Synchronization
 
-/// A parser in the test's hand. An unknown proof is not provable if it looks like a receipt, else malformed.
+/// A parser of proofs with the test's results. An unknown proof is not provable if it looks like a receipt, else
+/// malformed.
 public final class ScriptedProofs: ProofParser {
     private let readings = Mutex<[Digest256: ProofReading]>([:])
     private let ofEvery: ProofReading?
     private let spared = Atomic(0)
 
-    /// - Parameter ofEvery: how it reads whatever it was told nothing of.
+    /// - Parameter ofEvery: the result for every unknown proof.
     public init(ofEvery: ProofReading? = nil) {
         self.ofEvery = ofEvery
     }

@@ -1,9 +1,9 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A verifier without a network: gives each proof the answers that it was told to give, one after the other, the last
-/// one for good, and holds back those that it is told to hold back. An unknown receipt is refused as malformed, as
-/// Apple does, unless the test says otherwise.
+/// A verifier without a network. The verifier gives each proof the scripted answers in order, and repeats the last
+/// one. A test may hold answers back. Like Apple, the verifier refuses an unknown receipt as malformed, unless the
+/// test gives another answer.
 public final class ScriptedVerifier: ReceiptVerifier {
     private struct State {
         var scripts: [String: [AppleAnswer]] = [:]
@@ -20,9 +20,9 @@ public final class ScriptedVerifier: ReceiptVerifier {
     private let unscripted: @Sendable (String) -> AppleAnswer
 
     /// - Parameters:
-    ///   - changes: the signal of the bench that it is part of.
-    ///   - name: what a test calls the proof by; the receipt or the transaction's id itself where nil.
-    ///   - unscripted: the answer to a proof of that name that it was told nothing of.
+    ///   - changes: the signal that the test's doubles share.
+    ///   - name: the test's name for a proof; if nil, the receipt or the transaction's id itself.
+    ///   - unscripted: the answer to a proof without a script, by the proof's name.
     public init(
         changes: ChangeSignal = ChangeSignal(), name: (@Sendable (VerificationRequest) -> String)? = nil,
         unscripted: @escaping @Sendable (String) -> AppleAnswer = { _ in .refused(.malformed) }
@@ -32,12 +32,12 @@ public final class ScriptedVerifier: ReceiptVerifier {
         self.unscripted = unscripted
     }
 
-    /// One answer after the other, the last one for good.
+    /// Scripts the answers to a proof, in order. The verifier repeats the last answer.
     public func script(_ name: String, _ answers: [AppleAnswer]) {
         state.update { $0.scripts[name] = answers }
     }
 
-    /// The same for all proofs without a script of their own, together.
+    /// Scripts the answers that all proofs without their own script share.
     public func answer(_ answers: AppleAnswer...) { state.update { $0.ofEvery = answers } }
 
     public func hold(_ names: String...) {
@@ -52,7 +52,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// Is called with each request as it comes.
+    /// Sets the function that the verifier calls with each request.
     public func onAsk(_ body: @escaping @Sendable (VerificationRequest) -> Void) { state.update { $0.onAsk = body } }
 
     /// The requests in order.
@@ -77,12 +77,12 @@ public final class ScriptedVerifier: ReceiptVerifier {
         return answer ?? unscripted(name)
     }
 
-    /// Nil where there is none.
+    /// Returns the next answer; nil if there is no answer.
     private static func next(of answers: inout [AppleAnswer]) -> AppleAnswer? {
         answers.count > 1 ? answers.removeFirst() : answers.first
     }
 
-    /// False where the task was cancelled before.
+    /// Waits until the test releases the answer. Returns false if the task was cancelled first.
     private func isReleased(_ name: String, _ number: Int) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -101,7 +101,7 @@ public final class ScriptedVerifier: ReceiptVerifier {
 }
 
 extension VerificationRequest.Subject {
-    /// A receipt, or a transaction's id.
+    /// The receipt or the transaction's id.
     fileprivate var text: String {
         switch self {
         case .receipt(let receipt, _): receipt

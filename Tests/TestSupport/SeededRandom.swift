@@ -1,4 +1,5 @@
-/// SplitMix64 (https://prng.di.unimi.it/splitmix64.c): the same seed gives the same run, so that a failure can be run again.
+/// A SplitMix64 generator (https://prng.di.unimi.it/splitmix64.c). The same seed gives the same numbers, so a failure
+/// can be repeated.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// A value that many tasks write, such as the state of a double: each write wakes who waits for it.
+/// A value that many tasks write, such as the state of a double. Each write wakes the waiting tests.
 public final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
     private let changes: ChangeSignal
 
-    /// - Parameter changes: the signal of the bench that it is part of; without it, one of its own.
+    /// - Parameter changes: the signal that the test's doubles share; by default a new one.
     public init(_ value: Value, _ changes: ChangeSignal = ChangeSignal()) {
         state = Mutex(value)
         self.changes = changes
@@ -16,7 +16,7 @@ public final class Shared<Value: Sendable>: Sendable {
     /// Looks at the value without a copy.
     public func read<Result: Sendable>(_ look: (Value) -> Result) -> Result { state.withLock { look($0) } }
 
-    /// Counts as a change whatever it does.
+    /// Changes the value and raises the signal, even if the value stays the same.
     @discardableResult
     public func update<Result: Sendable, Failure: Error>(
         _ change: (inout Value) throws(Failure) -> Result
