@@ -82,7 +82,7 @@ struct LifeTests {
             plan.days = 9
             plan.failureShare = 0
             var life = apple.inStore { SimulatedLife(plan, startingAt: start, in: &$0) }
-            // This store advances later, so the last weekly renewals differ from those of a store that advances each day.
+            // The test stops the life a day after its end, when weekly subscriptions may have renewed again.
             clock.pass(days: 10)
             let summary = apple.inStore { store in
                 _ = life.advance(to: store.now, in: &store)

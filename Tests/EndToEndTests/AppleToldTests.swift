@@ -147,7 +147,7 @@ struct AppleToldTests {
             try await bed.until("it is decided") {
                 bed.answers("p-1").contains(isRefused ? "receipt.rejected retired_product" : "receipt.granted")
             }
-            // The minute passes, and every lease ends.
+            // The update stands for a minute that passes and for the end of every lease.
             try await bed.until("it is answered") {
                 _ = try await bed.number(
                     "WITH due AS (UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1) SELECT count(*) FROM due"
@@ -181,7 +181,7 @@ struct AppleToldTests {
                 return try await isAnswered(id, in: bed)
             }
             #expect(bed.apple.inStore { Set($0.consumption[id] ?? []).count } == 1)
-            // The dead worker may have left it in the outbox.
+            // The dead worker may have left the event in the outbox.
             try await bed.until("it is told of") { bed.answers("p-1").contains("refund.requested") }
             let events = bed.outcomes.collected.events["p-1"] ?? []
             let requested = events.filter { $0["type"]?.string == "refund.requested" }

@@ -64,7 +64,7 @@ extension EndToEnd {
                 ["dead-letters", "list", "--reason", "crashed"], environment: environment)
             #expect(other.code == 0 && other.output.contains("no dead letters"), "\(other)")
 
-            // With the key still set all of them would be dead letters again.
+            // If the key were still set, all records would become dead letters again.
             let keyed = try await Program.run(
                 ["dead-letters", "redrive"], environment: bed.environment(["SUBMISSION_SIGNING_KEYS": "a-key"]))
             #expect(
@@ -94,7 +94,7 @@ extension EndToEnd {
                 "SELECT concat_ws('|', operator, change, subject, shown) FROM console_changes ORDER BY id"
             ) { rows in (0..<rows.count).map { rows.text($0, 0) } }
             #expect(entered == ["ann|redrive-dead-letters|reason bad_signature|3"])
-            // The records come as at first: each is answered, and nothing is set aside anew.
+            // Kafka delivers the records again. The worker answers each one and writes no new dead letter.
             try bed.startWorker()
             try await bed.outcomes.until("those put back are answered") { content in
                 (0..<3).allSatisfy { number in content.events.contains { $0.submissionID == "secret-\(number)" } }
@@ -238,7 +238,7 @@ extension EndToEnd {
         }
     }
 
-    /// A command that is refused tells of nothing as if it were done.
+    /// Checks that a refused command reports no act as done.
     private func refusedRewind(
         _ bed: Testbed, _ topic: String, _ kafka: KafkaSettings, _ moves: [OffsetRewind.Move]
     ) async throws {

@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension EndToEnd {
-    /// A role that may do what a worker does, and owns nothing.
+    /// A role with a worker's rights that owns no table.
     private func makeRole(in bed: Testbed) async throws -> (name: String, uri: String) {
         let name = "worker_\(UInt32.random(in: .min ... .max))"
         try await bed.run(
@@ -63,7 +63,7 @@ extension EndToEnd {
             let topic = bed.parts.deadLettersTopic
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // Nothing is written to it, so that nothing but a question shows it.
+            // The worker writes nothing to the topic here, so only a question to the broker shows the failure.
             bed.parts.broker?.setTopicError(topic, KafkaError.Code.unknownTopicOrPartition)
             try await eventually("/readyz names it", within: .seconds(60)) {
                 let answer = try await worker.get("/readyz")
@@ -106,7 +106,7 @@ extension EndToEnd {
             try await bed.submit(plan.records)
             try await bed.settle(plan)
             #expect(await worker.isReady())
-            // The lines are written each minute, and at the end.
+            // The worker writes these lines every minute and at its end.
             worker.process.terminate()
             #expect(try await worker.ending() == 0)
             let told = worker.log.split(separator: "\n").filter { $0.contains(#""part":"traffic""#) }
@@ -135,7 +135,7 @@ extension EndToEnd {
                 let answer = try await worker.get("/readyz")
                 return answer.status == 503 && answer.body.contains("Kafka is out of reach")
             }
-            // The session of these workers is a few seconds long.
+            // These workers' Kafka session lasts a few seconds.
             try await eventually("the partitions are lost") {
                 try await worker.scrape()["receiptd_assigned_partitions"] == 0
             }
@@ -190,7 +190,7 @@ extension EndToEnd {
     @Test("a worker of which any part ends by itself names the part and exits 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
-            // The console's alone.
+            // Only the console uses this table.
             let all = EndlessPart.allCases.filter { $0 != .databaseWatch }
             // The rows run a few at a time, because each is a whole worker.
             for parts in stride(from: 0, to: all.count, by: 4).map({ all[$0..<min($0 + 4, all.count)] }) {
@@ -214,7 +214,7 @@ extension EndToEnd {
     @Test("a worker whose clock is two hours ahead of PostgreSQL's reports the difference and stays ready")
     func clocks() async throws {
         try await Testbed.run { bed in
-            // A server whose clock is two hours behind the worker's, as a worker sees it.
+            // To the worker, this server's clock is two hours behind.
             try await bed.run(
                 """
                 CREATE SCHEMA two_hours_behind;

@@ -36,7 +36,7 @@ struct HoldTests {
         }
     }
 
-    /// All three are held.
+    /// Checks that all three purchases are held.
     private func expectList(in bed: ParkingBed) async throws {
         let listed = try await bed.holds("list", "--json")
         #expect(listed.code == 0 && listed.output.contains(#""total":3"#), "\(listed)")
@@ -44,7 +44,7 @@ struct HoldTests {
         #expect(try await bed.holds("list").output.contains("unknown_product"))
     }
 
-    /// The first is released while no worker runs; the next one grants it, once Apple was asked again.
+    /// Releases the first hold while no worker runs. The next worker asks Apple again and grants the purchase.
     private func expectRelease(in bed: ParkingBed) async throws {
         let released = try await bed.holds("release", "8101", "--operator", "ann")
         #expect(released.code == 0 && released.output.hasPrefix("1 released"), "\(released)")
@@ -58,7 +58,7 @@ struct HoldTests {
             bed.apple.requests(receiptData: ParkingBed.receipt("8101", product: Self.unknown)) > requests)
     }
 
-    /// The second is rejected, for later submissions too.
+    /// Rejects the second hold, which also rejects later submissions of the purchase.
     private func expectRejection(in bed: ParkingBed) async throws {
         let rejected = try await bed.holds("reject", "8102")
         #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
@@ -72,7 +72,7 @@ struct HoldTests {
         }
     }
 
-    /// Commands that are refused, or only tell what they would do, change nothing.
+    /// Checks that refused commands and dry runs change nothing.
     private func expectRefusedCommands(in bed: ParkingBed) async throws {
         let again = try await bed.holds("reject", "8102")
         #expect(again.code == 1 && again.errors.contains("is not held"), "\(again)")
@@ -82,7 +82,7 @@ struct HoldTests {
         #expect(try await bed.holds("reject", "8103 ").code == 64)
         #expect(try await bed.holds("release", "8103", "--limit", "1").code == 64)
         #expect(try await bed.holds("release", "--all", "--limit", "0").code == 64)
-        // Nobody can be asked here: without --yes nothing is refused for good.
+        // No terminal can confirm here, so without --yes the command rejects nothing.
         let unasked = try await bed.holds("reject", "--all")
         #expect(unasked.code == 64 && unasked.errors.contains("reject 1 held transactions"), "\(unasked)")
         for verb in ["reject", "release"] {
@@ -91,7 +91,7 @@ struct HoldTests {
         }
     }
 
-    /// The third is released by what it is, not by its id.
+    /// Releases the third hold by its product or reason instead of its id.
     private func expectReleaseOfMany(in bed: ParkingBed) async throws {
         #expect(try await isHeld("8103", in: bed))
         #expect(bed.answers("p-3") == ["receipt.held unknown_product"])
@@ -103,7 +103,7 @@ struct HoldTests {
         #expect(try await bed.number("SELECT count(*) FROM hold_decisions WHERE operator = 'ann'") == 1)
     }
 
-    /// The decisions are told by `inspect`.
+    /// Checks that `inspect` shows the decisions.
     private func expectInspection(in bed: ParkingBed) async throws {
         let inspected = try await bed.command(["inspect", "8101", "--days", "1000"])
         #expect(inspected.code == 0 && inspected.output.contains("grants (1)"), "\(inspected)")

@@ -9,12 +9,12 @@ extension EndToEnd {
     @Test("a worker with nothing to do asks PostgreSQL fewer than seventeen times a second")
     func idle() async throws {
         let seconds = 8
-        // A server of its own: nobody else's sessions are counted.
+        // The test has its own server, so it counts only its own sessions.
         try await Testbed.run(on: .ownServer) { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // The time itself is what is tested: the first looks are over, and then as many come as the worker's pauses allow. A
-            // machine that is busy lets fewer come.
+            // The test counts the looks of a real period, after the worker's first looks. The worker's pauses limit the
+            // number, and a busy machine lowers the number.
             try await Task.sleep(for: .seconds(4))
             let before = try await Self.transactions(bed)
             try await Task.sleep(for: .seconds(seconds))
@@ -23,7 +23,7 @@ extension EndToEnd {
         }
     }
 
-    /// The number of ended transactions. A session tells of its own each second.
+    /// Returns the number of ended SQL transactions. Each session reports its number every second.
     private static func transactions(_ bed: Testbed) async throws -> Int64 {
         let sql = """
             SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()

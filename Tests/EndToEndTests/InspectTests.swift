@@ -23,7 +23,7 @@ extension EndToEnd {
                 Inspector.record(names[1], "bm90IGEgcmVjZWlwdA=="),
             ])
             let inspector = Inspector(environment: bed.environment())
-            // Nobody has read them: neither was refused.
+            // No worker has read the records, so neither is rejected.
             for id in names + names.map({ "s-\($0)" }) + ["9000000000001"] {
                 let ending = try await inspector.inspect(id)
                 #expect(ending.output.hasPrefix("not decided yet: submission "), "\(id): \(ending)")
@@ -35,7 +35,7 @@ extension EndToEnd {
 
             try await bed.apple.setOutage(.refuse)
             let worker = try bed.startWorker()
-            // One player's trouble is not Apple's: many fail.
+            // Many submissions fail, because the failure of one player's would not count as Apple's.
             try await bed.submit(Plan.genuine(count: 60, players: 60).records)
             let http = ["HTTP_PORT": "\(try await worker.port())"]
             try await bed.outcomes.until("the junk is refused") { $0.answers["s-p-junk"] != nil }
@@ -90,7 +90,7 @@ private struct Inspector {
     func inspect(_ id: String, _ more: [String: String] = [:]) async throws -> Program.Ending {
         let ending = try await Program.run(["inspect", id], environment: environment.merging(more) { $1 })
         #expect(ending.code == 0, "\(ending)")
-        // A pipe is no terminal: nothing is cut.
+        // The output goes to a pipe, so `inspect` cuts no line.
         #expect(!ending.output.contains("…"), "\(ending)")
         return ending
     }

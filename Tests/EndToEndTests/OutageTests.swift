@@ -74,8 +74,9 @@ extension EndToEnd {
         }
     }
 
-    /// Submits all the while a fault is on, then judges what came of it.
-    /// - Parameter window: half of it is for what has failed; one more is parked, and answered later.
+    /// Submits while a fault lasts, then checks the results.
+    /// - Parameter window: the worker's places in flight. Failed submissions may fill half of them. The worker parks
+    ///   any further one and answers it later.
     private func load(
         on database: Testbed.Database = .prepared, _ name: String, count: Int = 1_000, window: Int = 200,
         _ fault: @Sendable (Testbed, Worker, inout Feed) async throws -> Void

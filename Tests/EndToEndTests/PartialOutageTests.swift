@@ -3,8 +3,8 @@ import Testing
 
 @testable import Demo
 
-/// A whole worker at default settings in front of an App Store that answers some and not others. What it does not answer is
-/// never answered while the test lasts: whoever waits for it waits until the test gives up.
+/// A whole worker at default settings in front of an App Store that answers only some requests. The other requests
+/// get no answer while the test runs, so a wait for such an answer fails the test.
 @Suite("Partial outages of Apple, end to end", .wholeSystem)
 struct PartialOutageTests {
     private static let defaults = [
@@ -20,7 +20,7 @@ struct PartialOutageTests {
             for number in 0..<200 {
                 let receipt = ParkingBed.receipt("8\(1000 + number)")
                 let player = "p-\(number)"
-                // Spread evenly, without a pattern of ten.
+                // The failing requests are spread evenly, without a pattern of ten.
                 if (number * 37) % 100 < percent {
                     bed.apple.register(receiptData: receipt, behaviour: [.status(21009).times(1_000_000)])
                 } else {
@@ -52,7 +52,7 @@ struct PartialOutageTests {
             try await bed.until("everybody else is granted") {
                 (0..<228).allSatisfy { bed.answers("p-\($0)") == ["receipt.granted"] }
             }
-            // The failing ones leave memory.
+            // The worker parks the failing submissions.
             try await bed.until("those are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 120
             }
@@ -90,7 +90,7 @@ struct PartialOutageTests {
                 try await bed.submit("p-failing-\(number)", receipt)
                 try await bed.submit("p-\(number)", ParkingBed.receipt("8\(1000 + number)"))
             }
-            // Long enough that some would be due only minutes later.
+            // The outage lasts so long that some submissions would be due only minutes later.
             try await bed.until("each has been asked for many times") {
                 try await bed.number("SELECT count(*) FROM parked WHERE parkings >= 5") == 40
             }
@@ -105,7 +105,7 @@ struct PartialOutageTests {
     func fleetBound() async throws {
         try await ParkingBed.run { bed in
             _ = try bed.startWorker(["RETRY_PARK_AFTER_SECONDS": "0", "PARKED_UNPROVEN_MEGABYTES": "1"])
-            // White space is left out before Apple is asked.
+            // The worker removes white space from the receipt before it asks Apple.
             let filling = String(repeating: " ", count: 200_000)
             for number in 0..<8 {
                 let receipt = ParkingBed.receipt("6\(1000 + number)")

@@ -17,7 +17,7 @@ struct PoisonPurchaseTests {
         roots.merging(["RECEIPTD_CRASH_ON_TRANSACTION": transaction]) { $1 }
     }
 
-    /// Starts a worker for each that died, until what is hoped for has come. Returns how many died, and the last one.
+    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last worker.
     private func restart(
         in bed: ParkingBed, poisonedBy transaction: String, leasesOf table: String,
         until isDone: () async throws -> Bool
@@ -27,7 +27,7 @@ struct PoisonPurchaseTests {
         try await bed.until("it is set aside, and what was beside it is granted", seconds: 240) {
             if !worker.isRunning {
                 deaths += 1
-                // The update stands for minutes.
+                // The update stands for minutes that pass.
                 _ = try await bed.number(
                     """
                     WITH freed AS (UPDATE \(table) SET leased_until = now() - interval '1 second'
@@ -40,7 +40,7 @@ struct PoisonPurchaseTests {
         return (deaths, worker)
     }
 
-    /// Apple tells of a purchase of gems that was made just now.
+    /// Posts Apple's notification of a purchase of gems that was made just now.
     private func announce(_ transaction: String, token: String, in bed: ParkingBed) async throws {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         var purchase = SimulatedPurchase(
@@ -72,7 +72,7 @@ struct PoisonPurchaseTests {
             }
             #expect(deaths == 6, "\(deaths) deaths")
             #expect(worker.isRunning && bed.answers("p-1").isEmpty)
-            // A purchase that comes now is delivered as ever.
+            // The worker delivers a later purchase as usual.
             try await bed.account(ServerApp.token(4), isOf: "p-4")
             try await announce("9004", token: ServerApp.token(4), in: bed)
             try await bed.until("a later one is granted") { bed.answers("p-4") == ["receipt.granted"] }

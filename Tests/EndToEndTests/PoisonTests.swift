@@ -29,7 +29,7 @@ extension EndToEnd {
             // The fourth was to read it once more, in order to park it.
             #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
-            // Later records are taken side by side, and the workers live.
+            // The workers take later records side by side, and live.
             var more = Plan()
             for number in 500..<540 { more.addGenuine(number, player: "later-\(number)") }
             try await bed.submit(more.records)
@@ -46,7 +46,7 @@ extension EndToEnd {
         plan.addGenuine(1, player: "accused")
         try await Testbed.run { bed in
             try await bed.submit(plan.records)
-            // Three side by side, three in isolation.
+            // Three workers died with records side by side, and three with a record in isolation.
             for _ in 0..<6 {
                 let worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "genuine-1"])
                 #expect(try await worker.ending() == -SIGKILL)
@@ -134,8 +134,8 @@ extension EndToEnd {
             try await bed.apple.setOutage(.hang)
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
-            // Three die with all side by side, and then each with one in isolation: three of those set a record aside that is
-            // accused.
+            // Three workers die with all records side by side. Each later worker dies with one record in isolation, and three
+            // such deaths set the record aside.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()
@@ -154,7 +154,7 @@ extension EndToEnd {
         }
     }
 
-    /// Starts a worker for each that died, until everything is answered. Returns how many died.
+    /// Starts a new worker after each death until every record is answered. Returns the number of deaths.
     private func answer(_ plan: Plan, on bed: Testbed) async throws -> Int {
         try await bed.submit(plan.records)
         var workers = [try bed.startWorker(), try bed.startWorker()]

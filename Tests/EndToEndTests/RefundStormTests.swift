@@ -5,7 +5,7 @@ import Testing
 
 @testable import Demo
 
-/// More refunds than anybody sees in a year, told twice and out of order, by the topic and by Apple's history at once.
+/// More refunds than a studio sees in a year, twice and out of order, from the topic and Apple's history at once.
 @Suite("Thousands of refunds at once, end to end", .wholeSystem)
 struct RefundStormTests {
     private static let app = ServerApp(bundleID: "com.example.storm", appleID: 1_450_000_044)
@@ -13,10 +13,11 @@ struct RefundStormTests {
     private static let settings = ServerApp.settings([
         "MISSED_PURCHASE_SECONDS": "0", "NOTIFICATION_HISTORY_SECONDS": "2",
     ])
-    /// Notifications on the topic that nobody has read.
+    /// Returns the number of notifications on the topic that no worker has read.
     private static let mostBehind = 2000
 
-    /// Half is refunded, and a quarter of that is given back after all. Returns what was told, and what is to be in force.
+    /// Refunds half of the purchases, and reverses a quarter of the refunds. Returns the notifications and the
+    /// transactions that must be in force.
     private static func life(_ purchases: Int, in bed: ParkingBed) throws -> (
         told: [SignedNotification], kept: Set<String>
     ) {
@@ -51,7 +52,7 @@ struct RefundStormTests {
         let purchases = TestScale.number("REFUND_STORM", or: 300)
         try await ParkingBed.run(options: Self.app.configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
-            // The app grants what is bought from now on.
+            // The app grants missed purchases from now on.
             var workers = [try bed.startWorker(Self.settings), try bed.startWorker(Self.settings)]
             try await bed.until("the app's purchases are delivered from now on") {
                 try await bed.number(
@@ -59,7 +60,7 @@ struct RefundStormTests {
             }
             let began = ContinuousClock.now
             let (told, kept) = try Self.life(purchases, in: bed)
-            // One in ten is only in the history; the others come twice, in any order.
+            // Every tenth notification is only in Apple's history. The others come twice, in any order.
             let sent = told.enumerated().filter { $0.offset % 10 != 0 }.map(\.element.body)
             for (place, body) in (sent + sent).shuffled().enumerated() {
                 // The in-process broker keeps five megabytes of a partition.

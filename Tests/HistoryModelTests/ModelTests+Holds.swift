@@ -71,7 +71,8 @@ extension ModelTests {
         #expect(rules(facts, [both[0], both[2], both[2]], ["1": row(isInForce: false)]).isEmpty)
     }
 
-    /// Returns the broken rules after ben submitted another purchase with the token and anna's purchase is held as disputed.
+    /// Returns the broken rules after ben submitted another purchase with the token, and anna's purchase was then held
+    /// as disputed.
     private func disputed(isGranted: Bool, isRequired: Bool) throws -> Set<Difference.Rule> {
         var facts = facts()
         facts.apps[Self.app]?.requiresToken = isRequired

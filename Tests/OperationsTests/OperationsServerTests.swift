@@ -148,8 +148,9 @@ struct OperationsServerTests {
 
     @Test("silent connections beyond the limit keep no probe waiting, and are closed after seconds")
     func silentConnections() async throws {
-        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server may
-        // count any of the 100 after the asking connection, and with fewer places evict that one before its request.
+        // The limit exceeds the 100 sockets that connect at once. Several event loops accept connections, so the server
+        // may count any of the 100 after the asking connection. A lower limit could evict the asking connection before
+        // the server reads its request.
         let most = 110
         let fixture = Fixture(connections: most)
         try await fixture.serve { _, port in

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("A pool", .timeLimit(.minutes(1)))
 struct PoolTests {
-    /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most machines
-    /// have fewer than five. If the jobs blocked these threads, the test could never release them.
+    /// The jobs block until the test has seen all of them start. The test runs on Swift's threads, of which most
+    /// machines have fewer than five. If the jobs blocked these threads, the test could never release the jobs.
     @Test("runs its sessions in parallel and blocks none of Swift's threads")
     func parallel() async throws {
         let database = try TestDatabase(size: 4)
@@ -78,7 +78,7 @@ struct PoolTests {
         await pool.close()
         #expect(try await database.failure { _ in }.kind == .connection)
 
-        // `pg_terminate_backend` returns false for a session that has ended.
+        // `pg_terminate_backend` returns false for a session that has already ended, hence `OR true`.
         let gone = try await TestDatabase.pool(database.uri).run { other in
             try other.execute(
                 PostgresStatement("SELECT pg_terminate_backend($1, 10000) OR true"), [.int4(Int32(session))])

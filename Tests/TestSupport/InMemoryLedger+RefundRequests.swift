@@ -68,7 +68,8 @@ extension InMemoryLedger: OpenRefundRequests {
         return Durable(reports.map { _ in .entered }, in: nil)
     }
 
-    /// Enters a request as Apple's notification does. Returns nil if the transaction is unknown or the request is known.
+    /// Enters a request as Apple's notification does. Returns nil if the transaction is unknown, or the request was
+    /// entered before.
     @discardableResult
     public func enter(_ request: RefundRequest, at now: Timestamp) -> OutcomeEvent? {
         state.update { $0.enter(request, at: now) }

@@ -25,8 +25,8 @@ struct LeaseSuspicion {
         self.deathsInIsolation = deathsInIsolation
     }
 
-    /// Begins the isolation, or the last try after the deaths. Returns nil if the worker may lease the row, else whether
-    /// the row becomes due again.
+    /// Begins the isolation, or the last try after the deaths. Returns nil if the worker may lease the row, else
+    /// whether the row becomes due again.
     mutating func beginIsolationOrLastTry() -> Bool? {
         if isIsolated { deathsInIsolation += 1 }
         isIsolated = !(isIsolated && isPoison)
