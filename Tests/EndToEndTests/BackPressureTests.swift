@@ -112,7 +112,7 @@ extension EndToEnd {
 }
 
 extension Plan {
-    /// Submits genuine purchases only, of each player in turn.
+    /// Returns a plan of genuine purchases only, for each player in turn.
     static func genuine(count: Int, players: Int, product: String = Receipts.gems) -> Plan {
         var plan = Plan()
         for number in 0..<count {

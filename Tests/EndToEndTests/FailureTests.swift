@@ -190,7 +190,7 @@ extension EndToEnd {
     @Test("a worker of which any part ends by itself names the part and exits 1")
     func partEnds() async throws {
         try await Testbed.run { bed in
-            // Only the console uses this table.
+            // Only the console has the part `databaseWatch`.
             let all = EndlessPart.allCases.filter { $0 != .databaseWatch }
             // The rows run a few at a time, because each is a whole worker.
             for parts in stride(from: 0, to: all.count, by: 4).map({ all[$0..<min($0 + 4, all.count)] }) {

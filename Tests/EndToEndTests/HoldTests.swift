@@ -91,7 +91,7 @@ struct HoldTests {
         }
     }
 
-    /// Releases the third hold by its product or reason instead of its id.
+    /// Releases the third hold by its app and reason instead of its id.
     private func expectReleaseOfMany(in bed: ParkingBed) async throws {
         #expect(try await isHeld("8103", in: bed))
         #expect(bed.answers("p-3") == ["receipt.held unknown_product"])

@@ -9,7 +9,7 @@ import Testing
 struct NotificationHistoryTests {
     private static let app = ServerApp(bundleID: "com.example.history", appleID: 1_450_000_045)
     private static let gems = "\(app.bundleID).gems"
-    /// The number of notifications that fill ten pages.
+    /// The number of purchases, whose notifications fill ten pages.
     private static let purchases = 200
 
     @Test("after a worker's death the next worker reads the history's next page, and every purchase is granted")

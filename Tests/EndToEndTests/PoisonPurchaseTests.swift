@@ -17,7 +17,8 @@ struct PoisonPurchaseTests {
         roots.merging(["RECEIPTD_CRASH_ON_TRANSACTION": transaction]) { $1 }
     }
 
-    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last worker.
+    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last
+    /// worker.
     private func restart(
         in bed: ParkingBed, poisonedBy transaction: String, leasesOf table: String,
         until isDone: () async throws -> Bool

@@ -134,8 +134,8 @@ extension EndToEnd {
             try await bed.apple.setOutage(.hang)
             try await bed.submit(plan.records)
             func asked() -> Int { receipts.reduce(0) { $0 + bed.apple.requests(receiptData: $1) } }
-            // Three workers die with all records side by side. Each later worker dies with one record in isolation, and three
-            // such deaths set the record aside.
+            // Three workers die with all records side by side. Each later worker dies with one record in isolation, and
+            // three such deaths set an accused record aside.
             for round in 0..<9 {
                 let before = asked()
                 let worker = try bed.startWorker()

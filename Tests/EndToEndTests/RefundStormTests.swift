@@ -13,7 +13,7 @@ struct RefundStormTests {
     private static let settings = ServerApp.settings([
         "MISSED_PURCHASE_SECONDS": "0", "NOTIFICATION_HISTORY_SECONDS": "2",
     ])
-    /// Returns the number of notifications on the topic that no worker has read.
+    /// The highest number of unread notifications on the topic.
     private static let mostBehind = 2000
 
     /// Refunds half of the purchases, and reverses a quarter of the refunds. Returns the notifications and the

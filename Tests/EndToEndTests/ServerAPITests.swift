@@ -15,7 +15,7 @@ extension EndToEnd {
         private static let app = "com.example.castle.server"
         private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"
 
-        /// Registers a transaction that Apple's answers about the app contain from now on.
+        /// Registers the signed transaction `id` at the simulated Apple.
         private func register(_ id: String, at apple: AppStoreSimulation) throws {
             let claims = """
                 {"transactionId":"\(id)","originalTransactionId":"\(id)","bundleId":"\(Self.app)",\
@@ -114,7 +114,8 @@ extension EndToEnd {
                 #expect(check.code == 78 && check.output.contains("the key in SEEDS_SERVER_API_KEY with"), "\(check)")
                 let right = Seeds.signing.appendingPathComponent("server-api-key.pem")
                 try String(contentsOf: right, encoding: .utf8).write(to: file, atomically: true, encoding: .utf8)
-                // The worker tries one submission, and its answer wakes the other. A try may come while the app is still held back.
+                // The worker tries one submission, and its answer wakes the other one. A try may come while the app is
+                // still held back.
                 try await eventually("both are granted") {
                     // The worker may have answered the submission meanwhile.
                     _ = try await Program.run(["parked", "retry", "s-8811"], environment: bed.environment())
