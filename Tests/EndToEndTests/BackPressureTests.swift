@@ -38,9 +38,9 @@ extension EndToEnd {
         }
     }
 
-    /// No limit of its own: a record keeps its place in memory until its events are acknowledged, and a partition's new
-    /// owner takes none before it has published what the last one owed. So each death may add one window, of partitions
-    /// that owed nothing.
+    /// The outbox has no limit of its own. A record keeps its place in memory until Kafka acknowledges its events. A
+    /// partition's new owner takes no record before it has published the last owner's events. So each death may add one
+    /// window, only from partitions without unpublished events.
     @Test(
         "without the outcomes topic the outbox holds one window, and no partition owes more after a worker's kill",
         .onlyInProcessBroker)
@@ -57,7 +57,7 @@ extension EndToEnd {
             func owed() async throws -> Int64 {
                 try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) ?? -1 }
             }
-            /// The debts by partition.
+            /// Returns the numbers of unpublished events by partition.
             func debts() async throws -> [Int64: Int64] {
                 let statement = "SELECT source_partition, count(*) FROM outbox GROUP BY 1"
                 return try await bed.query(statement) { rows in

@@ -13,7 +13,7 @@ extension EndToEnd {
         #expect(try await Program.run(["no-such-command"]).code == 64)
         #expect(try await Program.run(["inspect", ""]).code == 64)
         #expect(try await Program.run(["--version"]).code == 0)
-        // A user who starts the daemon and forgets `run` must not take its end for a good one.
+        // A user who forgets `run` must not take the program's end for a success.
         for group in [[], ["holds"], ["parked"], ["dead-letters"], ["grants"], ["catalog"]] {
             let ending = try await Program.run(group)
             #expect(
@@ -279,7 +279,7 @@ extension EndToEnd {
         let submission, player: String
     }
 
-    /// The owner of each line, of submissions or of events.
+    /// Returns the owner of each line, of submissions or of events.
     private func events(_ lines: String) throws -> Set<Named> {
         Set(
             try lines.split(separator: "\n").map { line in

@@ -28,8 +28,8 @@ extension EndToEnd {
             for round in 0..<rounds {
                 try await feed.send(plan.records.count * 3 / 4 / rounds + 1)
                 let check = CommitCheck(bed: bed, plan: plan, places: feed.places)
-                // Every second kill comes while the worker takes records. The other kills come at any point, even before
-                // the worker joined the group.
+                // Every second kill comes while the worker takes records. The other kills come at any point, even
+                // before the worker joined the group.
                 if round.isMultiple(of: 2) {
                     let before = bed.outcomes.content.events.count
                     try await eventually("records are taken, round \(round)") {

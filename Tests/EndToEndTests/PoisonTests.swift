@@ -103,7 +103,7 @@ extension EndToEnd {
         let receipt = try #require(plan.records[0].receipt)
         try await Testbed.run(settings: ["RETRY_DOUBT_SECONDS": "20"]) { bed in
             try await bed.submit(plan.records)
-            // The seventh worker sets a record aside that three died of in isolation, behind three side by side.
+            // The seventh worker sets a record aside after three deaths side by side and three deaths in isolation.
             for round in 0..<7 {
                 let before = bed.apple.requests(receiptData: receipt)
                 let worker = try bed.startWorker()

@@ -202,7 +202,7 @@ final class ChaosMonitor: Sendable {
 }
 
 enum ProcessMemory {
-    /// Nil where the process is gone.
+    /// Returns nil if the process has ended.
     static func residentMegabytes(of processID: Int32) -> Int? { megabytes("VmRSS:", of: processID) }
 
     /// The most that was resident at any time. Nil where the process is gone.

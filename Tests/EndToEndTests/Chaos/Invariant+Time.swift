@@ -1,7 +1,7 @@
 extension Evidence {
-    /// Seconds within which full speed is promised after a fault's end.
+    /// The seconds after a fault's end within which the worker must reach full speed.
     static let recoverySeconds = 30.0
-    /// The memory of a debug build, which takes more than a release build does.
+    /// The limit for a debug build's memory, which is higher than a release build's.
     static let memoryMegabytes = 512
 
     /// First events of one player's submissions are in the submissions' order: all but those answered without Apple

@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 extension Chaos {
-    /// Requests a second, for both replicas together.
+    /// The requests a second that both replicas together may send.
     private static let perSecond = 50
     private static let windowMilliseconds: Int64 = 10_000
-    /// The most over the rate in any window.
+    /// The highest excess over the rate in any window.
     private static let tolerance = 1.05
-    /// The least part of the rate that is used while there is work.
+    /// The lowest share of the rate that the replicas use while work is due.
     private static let use = 0.9
 
     @Test(
@@ -25,7 +25,7 @@ extension Chaos {
             try await eventually("both have partitions") { second.log.contains("partitions assigned") }
             try await bed.submit(plan.records[..<split])
             try await bed.outcomes.until("the work of both is done") { $0.answers.count >= split }
-            // Workers read the notification history as they start: that is no work of either.
+            // Workers read the notification history at their start, and the test does not count these requests.
             func times() -> [Int64] {
                 bed.apple.requestLog.filter { $0.api == .verifyReceipt }.map(\.timestampMilliseconds)
             }
@@ -46,7 +46,7 @@ extension Chaos {
         }
     }
 
-    /// The most that any window holds.
+    /// Returns the highest number of requests in any window.
     private static func most(_ times: [Int64]) -> Int {
         var first = 0
         var most = 0

@@ -135,7 +135,7 @@ final class ParkingBed {
             process.standardOutput = output
             process.standardError = errors
             try process.run()
-            // Less than a pipe holds: whoever writes never waits.
+            // The output fits into the pipe, so the program never waits for a reader.
             process.waitUntilExit()
             func text(_ pipe: Pipe) throws -> String {
                 String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
@@ -152,7 +152,7 @@ final class ParkingBed {
         castle: 1_450_000_001, club: 1_450_000_006, limits: 1_450_000_005,
     ]
 
-    /// A purchase of gems, in a receipt of its own.
+    /// Returns a receipt with one purchase of gems.
     static func receipt(
         _ transaction: String, bundle: String = castle, product: String = "com.example.castle.gems.100",
         boughtAt milliseconds: Int64 = 1_777_629_600_000
@@ -165,7 +165,7 @@ final class ParkingBed {
         ).base64Encoded()
     }
 
-    /// The same, with the signature of the seeds' keys, for a worker that takes their root for Apple's.
+    /// Returns a receipt with the seeds' keys' signature, for a worker that trusts the seeds' root as Apple's.
     static func provenReceipt(_ transaction: String, bundle: String = castle) -> String {
         Receipts.signed(
             SimulatedReceipt(
@@ -178,7 +178,7 @@ final class ParkingBed {
                 ]))
     }
 
-    /// The submission is named after its player, unless that one is named.
+    /// Publishes a submission with the id `name`, whose player is also `name` if `player` is nil.
     func submit(_ name: String, _ receipt: String, player: String? = nil, bundle: String = castle) async throws {
         let player = player ?? name
         let value = """
@@ -187,7 +187,7 @@ final class ParkingBed {
         try await publish(value, player: player)
     }
 
-    /// A submission as it is.
+    /// Publishes a submission without a change.
     func publish(_ value: String, player: String) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -195,7 +195,7 @@ final class ParkingBed {
                 headers: [], timestampMilliseconds: nil))
     }
 
-    /// A StoreKit 2 transaction, as a submission that is named after its player.
+    /// Publishes a submission with a StoreKit 2 transaction. The submission's id is the player's.
     func submit(signedTransaction: String, player: String, bundle: String) async throws {
         let value = """
             {"submission_id":"\(player)","player_id":"\(player)","bundle_id":"\(bundle)",\
@@ -224,7 +224,7 @@ final class ParkingBed {
         notified += 1
     }
 
-    /// The game says whose an account token is.
+    /// Publishes the game's statement that the account token is the player's.
     func account(_ token: String, isOf player: String, bundle: String = castle) async throws {
         _ = try await producer.send(
             ProducerRecord(
@@ -236,7 +236,7 @@ final class ParkingBed {
         try await pool.run { try $0.execute(PostgresStatement(sql)).int8(0, 0) } ?? -1
     }
 
-    /// The first column, as text.
+    /// Returns the first column of the query's rows, as text.
     func rows(_ sql: String) async throws -> [String] {
         try await pool.run { connection in
             let result = try connection.execute(PostgresStatement(sql))
@@ -249,7 +249,7 @@ final class ParkingBed {
             "SELECT count(*) FROM parked WHERE player_id = '\(player)' AND reason = '\(reason.rawValue)'") == 1
     }
 
-    /// Types of a player's events, each event once.
+    /// Returns the types of a player's events, each event once.
     func answers(_ player: String) -> [String] {
         var seen: Set<String> = []
         return (outcomes.collected.events[player] ?? []).compactMap { event in

@@ -3,13 +3,13 @@ import Encodings
 import Fulfillment
 import TestSupport
 
-/// Makes mixed submissions from a seed, and what must come of each.
+/// Makes mixed submissions from a seed, with the expected result of each.
 struct TrafficGenerator {
     enum Kind: CaseIterable {
         case single, several, sentAgain, resubmitted, replayed, restored, foreign, junk, unknownApp, malformedReceipt
         case empty, troubled, unreadable, incomplete, subscription, expired, unknownProduct, retiredProduct
 
-        /// Out of a hundred.
+        /// The share of the kind, in percent.
         var share: Int {
             switch self {
             case .single: 34
@@ -22,7 +22,7 @@ struct TrafficGenerator {
         }
     }
 
-    /// Apple's troubles for a while before it answers: none of them is a verdict.
+    /// Apple's failures before an answer. No failure leads to a verdict.
     static let troubles: [SimulatedBehaviour] = [
         [.status(21005), .genuine], [.html, .genuine], [.http(503), .genuine], [.status(21009).times(2), .genuine],
         [.halfBody, .reset, .genuine], [.status(21104, isRetryable: true), .garbage, .genuine],
@@ -49,7 +49,7 @@ struct TrafficGenerator {
         var generator = TrafficGenerator(seed: seed, players: players)
         let kinds = Kind.allCases.filter { !excluded.contains($0) }
         let lots = kinds.flatMap { Array(repeating: $0, count: $0.share) }
-        // Each kind at least once, whatever the lots say.
+        // The plan has each kind at least once, even if the random choice omits a kind.
         for kind in kinds { generator.add(kind) }
         while generator.plan.records.count < count {
             generator.add(lots[Int(generator.random.next() % UInt64(lots.count))])
