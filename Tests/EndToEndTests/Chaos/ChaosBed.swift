@@ -79,7 +79,7 @@ final class ChaosBed: Sendable {
         await appleProxy.stop()
     }
 
-    /// Workers are a user like any other, who owns the tables, and not PostgreSQL's superuser: rights can be taken away.
+    /// The workers' role owns the tables and is no superuser of PostgreSQL, so that a test can revoke its rights.
     private func prepare() async throws {
         try await bed.recordParked()
         try await database(

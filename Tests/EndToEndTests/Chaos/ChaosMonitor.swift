@@ -70,8 +70,8 @@ final class ChaosMonitor: Sendable {
     }
 
     /// Looks once at the workers, the commits and the outcomes. The look reads the committed offsets first, because
-    /// every outcome must be durable before its offset is committed. Only one look may run at a time: a look that a fault
-    /// delays has older offsets than a look that overtakes it.
+    /// every outcome must be durable before its offset is committed. Only one look may run at a time, because a look
+    /// that a fault delays has older offsets than a look that overtakes it.
     /// - Parameter isSettled: true when every record is done; the monitor then drops all excuses.
     func look(isSettled: Bool = false) async {
         for worker in expectedWorkers() {
@@ -202,10 +202,10 @@ final class ChaosMonitor: Sendable {
 }
 
 enum ProcessMemory {
-    /// Returns nil if the process has ended.
+    /// Returns the process's resident memory; nil if the process has ended.
     static func residentMegabytes(of processID: Int32) -> Int? { megabytes("VmRSS:", of: processID) }
 
-    /// The most that was resident at any time. Nil where the process is gone.
+    /// Returns the highest resident memory of the process so far; nil if the process has ended.
     static func highestMegabytes(of processID: Int32) -> Int? { megabytes("VmHWM:", of: processID) }
 
     private static func megabytes(_ name: String, of processID: Int32) -> Int? {

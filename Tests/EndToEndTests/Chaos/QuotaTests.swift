@@ -7,7 +7,7 @@ extension Chaos {
     /// The requests a second that both replicas together may send.
     private static let perSecond = 50
     private static let windowMilliseconds: Int64 = 10_000
-    /// The highest excess over the rate in any window.
+    /// The factor by which any window may exceed the rate.
     private static let tolerance = 1.05
     /// The lowest share of the rate that the replicas use while work is due.
     private static let use = 0.9

@@ -7,8 +7,8 @@ import Testing
 /// Filters and changes lists by HTTP.
 @Suite("The console's lists, end to end", .wholeSystem)
 struct ConsoleListTests {
-    /// Two that killed their workers, one of a player who is unknown, and one of which nothing is kept any more. Another catalog has
-    /// none of them looked at again.
+    /// Inserts four unclaimed purchases: two that killed workers, and two of an unknown player, one of them without
+    /// evidence. Their catalog version is so high that a new catalog causes no further look.
     static func fillUnclaimed(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """
