@@ -128,7 +128,7 @@ struct AnnouncedFlowTests {
                 == ["bad_signature", "malformed_message", "malformed_message"])
         let token = AccountTokenKey(bundleID: Sample.bundle, token: Self.token)
         try await changes.until("the token is the player's") { ledger.player(of: token) == "player-1" }
-        // A null needs no signature.
+        // A record with a null value needs no signature.
         try await send(key, nil)
         try await changes.until("the token is nobody's") { ledger.player(of: token) == nil }
         try await running.stop()

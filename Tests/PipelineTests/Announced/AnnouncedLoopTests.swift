@@ -9,20 +9,20 @@ import Testing
 
 @Suite("Announced purchases that may kill the process")
 struct AnnouncedLoopTests {
-    /// Delivers nothing, and remembers what it was given.
+    /// A store that grants no purchase, and records the purchases that the loop delivers and forgives.
     private final class Store: AnnouncedPurchases {
         typealias Suspect = SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
         struct Content {
             var due: [LeasedAnnouncement] = []
-            /// The results of looks for suspects, the first next.
+            /// The results of the next calls of `leaseSuspect`, in order.
             var suspects: [Suspect] = []
             var delivered: [[Identifier]] = []
-            /// The unreadable facts of each, as it was delivered.
+            /// The unreadable facts of each delivered purchase.
             var unreadable: [[String]] = []
             var forgiven: [[Identifier]] = []
             var refusesDeliveries = false
-            /// A delivery ends no earlier than the process is to stop.
+            /// Whether a delivery lasts until its task is cancelled.
             var lastsUntilStop = false
             var began = 0
             var refusedForgiving = 0
@@ -124,7 +124,7 @@ struct AnnouncedLoopTests {
         ]
         let (store, metrics) = try await run(content, until: "three deliveries") { $0.delivered.count == 3 }
         #expect(store.content.delivered == [["1", "2"], ["3"], ["5"]])
-        // Each by itself is accused until it waits for the database.
+        // The loop forgives each suspect once the suspect waits only for the database.
         #expect(store.content.forgiven == [["3"], ["5"]])
         #expect(metrics.contains(#"receiptd_crashed_purchases_total{kind="announced"} 1"#))
         #expect(
@@ -139,7 +139,7 @@ struct AnnouncedLoopTests {
         ]
         let (store, _) = try await run(content, until: "one more delivery") { bench in
             bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
-            // One of the two is answered, and Apple fails at the other.
+            // Apple fails at the first of the two questions, and answers the second.
             bench.queries.fail(.transaction, .trouble(.init(.timeout)))
             for id in ["2", "3"] as [Identifier] {
                 bench.queries.register(
@@ -157,7 +157,7 @@ struct AnnouncedLoopTests {
         #expect(store.content.forgiven == [["2", "3"]])
     }
 
-    /// A bench whose app grants missed purchases to the players of their tokens, and may ask Apple.
+    /// Makes a bench whose app grants missed purchases to the players of their tokens, and may ask Apple.
     private static func grantingBench(_ ledger: InMemoryLedger) throws -> ParkingBench {
         let bench = try ParkingBench(database: ledger)
         var app = ParkingBench.serverApp
@@ -184,7 +184,7 @@ struct AnnouncedLoopTests {
                     submission: ParkingBench.submission("of another"), position: ParkingBench.position(Int64(offset)),
                     proof: Digest256(hashing: []), verdict: .each([judged]), environment: .production, evidence: nil,
                     decidedAt: refunded.purchasedAt, catalogVersion: 1, traceparent: nil))
-            // Apple has reversed the first.
+            // Apple has reversed the refund of purchase 1.
             bench.queries.register(
                 NotifiedTransaction(
                     purchase: known.transactionID == "1" ? known : refunded, kind: .consumable,

@@ -20,12 +20,12 @@ struct BatchedTopicWorkerConformance {
     struct Subject {
         let worker: any BatchedTopicWorker
         let publisher: OutcomePublisher
-        /// Whether the database has what the sound record says.
+        /// Returns whether the database has the content of the sound record.
         let isEntered: () async throws -> Bool
         let sound: ConsumerRecord
         let unsound: ConsumerRecord
         let collector: Collector
-        /// Raised by the collector.
+        /// The signal that the collector raises for each record.
         let changes: ChangeSignal
 
         var deadLetters: [ConsumerRecord] { collector.all(Sample.deadLetters) }
@@ -85,7 +85,7 @@ struct BatchedTopicWorkerConformance {
                 catalog: { Sample.catalog }, publisher: publisher, ledger: ledger,
                 queries: InMemoryStoreQueries(), metrics: metrics, logger: Self.logger)
             return subject(worker, "refund") {
-                // The notification was taken once: another of the same says so.
+                // The ledger calls a second application of the notification a duplicate if the worker took the first.
                 guard case .taken(let notice) = Self.refund.verdict(under: Sample.catalog, from: .notification) else {
                     return false
                 }

@@ -57,7 +57,7 @@ struct DueWorkConformance {
     @Test("a released row is due again at once, twenty times in a row", arguments: Implementation.allCases)
     func released(implementation: Implementation) async throws {
         try await with(implementation) { bench in
-            // More often than there are places for them.
+            // The rounds outnumber the places for rows under way, so that a place which a release leaks would show.
             for _ in 0..<20 {
                 let items = try await bench.work.leaseDue(5)
                 #expect(items.count == 3)

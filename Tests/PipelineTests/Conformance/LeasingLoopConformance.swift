@@ -14,22 +14,22 @@ struct LeasingLoopConformance {
         case dueWork
         case announced
 
-        /// A try's wait may last: it is cut when the process stops.
+        /// The loops whose tries may wait long for Apple. A stopping process cuts these tries.
         static let asking = [leases, dueWork]
     }
 
-    /// Two rows are due.
+    /// A loop on a store with two due rows.
     struct Subject {
         let loop: any LeasingLoop
-        /// Tries that began.
+        /// Returns the number of tries that began.
         let tries: () -> Int
-        /// The store's remaining rows, once no lease holds them back any more.
+        /// Ends all leases, and returns the number of rows that are due then.
         let remaining: () async throws -> Int
-        /// The store's due rows, whoever had them leased.
+        /// Returns the number of rows that are due now.
         let due: () async throws -> Int
     }
 
-    /// - Parameter isSilent: no try ends by itself.
+    /// - Parameter isSilent: true if no try ends before its cancellation.
     private func with(
         _ implementation: Implementation, isSilent: Bool = false, _ body: (Subject) async throws -> Void
     ) async throws {

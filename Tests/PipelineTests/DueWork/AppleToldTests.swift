@@ -74,7 +74,7 @@ struct AppleToldTests {
             for finish in leased { try await source.work(on: finish) }
             ledger.endFinishLeases()
         }
-        // The third try, of a key that is wrong, leaves its lease.
+        // A wrong key blocks the third try: its row waits for the end of the lease, without a delay.
         let delays = ledger.finishDelays
         try #require(delays.count == 2)
         for (delay, longest) in zip(delays, [8.0, 12]) { #expect((0.01..<longest).contains(delay)) }
@@ -144,7 +144,7 @@ struct AppleToldTests {
             .consumption, .trouble(.init(.serverError)), .trouble(held), .blocked(.serverAPI), .blocked(.serverAPI))
         var source = requests(ledger, queries)
         source.retry = RetryDelay(initialSeconds: 8, maximumSeconds: 12)
-        // One that is given up after its time waits as well.
+        // A try that the loop gives up, because it takes too long, puts its row off by the retry settings too.
         for one in try await source.leaseDue(limit: 5).items { try await source.putOff(one) }
         ledger.endRefundRequestLeases()
         for tries in 2...6 {

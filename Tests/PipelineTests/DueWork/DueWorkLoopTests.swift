@@ -55,7 +55,7 @@ struct DueWorkLoopTests {
             try await table.until("all that can be are done") { $0.done.count == 15 }
             #expect(table.now.leases.count == 20)
         }
-        // The first was cut as the process stopped, and is due again; those that failed keep their leases.
+        // The stop cut the try of row 1, so the loop released this row. The rows whose tries failed keep their leases.
         #expect(table.now.released == [1])
     }
 

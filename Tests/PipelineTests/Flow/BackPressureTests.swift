@@ -26,7 +26,7 @@ struct BackPressureTests {
         }
 
         try await eventually("the oldest is a second old") { running.metrics.oldestInFlightSeconds.value > 1 }
-        // Less than half is free: still paused, and nothing new is taken.
+        // Three of eight places are free, fewer than half: the intake stays paused and takes no record.
         let taken = bench.verifier.asked
         for name in taken.prefix(3) { bench.verifier.release(name) }
         try await bench.untilAnswered(Array(taken.prefix(3)), count: 1)
@@ -36,10 +36,10 @@ struct BackPressureTests {
         try await bench.changes.until("four more are asked about") { bench.verifier.asked.count == 12 }
         try await eventually("the intake is paused again") { running.metrics.paused.value == 1 }
 
-        // A second member comes while the first is full. What the first held is given up with its partitions; whatever
-        // comes back to it, and whatever it takes anew, stays within the window.
+        // A second member joins while the first member's window is full. The first member gives up the records in
+        // flight of the partitions that it loses. The records that it takes afterwards stay within the window.
         let other = try bench.start()
-        // Both are told in the log.
+        // A log line follows the join and each rebalance, so that `changes` wakes both waits.
         try await bench.changes.until("the other has joined") {
             other.health.unmet.allSatisfy { !$0.contains("group") }
         }

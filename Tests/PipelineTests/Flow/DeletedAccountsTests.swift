@@ -13,7 +13,7 @@ import Testing
 struct DeletedAccountsTests {
     private static let topic = "player-accounts"
     private static let token = "1a2b3c4d-0000-4000-8000-000000000001"
-    /// The in-process broker keeps five megabytes of a partition, and drops the oldest batches.
+    /// Padding that fills a partition soon. The in-process broker keeps five megabytes, and drops the oldest batches.
     private static let padding = String(repeating: " ", count: 900_000)
 
     @Test(
@@ -33,7 +33,7 @@ struct DeletedAccountsTests {
                     value: Array(#"{"player_id":"\#(player)"}\#(padding)"#.utf8), headers: [],
                     timestampMilliseconds: nil))
         }
-        /// Returns what one process noted, once the token is the player's.
+        /// Runs one process until the token belongs to the player, and returns the incidents that the process noted.
         func take(until player: PlayerID) async throws -> [Incidents.Entry] {
             let metrics = ReceiptdMetrics(version: "test")
             let (health, settings) = (Health(), PipelineBench.settings(cluster))

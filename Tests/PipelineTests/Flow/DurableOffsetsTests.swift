@@ -14,7 +14,8 @@ struct DurableOffsetsTests {
         let checkpoints = bench.checkpoints
         let running = try bench.start()
         try await bench.submit("a", player: "a", partition: 0)
-        // Kafka's commit by itself, or the checkpoint would not be seen to be first.
+        // The test waits for Kafka's commit only: `untilCommitted` waits for the checkpoint too, and would hide a late
+        // checkpoint.
         try await eventually("the commit") { try await bench.committed()[0] == 1 }
         #expect(checkpoints[0] == 1)
         checkpoints.setAway(true)
@@ -61,7 +62,7 @@ struct DurableOffsetsTests {
         checkpoints.holdWrites(true)
         try await bench.submit("c", player: "c", partition: 0)
         try await bench.changes.until("the write is held") { checkpoints.heldWrites == 1 }
-        // The departure is of the partition that made no progress: the stop begins with it.
+        // The stop begins with the departure from partition 1, where the worker made no progress.
         let departures = checkpoints.departures(from: 1)
         let stopping = Task { try await second.stop() }
         try await bench.changes.until("the stop began") { checkpoints.departures(from: 1) == departures + 1 }
@@ -104,14 +105,14 @@ struct DurableOffsetsTests {
         try await bench.untilAnswered("b", count: 1)
         for partition: Int32 in 0...1 { try await bench.untilCommitted(1, of: partition) }
         bench.ledger.database.forgetEverything()
-        // The first player's record is not read again.
+        // Only partition 1 goes back, so the worker does not read the first player's record again.
         var rows = checkpoints.rows
         rows[1] = OffsetCheckpoint(nextOffset: 0, writer: 1, version: 1)
         checkpoints.fallBack(to: rows)
         try await bench.untilAnswered("b", count: 2)
         #expect(bench.answers("b").allSatisfy { $0.hasPrefix("rejected") })
         #expect(try await checkpoints.lostClaims() == nil)
-        // The owner is granted it again.
+        // The ledger grants the owner the same purchase again.
         try await bench.submit("s", player: "a", partition: 0)
         try await bench.untilAnswered("a", count: 2)
         #expect(bench.answers("a") == ["granted s", "granted s"])
@@ -181,7 +182,7 @@ struct DurableOffsetsTests {
         #expect(second.metrics.databaseFallbacks.value == 1)
         try await bench.untilCommitted(1, of: 1)
         try await second.stop()
-        // The events stay in the topic, and the loss is known.
+        // The third worker reads the same events, but the second worker has already entered the lost owners.
         let third = try bench.start()
         try await bench.submit("s", player: "c", partition: 1, id: "of c")
         try await bench.untilAnswered("c", count: 1)
@@ -273,7 +274,7 @@ struct DurableOffsetsTests {
         try await bench.untilCommitted(4, of: 0)
         try await first.stop()
         checkpoints.fallBack(to: [0: OffsetCheckpoint(nextOffset: 1, writer: 1, version: 1)])
-        // The first read is the assignment's, which does not wait for the second.
+        // The read at the assignment fails. The worker starts without waiting for the second read.
         checkpoints.failNextReads(1)
         let second = try bench.start()
         try await bench.untilAnswered((1..<4).map { "p\($0)" }, count: 2)

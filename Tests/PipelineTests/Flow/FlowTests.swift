@@ -50,7 +50,7 @@ struct FlowTests {
         try await bench.send(value, partition: 3)
         try await bench.untilAnswered("the buyer", ["held copy"])
         #expect(bench.verifier.count("stolen.copy") == 1)
-        // Without a token nothing but the ledger could decide: Apple is not asked.
+        // Without a token in the submission the ledger decides alone, so the worker does not ask Apple.
         try await bench.submit("stolen.copy", player: "another", partition: 3, id: "third")
         try await bench.untilAnswered("another", ["rejected third"])
         #expect(bench.verifier.count("stolen.copy") == 1)
@@ -76,7 +76,7 @@ struct FlowTests {
 
     @Test("a player's submissions are decided and published in order, although Apple fails the first ten once")
     func order() async throws {
-        // A pipeline of its own: what fails behind others that failed leaves memory by their time too.
+        // This pipeline parks after 600 seconds, because the wait behind a player's failed submissions counts too.
         let bench = try PipelineBench { $0.parkAfterSeconds = 600 }
         let running = try bench.start()
         let names = (0..<ParkingPolicy.placesOfPlayer).map { "order.\($0)" }

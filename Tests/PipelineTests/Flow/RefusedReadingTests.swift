@@ -18,7 +18,7 @@ struct RefusedReadingTests {
         bench.cluster.pushRequestErrors(
             apiKey: Self.fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        // The log names it as soon as health has it.
+        // A log line follows the change of health, and raises `changes`.
         try await bench.changes.until("the worker is not ready, and says why") {
             running.health.unmet.contains("Kafka does not allow reading topic \(Sample.submissions)")
         }

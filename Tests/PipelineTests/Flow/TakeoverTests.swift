@@ -14,12 +14,12 @@ struct TakeoverTests {
     )
     func takeover() async throws {
         let bench = try PipelineBench()
-        // The last owner's legacy of partition 0; the first reads of the outbox fail.
+        // The last owner of partition 0 left three events unpublished. The first three reads of the outbox fail.
         let owed = (0..<3).map { Sample.event($0, player: "heir") }
         bench.ledger.owe(0, owed, highest: 0)
         bench.ledger.failNextReads(3)
         try await bench.submit("heir.new", player: "heir", partition: 0)
-        // Never answered while the first one lives.
+        // Apple fails for this receipt while the first worker lives.
         bench.verifier.answer("stuck", .trouble(.init(.timeout)))
         for _ in 0..<10 { try await bench.submit("filler", player: "filler", partition: 1) }
         let first = try bench.start()
@@ -28,7 +28,8 @@ struct TakeoverTests {
         #expect(bench.answers("heir") == ["granted 0", "granted 1", "granted 2", "granted heir.new"])
         #expect(owed.allSatisfy(bench.ledger.isPublished))
 
-        // Partition 2: done, stuck in a retry, done behind it. Partition 3: held at Apple, released while we stop.
+        // Partition 2 gets a decided record, a record that waits for a retry, and a decided record behind it.
+        // Partition 3 gets a record that Apple answers while the worker stops.
         let start = try await bench.submit("before", player: "before", partition: 2)
         bench.verifier.hold("stuck")
         let stuck = try await bench.submit("stuck", player: "stuck", partition: 2)
@@ -38,17 +39,17 @@ struct TakeoverTests {
         try await bench.untilAnswered("after", count: 1)
         try await bench.untilAsked("late")
         try await bench.untilAsked("stuck")
-        // While Apple is out nothing is parked for it.
+        // During Apple's outage the worker keeps `stuck` in memory, however long the wait.
         bench.outage.begin()
         bench.verifier.answer("stuck", .trouble(.init(.rateLimited, retryNotBefore: .distantTest)))
         bench.verifier.release("stuck")
-        // How long it waits depends on whether Apple is out, which is asked next.
+        // The worker counts the retry, and then waits in memory for Apple.
         try await bench.changes.until("it waits to try again") { first.metrics.retries.value >= 1 }
         let stopping = Task { try await first.stop() }
         bench.verifier.release("late")
         try await stopping.value
         #expect(bench.answers("late") == ["granted late"])
-        // The last owner's events are counted by the publisher.
+        // The count includes the three events that the last owner left.
         #expect(first.metrics.outcomes.with(OutcomeEvent.Kind.granted.rawValue, "").value == 17)
         let committed = try await bench.committed()
         #expect(committed[0] == 1)
@@ -64,7 +65,8 @@ struct TakeoverTests {
         let second = try bench.start()
         try await bench.untilAnswered("stuck", ["granted stuck"])
         try await bench.untilCommitted(stuck + 2, of: 2)
-        // Only what was given up was asked for; the one behind it was recognised, and its event came out again.
+        // The second worker asks Apple about `stuck` only. It finds the decision of `after`, and may publish its event
+        // again.
         #expect(bench.verifier.asked.dropFirst(asked) == ["stuck"])
         #expect(bench.ledger.decided("after") == decided)
         #expect(Set(bench.answers("after")) == ["granted after"])
@@ -77,7 +79,7 @@ struct TakeoverTests {
     @Test("a worker without a partition still leases parked submissions that are due")
     func spare() async throws {
         let bench = try PipelineBench(partitions: 1)
-        // Each worker has parked submissions of its own, which show who leases.
+        // Each worker has its own store of parked submissions, so that the stores show which workers lease.
         let stores = (0..<2).map { _ in InMemoryParking(changes: bench.changes) }
         let workers = try stores.map { try bench.start(parked: $0) }
         for (number, store) in stores.enumerated() {
@@ -122,6 +124,6 @@ struct TakeoverTests {
 }
 
 extension Timestamp {
-    /// An hour from now: nobody waits for it in a test.
+    /// The time an hour from now, later than the end of any test.
     static var distantTest: Timestamp { WallClock.now.adding(milliseconds: 3_600_000) }
 }

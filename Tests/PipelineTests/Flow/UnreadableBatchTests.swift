@@ -11,7 +11,7 @@ struct UnreadableBatchTests {
     private static let partition: Int32 = 3
     private let place = TopicPartition(topic: Sample.submissions, partition: partition)
 
-    /// Bytes that are no gzip.
+    /// Returns a batch of `count` records that claims gzip, with bytes that gzip cannot read.
     private func damaged(_ count: Int32) -> RawBatch {
         RawBatch(codec: .gzip, count: count, records: Array("these are no compressed records".utf8))
     }
@@ -45,7 +45,7 @@ struct UnreadableBatchTests {
         #expect(first.log.holds("error the worker skips a batch that it cannot read"))
         try await first.stop()
 
-        // The next owner begins behind it, and a batch at the very end of the log is stepped over too.
+        // The next owner begins behind the first batch, and skips an unreadable batch at the end of the log too.
         try await blocking { [place] in
             try damaged(1).produce(to: place, bootstrapServers: bench.cluster.bootstrapServers)
         }
@@ -64,7 +64,7 @@ struct UnreadableBatchTests {
         .timeLimit(.minutes(5)))
     func acknowledged() async throws {
         let bench = try PipelineBench { settings in
-            // Refused at once, where it would else be tried for minutes.
+            // librdkafka gives up a record after two seconds. Its default is five minutes.
             settings.producerProperties["message.timeout.ms"] = "2000"
         }
         try await blocking { [place] in
@@ -73,7 +73,7 @@ struct UnreadableBatchTests {
         bench.cluster.pushRequestErrors(
             apiKey: 0, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100_000))
         let running = try bench.start()
-        // Health tells of the first failure before the second one.
+        // Before the second log line, health has the first failure.
         try await bench.changes.until("publishing fails twice") {
             running.log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
         }
@@ -94,13 +94,13 @@ struct UnreadableBatchTests {
         let producer = try KafkaProducer(properties: PipelineBench.properties(cluster), log: { _ in })
         let record = ProducerRecord(topic: "t", partition: 0, value: [1])
         _ = try await producer.send(record)
-        // 1 to 6: a record that claims to be longer than its batch.
+        // Offsets 1 to 6: a batch whose record claims to be longer than the batch.
         try await blocking {
             try RawBatch(codec: .none, count: 6, records: [0x7E] + Array(repeating: 0, count: 200))
                 .produce(to: partition, bootstrapServers: server)
         }
         _ = try await producer.send(record)
-        // 8 to 1007, 1008, and 1009 to 1010.
+        // Offsets 8 to 1007, offset 1008, and offsets 1009 to 1010.
         try await blocking {
             try damaged(1000).produce(to: partition, bootstrapServers: server)
             try damaged(1).produce(to: partition, bootstrapServers: server)
@@ -109,7 +109,7 @@ struct UnreadableBatchTests {
         _ = try await producer.send(record)
         try await blocking { producer.close() }
         let probe = BatchProbe(properties: PipelineBench.settings(cluster).consumerProperties, log: { _ in })
-        // The tests run side by side: each takes ten seconds and more.
+        // The examinations of unreadable batches run side by side, because each takes ten seconds and more.
         func examine(_ offset: Int64) async throws -> BatchProbe.Finding {
             try await blocking { try probe.examine(partition, at: offset) }
         }
@@ -122,7 +122,7 @@ struct UnreadableBatchTests {
             Issue.record("it was read")
             return
         }
-        // How many batches are taken together is a matter of time; each is taken whole.
+        // The number of batches in one finding depends on timing, but the finding ends at the end of a batch.
         #expect(several.lowerBound == 8 && [1007, 1008, 1010].contains(several.upperBound), "\(several)")
         #expect(words?.contains("ecompress") == true, "\(words ?? "-")")
         guard case .unreadable(let rest, _) = try await within else {

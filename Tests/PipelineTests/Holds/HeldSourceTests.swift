@@ -74,7 +74,7 @@ struct HeldSourceTests {
             #expect(holds.content.putBack.count == Judge.triesInDoubt)
             #expect(holds.content.putBack.allSatisfy { $0 >= PipelineLimits.holdRetrySeconds })
             #expect(holds.content.settled.isEmpty)
-            // Each counts as one retry.
+            // Each try counts as one retry.
             #expect(bench.metrics.registry.render().contains("receiptd_retries_total \(Judge.triesInDoubt)\n"))
         }
     }
@@ -85,7 +85,7 @@ struct HeldSourceTests {
             bench.apple.answer(ParkingBench.genuine)
             holds.refuseEnds()
             try await bench.heldWorker.work(on: HeldInHand(hold()))
-            // The bench's own delay is none.
+            // The bench's retry delay is zero, so the delay here is the least delay of holds.
             #expect(holds.content.putBack == [PipelineLimits.holdRetrySeconds])
             #expect(holds.content.settled.isEmpty)
         }
@@ -152,7 +152,7 @@ struct HeldSourceTests {
             bench.apple.answer(ParkingBench.genuine)
             bench.apple.onAsk { [slots = bench.parking.slots] request in
                 guard request.receipt == ParkingBench.receipt("suspect") else { return }
-                // The other source does the same whenever something is due.
+                // The source of parked submissions asks for this permission whenever a row is due.
                 let mayLease = slots.beginLeasing()
                 if mayLease { slots.endLeasing() }
                 beside.update { $0.append(slots.leased + (mayLease ? 100 : 0)) }
@@ -172,7 +172,7 @@ struct HeldSourceTests {
             await loop.stop()
             await parked.stop()
             #expect(beside.value == [1])
-            // The catalog cannot free it: it is not tried.
+            // The worker does not try hold 2000, because the catalog lacks its product.
             #expect(holds.content.kept == [.unknownProduct])
             #expect(bench.metrics.registry.render().contains(#"receiptd_crashed_purchases_total{kind="held"} 1"#))
             #expect(bench.parking.slots.isLeasingIdle)

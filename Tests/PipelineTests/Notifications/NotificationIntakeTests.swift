@@ -13,7 +13,7 @@ import Testing
 struct NotificationIntakeTests {
     private static let topic = "apple-posts"
 
-    /// Reads what a test says as what it is to be.
+    /// A parser that reads each body as the notification that the body names.
     private static let parser: ScriptedNotifications = {
         let parser = ScriptedNotifications()
         func read(_ text: String, as reading: NotificationReading) { parser.read(Array(text.utf8), as: reading) }
@@ -62,7 +62,7 @@ struct NotificationIntakeTests {
 
     private static let notStored = IntakeAnswer.unavailable("Kafka did not acknowledge the notification")
 
-    /// Time passes only where a test says so.
+    /// A clock whose time passes only where a test advances it.
     private final class ManualClock: Sendable {
         let seconds = Mutex(0.0)
 
@@ -115,7 +115,7 @@ struct NotificationIntakeTests {
         cluster.setBrokerDown(1)
         guard case .unavailable = await take("test 1", intake) else { return #expect(Bool(false)) }
         cluster.setBrokerUp(1)
-        // The client finds out by itself when the broker is back.
+        // The Kafka client itself notices that the broker is back.
         try await eventually("the broker is reached again") { await take("test 1", intake) == .taken }
         await intake.close()
     }
@@ -134,7 +134,7 @@ struct NotificationIntakeTests {
             health.notes.contains { $0.contains("Kafka is out of reach") }
         }
         try await eventually("both are told") {
-            // An answer that was under way begins the time anew.
+            // A broker's answer that was under way restarts the time of the failure, so each look advances the clock.
             clock.seconds.withLock { $0 += 6 }
             let unmet = health.unmet
             return unmet.contains { $0.contains("events cannot be published") }
@@ -168,7 +168,7 @@ struct NotificationIntakeTests {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
         #expect(await take("test", intake) == .taken)
-        // OUT_OF_ORDER_SEQUENCE_NUMBER for what was never acknowledged: fatal.
+        // OUT_OF_ORDER_SEQUENCE_NUMBER for a record that no broker acknowledged is fatal to the producer.
         cluster.pushRequestErrors(apiKey: 0, [45])
         #expect(await take("test 1", intake) == Self.notStored)
         try await eventually("a new producer takes its place") { await take("test 1", intake) == .taken }
@@ -191,7 +191,7 @@ struct NotificationIntakeTests {
                 }
             }
         }
-        // The later record of the one partition shows that nothing else is before it.
+        // The topic has one partition: once this later record is there, every earlier record is there too.
         #expect(await take("purchase", intake) == .taken)
         try await changes.until("the last is in the topic") {
             collector.all(Self.topic).contains { $0.value == Array("purchase".utf8) }

@@ -55,7 +55,7 @@ struct UnreadRefundTests {
             topicPartition: TopicPartition(topic: Self.topic, partition: 0), offset: 1,
             timestampMilliseconds: 1_795_168_000_000, key: nil, value: Array("refund".utf8))
         _ = try await worker.work(on: [record])
-        // The refund is known by now where it was taken.
+        // If the worker took the refund, the ledger calls this second application a duplicate.
         let received = ReceivedNotice(
             StoreNotice(
                 RefundNotice(
@@ -64,7 +64,7 @@ struct UnreadRefundTests {
             topic: Self.topic, partition: 0, traceparent: nil, decidedAt: Self.refundedAt)
         let applied = try await ledger.apply([received], catalog: catalog).value.effects.first
         let isTaken = if case .applied(let effect)? = applied { effect == .duplicate } else { false }
-        // A dead letter is acknowledged when the worker is done with it.
+        // The broker has acknowledged a dead letter when the worker returns, but the collector may read it later.
         if !isTaken {
             try await changes.until("the dead letter is there") { collector.all(Sample.deadLetters).count == 1 }
         }

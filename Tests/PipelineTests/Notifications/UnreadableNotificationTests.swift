@@ -83,7 +83,7 @@ struct UnreadableNotificationTests {
         #expect(first.log.holds("error the worker skips a batch that it cannot read"))
         try await first.stop()
 
-        // The next owner begins behind it.
+        // The next owner begins behind the unreadable batch.
         _ = try await producer.send(readable)
         let second = try Running(cluster, checkpoints, changes: changes)
         try await changes.until("the checkpoint of the next owner") { checkpoints[0] == 8 }

@@ -26,7 +26,7 @@ struct FurtherQuestionTests {
         try await body(bench)
     }
 
-    /// Two hours old.
+    /// Returns a purchase that is two hours old.
     private static func purchase(_ id: StoreTransactionID, _ product: ProductID = "gold") -> StorePurchase {
         StorePurchase(
             transactionID: id, originalTransactionID: id, productID: product,
@@ -103,7 +103,7 @@ struct FurtherQuestionTests {
             bench.queries.fail(.transaction, .trouble(.init(.timeout)))
             try await bench.work(on: bench.item(ParkingBench.submission("r")))
             #expect(verdicts(bench).count == 7)
-            // One of them twice.
+            // The worker asked about one of the seven transactions twice.
             #expect(bench.queries.questions(.transaction).count == 8)
             #expect(bench.apple.asked.count == 2)
         }
@@ -164,7 +164,7 @@ struct FurtherQuestionTests {
             try await bench.work(on: bench.item(wanting("gems")))
             #expect(verdicts(bench) == ["1": .grant(payload: nil), "11": .grant(payload: nil)])
             #expect(bench.queries.asked.count == 1)
-            // The same bytes may bring another one tomorrow.
+            // The kept evidence leaves out purchase 11: the same receipt may lead to another purchase tomorrow.
             let evidence = bench.ledger.decisions.first?.evidence
             #expect(evidence.map { $0.purchases.map(\.transactionID) } == ["1"])
         }
@@ -193,7 +193,7 @@ struct FurtherQuestionTests {
             bench.queries.register(Self.told(Self.purchase("1")))
             for number in 0..<(20 * PipelineLimits.historyPages + 1) {
                 var other = Self.purchase(StoreTransactionID("2\(number)"), "gems")
-                // No change of these counts for the submission.
+                // Family-shared purchases cannot serve the submission, so the worker reads page after page.
                 other.ownership = .familyShared
                 other.purchasedAt = WallClock.now.adding(milliseconds: -Self.hour)
                 bench.queries.register(Self.told(other))

@@ -9,7 +9,7 @@ import Testing
 @Suite("Grace periods that the ledger knows from notifications")
 struct GraceTests {
     private static let day: Int64 = 86_400_000
-    /// The record's.
+    /// The time of the record at offset 1.
     private static var now: Timestamp { ParkingBench.position(1).timestamp }
 
     private static var app: AppPolicy {
@@ -19,7 +19,7 @@ struct GraceTests {
         return app
     }
 
-    /// The period has been over since yesterday.
+    /// A period that ended a day before `now`.
     private static var period: StorePurchase {
         var period = StorePurchase(
             transactionID: "1001", originalTransactionID: "1000", productID: "monthly",
@@ -29,7 +29,7 @@ struct GraceTests {
         return period
     }
 
-    /// The state from before the period's end, as Apple reports that a renewal failed.
+    /// The subscription's state from a day before the period's end, when Apple reported that a renewal failed.
     private static func subscription(_ period: StorePurchase, graceDays: Int64?) -> Subscription {
         Subscription(fact(period, graceDays: graceDays), player: "player-1")
     }

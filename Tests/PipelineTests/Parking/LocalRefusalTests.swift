@@ -48,7 +48,7 @@ struct LocalRefusalTests {
                 return
             }
             #expect(judged.map(\.verdict) == [.grant(payload: nil)])
-            // The bench's ledger rejects: that is published to nobody.
+            // The bench's ledger rejects the second decision. The worker does not publish this rejection.
             #expect(outcomes(bench, .rejected, .noPurchase) == 0)
         }
     }

@@ -3,7 +3,7 @@ import NamesAndTimes
 import TestSupport
 
 extension ParkingBench {
-    /// Settles as the ledger would on empty tables, and remembers what it was told.
+    /// A store of holds that settles as the ledger would on empty tables, and records its calls.
     final class Holds: HeldPurchases {
         typealias Suspect = SuspectLease<LeasedHold, SetAsidePurchase>
 
@@ -13,10 +13,10 @@ extension ParkingBench {
             var putBack: [Double] = []
             var released = 0
             var settled: [HoldDecision.Settled] = []
-            /// The results of looks for suspects, the first next.
+            /// The results of the next looks for suspects, in order.
             var suspects: [Suspect] = []
             var forgiven: [StoreTransactionID] = []
-            /// Calls of `keepHeld` that are left to fail.
+            /// The number of next calls of `keepHeld` that fail.
             var failingKeeps = 0
             /// Whether the database refuses each end of a hold.
             var refusesEnds = false

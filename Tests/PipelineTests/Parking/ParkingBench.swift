@@ -9,13 +9,13 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A worker on a broker in the process, with Apple, the ledger and the parked submissions in the test's hand.
+/// A worker on an in-process broker. The test controls Apple, the ledger and the parked submissions.
 final class ParkingBench: Sendable {
     static let bundle: BundleID = "com.example.game"
 
-    /// Raised by all that follow.
+    /// The signal that every change of the stores and doubles below raises.
     let changes: ChangeSignal
-    /// Apple has trouble with every proof, unless told otherwise.
+    /// The scripted Apple, which fails for every proof unless a test gives an answer.
     let apple: ScriptedVerifier
     let ledger: Ledger
     let subscriptions: InMemoryLedger
@@ -24,7 +24,7 @@ final class ParkingBench: Sendable {
     let outage: Outage
     let proofs = ScriptedProofs()
     let metrics = ReceiptdMetrics(version: "test")
-    /// One app with every policy at its default.
+    /// A catalog of one app with every policy at its default.
     let catalog = Shared(Catalog(version: 1, apps: [ParkingBench.app]))
     let queries = InMemoryStoreQueries()
     let worker: SubmissionWorker
@@ -38,7 +38,7 @@ final class ParkingBench: Sendable {
         return app
     }
 
-    /// The same with credentials for the App Store Server API.
+    /// The same app with credentials for the App Store Server API.
     static var serverApp: AppPolicy {
         var app = app
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
@@ -46,8 +46,8 @@ final class ParkingBench: Sendable {
     }
 
     /// - Parameters:
-    ///   - parked: in place of the bench's own store of parked submissions.
-    ///   - database: in place of its own ledger, holds and subscriptions.
+    ///   - parked: a store that replaces the bench's own store of parked submissions.
+    ///   - database: a ledger that replaces the bench's own ledger, holds and subscriptions.
     init(
         maximumInFlight: Int = 100, retry: RetryDelay = RetryDelay(initialSeconds: 0, doubtSeconds: 0),
         parkAfterSeconds: Double = 0, refusalChecksPerMinute: Int = 0,
@@ -104,13 +104,13 @@ final class ParkingBench: Sendable {
             worker: heldWorker, failures: Failures(), logger: Logger(label: "holds") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Has to be called: the producer's thread ends with it.
+    /// Closes the producer, whose thread ends only here.
     func close() {
         worker.publisher.close()
         cluster.close()
     }
 
-    /// Bytes that pass for an app receipt.
+    /// Returns Base64 text that the worker takes for an app receipt.
     static func receipt(_ name: String) -> String {
         let head: [UInt8] = [0x30, 0x20, 0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
         return Base64.encode(head + Array(name.utf8))
@@ -141,7 +141,7 @@ final class ParkingBench: Sendable {
             at: Self.position(offset))
     }
 
-    /// Works as the consumer's loop does.
+    /// Works on a submission, then leaves its player's lane, as the consumer's loop does.
     func work(on item: SubmissionInHand) async throws {
         defer { if let ticket = item.ticket { worker.lanes.leave(ticket) } }
         try await worker.work(on: item)
@@ -172,7 +172,7 @@ final class ParkingBench: Sendable {
 }
 
 extension ParkingBench {
-    /// Answers every decision with one rejection of its reason, and remembers it.
+    /// A ledger that settles every decision as a rejection with the reason `noPurchase`, and records the decision.
     final class Ledger: PurchaseLedger {
         private struct State {
             var decisions: [PendingDecision] = []
@@ -189,7 +189,7 @@ extension ParkingBench {
         var decisions: [PendingDecision] { state.read(\.decisions) }
         func recollect(_ recollection: Recollection) { state.update { $0.recollection = recollection } }
 
-        /// Makes the ledger have these transactions.
+        /// Makes the ledger know these transactions.
         func know(_ transactions: StoreTransactionID...) { state.update { $0.known.formUnion(transactions) } }
 
         func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection> {

@@ -73,7 +73,7 @@ extension ParkingTests {
             await loop.stop()
             #expect(bench.store.content.removed.sorted() == [1, 2, 3])
             #expect(beside.value == [1])
-            // The record waits for the ledger, for Apple, for the ledger, and for Kafka; between them it is at work.
+            // The suspect waits for the ledger, Apple, the ledger again and Kafka. Between two waits it is at work.
             #expect(accusedWhenAsked.value == [false])
             let accusations = bench.store.content.accusations
             #expect(accusations.count >= 8 && accusations.allSatisfy { $0.offset == 1 })
@@ -152,7 +152,7 @@ extension ParkingTests {
         #expect(leases.isOpen)
         assignment.restart("the database fell back")
         #expect(!leases.isOpen)
-        // Another partition of the same assignment has lost nothing.
+        // Another partition of the same assignment reports that its losses are known.
         assignment.lossesAreKnown()
         #expect(!leases.isOpen)
         _ = assignment.takeRestartReason()

@@ -32,7 +32,7 @@ extension ParkingTests {
                 }
             }
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-1", bytes: 0) }
-            // The four wait behind a first try.
+            // These four wait behind a submission of player 2 that is at its first try.
             for _ in 0..<4 { bench.parking.slots.waitingBehindOthers(of: "player-2", bytes: 0) }
             #expect(bench.parking.slots.held.records == 0)
             #expect(!isParked())
@@ -41,7 +41,7 @@ extension ParkingTests {
             #expect(!isParked(), "its second failure may be a passing fault")
             #expect(isParked())
             #expect(bench.parking.slots.held.records == 5)
-            // A submission with a verdict retries no more, while it is recorded.
+            // A submission with a verdict no longer counts as retrying while the worker records it.
             retries.end()
             #expect(bench.parking.slots.held.records == 0)
         }

@@ -98,7 +98,7 @@ struct ParkingTests {
             try await tryAgain(parked.history)
             let second = try #require(bench.store.content.putBack.first)
             #expect(second.history.doubts == [.noPurchase: 2])
-            // Somebody else's try does not count for one whose time has not come.
+            // A try for another submission with the same proof does not count for a row that is not due.
             try await tryAgain(second.history, isDue: false)
             #expect(bench.store.content.released == [1])
             #expect(bench.ledger.decisions.isEmpty)
@@ -224,7 +224,7 @@ struct ParkingTests {
             bench.apple.answer(.trouble(.init(.timeout)), ParkingBench.genuine)
             try await bench.work(on: bench.item(ParkingBench.submission("b"), offset: 2))
             #expect(bench.store.content.parked.count == 1)
-            // The place is free again.
+            // Submission "b" has given its place among the retries back.
             #expect(bench.parking.slots.beginRetrying())
         }
     }

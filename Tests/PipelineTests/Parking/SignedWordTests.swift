@@ -46,7 +46,7 @@ struct SignedWordTests {
         Submission(submissionID: "s", playerID: "player-1", bundleID: ParkingBench.bundle, proof: proof)
     }
 
-    /// Asked for as often as any answer is doubted.
+    /// Returns a parked submission whose doubtful answers have reached the number at which the worker believes them.
     private static func longAgo(_ proof: Submission.Proof) -> SubmissionInHand {
         let history = WaitingHistory(
             doubts: [.noPurchase: Judge.triesInDoubt, .transactionNotFound: Judge.triesForUnknownTransaction],

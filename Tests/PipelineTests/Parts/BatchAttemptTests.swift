@@ -10,7 +10,7 @@ struct BatchAttemptTests {
         let ended = AsyncStream<Bool>.makeStream()
         let isDone = try await blocking {
             let result = BatchAttempt.run(until: WallClock.monotonicSeconds, mayWait: { true }) {
-                // The task publishes: it ends only when it is told to.
+                // The task stands for a publication, which ends only when it is cancelled.
                 while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
                 ended.continuation.yield(Task.isCancelled)
                 throw Abandoned()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Crash history")
 struct CrashHistoryTests {
-    /// The history that the next owner finds, with its own start.
+    /// Returns the history that the next owner reads from the metadata, with its own start added.
     private func next(_ history: CrashHistory, departures: Int64? = nil) -> CrashHistory {
         var next = CrashHistory(metadata: history.metadata)
         next.begin(departures: departures)
@@ -42,7 +42,7 @@ struct CrashHistoryTests {
         history.isolate(57)
         history = next(history)
         #expect(history.deaths(of: 57) == 1)
-        // Died of others, before it was isolated again.
+        // The process died of another record before it isolated record 57 again.
         history = next(history)
         #expect(history.suspect?.deaths == 1)
         history.leave(departures: nil)
@@ -101,11 +101,11 @@ struct CrashHistoryTests {
         var history = CrashHistory()
         for _ in 0...CrashHistory.concurrentStarts { history = next(history, departures: 4) }
         history.isolate(57)
-        // The owner leaves, the database counts it, Kafka keeps the earlier word.
+        // The owner leaves. The database counts the departure, and Kafka keeps the earlier metadata.
         let after = next(history, departures: 5)
         #expect(after.suspect?.deaths == 0 && after.suspect?.isAtWork == false)
         #expect(after.starts == history.starts && after.remaining == history.remaining)
-        // The next one dies: the database has counted nobody since.
+        // The next owner dies: the database has counted no further departure.
         var named = after
         named.isolate(57)
         #expect(next(named, departures: 5).suspect?.deaths == 1)
@@ -123,7 +123,7 @@ struct CrashHistoryTests {
         history.isolate(57)
         #expect(next(history).suspect?.deaths == 1)
         #expect(next(history, departures: 5).suspect?.deaths == 0)
-        // A database that fell back has forgotten departures: nothing can be told from that.
+        // A database that fell back has forgotten departures, so a lower count excuses no death.
         #expect(next(history, departures: 3).suspect?.deaths == 1)
     }
 

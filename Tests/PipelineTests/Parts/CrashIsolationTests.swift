@@ -9,7 +9,7 @@ struct CrashIsolationTests {
     private let second = TopicPartition(topic: "t", partition: 2)
     private static let died = #"{"v":1,"starts":3}"#
 
-    /// The fourth start of the first partition without progress, beside one that is well.
+    /// Returns the isolation at the fourth start without progress on `first`, while `second` makes progress.
     private func isolating(metadata: String = died) -> CrashIsolation {
         var isolation = CrashIsolation()
         isolation.assigned(first, metadata: metadata, departures: 0)
@@ -41,7 +41,7 @@ struct CrashIsolationTests {
         #expect(isolation.admission(to: first, awaitsProgress: true) == .isolated(pending: 64))
         #expect(isolation.admission(to: second, awaitsProgress: true) == .isolated(pending: 0))
         #expect(isolation.update() == nil)
-        // The one that is well waits until the other is through.
+        // The healthy partition waits until the other partition ends its isolation.
         #expect(isolation.next(among: [candidate(5, of: second)], now: 0) == nil)
     }
 
@@ -55,7 +55,7 @@ struct CrashIsolationTests {
         }
         #expect(CrashHistory(metadata: metadata).suspect?.offset == 5)
         #expect(CrashHistory(metadata: metadata).suspect?.isAtWork == true)
-        // Kafka did not take it: nothing is in flight.
+        // Kafka has not stored the name yet, so no record is in flight.
         #expect(!isolation.hasSuspectAtWork)
         #expect(isolation.next(among: [candidate(5)], now: 10.9) == nil)
         #expect(isolation.next(among: [candidate(5)], now: 11) == action)
@@ -63,7 +63,7 @@ struct CrashIsolationTests {
         #expect(isolation.hasSuspectAtWork)
         isolation.finished(first)
         #expect(!isolation.hasSuspectAtWork)
-        // The next one does not wait.
+        // The next record does not wait for a second.
         #expect(isolation.next(among: [candidate(6)], now: 11.6) != nil)
         #expect(isolation.history(of: first)?.remaining == CrashHistory.isolatedRecords - 1)
     }
@@ -98,7 +98,7 @@ struct CrashIsolationTests {
         #expect(third.suspectAtWork?.isPoison == true)
         var fourth = owner(after: metadata)
         #expect(fourth.next(among: [candidate(7)], now: 0) == .deadLetter(7, of: first, deaths: 4))
-        // The one beside it is taken as ever.
+        // The worker takes the next record as usual.
         _ = fourth.next(among: [candidate(8)], now: 0)
         fourth.isolated(8, of: first)
         #expect(fourth.suspectAtWork?.isPoison == false)
@@ -116,7 +116,7 @@ struct CrashIsolationTests {
             #expect(told?.partition == first)
             let suspect = CrashHistory(metadata: told?.metadata ?? "").suspect
             #expect(suspect?.offset == 5 && suspect?.isAtWork == isAtWork)
-            // The earlier word counts until Kafka has the new one.
+            // The earlier accusation counts until Kafka has the new one.
             #expect(isolation.hasSuspectAtWork != isAtWork)
             isolation.suspectIs(atWork: isAtWork)
             #expect(isolation.hasSuspectAtWork == isAtWork && isolation.hasWaitingSuspect != isAtWork)
@@ -180,7 +180,7 @@ struct CrashIsolationTests {
         #expect(done == nil && decided.history(of: first)?.suspect == nil)
         let died = isolation.prepared(first, departures: 4, decidedBefore: 7)
         #expect(died?.offset == 7 && died?.deaths == 2)
-        // The isolation may be asked again, and counts nothing twice.
+        // A second call counts no death twice.
         #expect(isolation.prepared(first, departures: 4, decidedBefore: 7)?.deaths == 2)
     }
 }

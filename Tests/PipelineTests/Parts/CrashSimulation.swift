@@ -4,8 +4,9 @@ import TestSupport
 
 @testable import Pipeline
 
-/// Processes one after the other that die of certain records and of operators, with Kafka's commits and the database's
-/// checkpoints: all of it in one thread, step by step as a seed has it. Isolation, gate and progress are the real ones.
+/// A simulation of processes, one after the other, that die of poison records or because operators kill them. Kafka's
+/// commits and the database's checkpoints outlive each process. The simulation runs in one thread, and a seed decides
+/// each step. Isolation, gate and progress are the real types.
 struct CrashSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -42,9 +43,9 @@ struct CrashSimulation {
     private var starts: Int64 = 0
     private var ended: Set<Place> = []
     private(set) var deadLetters: Set<Place> = []
-    /// Deaths with Kafka holding that one record was at work.
+    /// The number of deaths of each record while Kafka's metadata named the record as at work.
     private var isolatedDeaths: [Place: Int] = [:]
-    /// The deaths of the poison in each partition, since Kafka last heard of progress there.
+    /// The deaths by poison in each partition since Kafka last stored progress there.
     private var fruitlessDeaths: [TopicPartition: Int] = [:]
 
     init(seed: UInt64) {
@@ -63,7 +64,7 @@ struct CrashSimulation {
         for partition in logs.keys { stored[partition] = Stored() }
     }
 
-    /// Operators kill for a while; then only poison does, until all is done.
+    /// Lets operators and poison kill processes for a while, then only poison until all records are done.
     mutating func run() throws {
         start()
         for _ in 0..<random.below(400) { try step(isTroubled: true) }
@@ -75,7 +76,7 @@ struct CrashSimulation {
             guard quietSteps < 100_000 else {
                 throw Fault(description: "\(ended.count) of \(logs.values.reduce(0, +)) records ended")
             }
-            // Three starts side by side, and four deaths in isolation, beside one whose commit was lost.
+            // Three starts take records side by side, four deaths happen in isolation, and Kafka may lose a commit.
             if let worst = fruitlessDeaths.first(where: { $0.value > 9 }) {
                 throw Fault(description: "\(worst.value) deaths of one record of \(worst.key)")
             }
@@ -105,7 +106,7 @@ struct CrashSimulation {
                 departures: random.chance(20) ? nil : stored.departures)
         }
         _ = process.isolation.update()
-        // Kafka has the starts before anything begins.
+        // Kafka stores the number of starts before any record begins.
         commit()
         for (partition, stored) in stored.sorted(by: { $0.key < $1.key }) {
             _ = process.isolation.prepared(
@@ -227,7 +228,7 @@ struct CrashSimulation {
         switch process.isolation.next(among: candidates, now: now) {
         case .isolate(let offset, let partition, let metadata):
             checkpoint(partition)
-            // Kafka does not take every commit.
+            // One commit in ten fails.
             guard let position = process.progress[partition]?.position, !random.chance(10) else { return }
             let mark = CommitMark(offset: position, metadata: metadata)
             if position > stored[partition]?.committed?.offset ?? 0 { fruitlessDeaths[partition] = nil }
@@ -250,10 +251,10 @@ struct CrashSimulation {
         }
     }
 
-    /// The isolated record begins to wait, or goes on.
+    /// Lets the isolated record begin to wait, or go back to work.
     private mutating func changeAccusation() {
         let isAtWork = random.chance(50)
-        // Kafka does not take every commit.
+        // One commit in ten fails.
         guard let (partition, metadata) = process.isolation.metadata(ofSuspectAtWork: isAtWork), !random.chance(10),
             let position = process.progress[partition]?.position
         else { return }
@@ -272,7 +273,7 @@ struct CrashSimulation {
         }
     }
 
-    /// Leaves in order: the database always hears of it, Kafka not always.
+    /// Stops the process in order. The database always counts the departure; Kafka stores the departure in some cases.
     private mutating func leave() {
         for partition in partitions {
             stored[partition]?.departures += 1

@@ -14,9 +14,9 @@ struct DeletedUnreadTests {
     @Test("a gap in which librdkafka reset the offset counts as deleted records")
     func reset() {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [10], earliest: nil) == 10...49)
-        // Markers before what was deleted.
+        // Offsets 10 and 11 are transaction markers before the deleted records.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [12], earliest: -1) == 12...49)
-        // The resets are of an earlier gap, and of a later one.
+        // The first reset belongs to an earlier gap, the second to a later gap.
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [9], earliest: -1) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 12, resets: [20], earliest: -1) == nil)
     }
@@ -28,7 +28,7 @@ struct DeletedUnreadTests {
         #expect(DeletedUnread.lost(from: 10, to: 50, resets: [], earliest: 10) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 0) == nil)
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: nil) == nil)
-        // The record was fetched before the log was cut off.
+        // librdkafka fetched the record before Kafka deleted the start of the log.
         #expect(DeletedUnread.lost(from: 10, to: 11, resets: [], earliest: 30) == nil)
     }
 

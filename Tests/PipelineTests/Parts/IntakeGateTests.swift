@@ -30,7 +30,7 @@ struct IntakeGateTests {
         #expect(gate.turn(now: 1) == .wait)
         #expect(gate.turn(now: 1.9) == .wait)
         #expect(gate.turn(now: 2) == .pause)
-        // The partition could not be paused.
+        // librdkafka did not pause the partition, so the gate asks again.
         #expect(gate.turn(now: 2.1) == .pause)
         #expect(gate.pausable == [first])
         gate.paused([first])
@@ -104,7 +104,7 @@ struct IntakeGateTests {
             #expect(gate.admitPending(of: first, .unlimited).isEmpty)
             gate.fulfil(order[1], of: first)
             #expect(gate.firstPending(of: first) == 0)
-            // The record goes behind waiting ones, so that the order stays.
+            // The record waits behind the two pending records, so that the order stays.
             let taken = gate.take(record(2), .unlimited)
             #expect(taken == .pending)
             #expect(gate.admitPending(of: first, .unlimited).map(\.offset) == [0, 1, 2])
@@ -141,7 +141,7 @@ struct IntakeGateTests {
         #expect(gate.backlogged == [first] && gate.pausable.isEmpty)
         let early = gate.mayResumeBacklogged(first, .first(2))
         #expect(!early)
-        // Progress.
+        // The partition made progress, so the gate admits records without a limit.
         #expect(gate.admitPending(of: first, .unlimited).count == 2)
         let late = gate.mayResumeBacklogged(first, .unlimited)
         #expect(late)

@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A window, partitions that come and go, and a broker that gives records where nothing is paused: all of it in one
-/// thread, step by step as a seed has it. The gate is the real one.
+/// A simulation of a window, of partitions that come and go, and of a broker that gives records of partitions that are
+/// not paused. The simulation runs in one thread, and a seed decides each step. The gate is the real type.
 struct IntakeSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -71,7 +71,7 @@ struct IntakeSimulation {
             gate.close(partition)
             partitions[partition]?.isClosed = true
         default:
-            // Another consumer: whatever was paused is not.
+            // A new consumer replaces the old one, and has no paused partition.
             gate.reopen()
             for partition in names { replace(partition) }
         }
@@ -80,7 +80,7 @@ struct IntakeSimulation {
         }
     }
 
-    /// One of the loop.
+    /// Runs one turn of the consumer's loop.
     private mutating func turn() throws {
         switch gate.turn(now: now) {
         case .wait: return
@@ -104,7 +104,6 @@ struct IntakeSimulation {
 
     private mutating func pause() throws {
         let pausable = gate.pausable
-        // Now and then librdkafka does not do it: then nothing is taken for paused.
         for partition in pausable {
             guard partitions[partition]?.next ?? 0 > 0 else {
                 throw Fault(description: "\(partition) was paused before it had given a record")
@@ -117,6 +116,7 @@ struct IntakeSimulation {
     private mutating func resume() throws {
         var resumable = gate.resume()
         for partition in names { try admitPending(of: partition) }
+        // librdkafka resumes no partition in one call of ten.
         if random.chance(10) { resumable = [] }
         for partition in resumable { partitions[partition]?.isPaused = false }
         gate.resumed(resumable)
@@ -151,7 +151,7 @@ struct IntakeSimulation {
         for partition in names where partitions[partition]?.isClosed == true { replace(partition) }
     }
 
-    /// The partition goes and comes again with other records; records in flight keep their places until they end.
+    /// Revokes the partition and assigns it again with other records. Records in flight keep their places.
     private mutating func replace(_ partition: TopicPartition) {
         gate.forget(partition)
         assign(partition.partition)

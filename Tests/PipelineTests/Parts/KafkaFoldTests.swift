@@ -20,7 +20,7 @@ struct KafkaFoldTests {
         var fold = KafkaFold()
         let refused = KafkaTrouble(kind: .transport, broker: "b:1", words: "refused")
         #expect(fold.hear(fail("refused"), from: 1, now: 100) == [.trouble(refused, secondsSince: 0)])
-        // The echo as an event, another client's, and a repetition are left out.
+        // The failure's echo as an event, the same failure of another client, and a repetition become debug lines.
         let event = KafkaLogLine(
             level: 3, facility: "ERROR", message: "_TRANSPORT (-195): plaintext://b:1/bootstrap: refused", code: -195)
         let down = KafkaLogLine(
@@ -32,7 +32,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(fail("refused"), from: 2, now: 160) == [.trouble(refused, secondsSince: 60)])
         #expect(isDebug(fold.hear(fail("refused"), from: 1, now: 219)))
         #expect(fold.trouble == refused)
-        // One client is back, and then the other.
+        // A broker answers one client, and then the other.
         #expect(isDebug(fold.hear(answer, from: 1, now: 230)))
         #expect(fold.hear(answer, from: 2, now: 231) == [.debug(answer), .recovered(seconds: 131)])
         #expect(fold.trouble == nil)
@@ -77,7 +77,7 @@ struct KafkaFoldTests {
         #expect(fold.hear(line(0), from: 1, now: 0) == [.other(line(0), leftOut: 0)])
         for number in 1..<40 { #expect(isDebug(fold.hear(line(number), from: 1, now: Double(number)))) }
         #expect(fold.hear(line(7), from: 2, now: 60) == [.other(line(7), leftOut: 39)])
-        // Other words are news.
+        // A line with other words is logged at once.
         let other = KafkaLogLine(level: 3, facility: "ERROR", message: "topic [1]: not leader", code: 6)
         #expect(fold.hear(other, from: 1, now: 61) == [.other(other, leftOut: 0)])
     }

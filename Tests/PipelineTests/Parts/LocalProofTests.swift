@@ -48,7 +48,7 @@ struct LocalProofTests {
                 (.read(nil, .forged), .unauthenticReceipt), (.read(Self.content, .forged), .unauthenticReceipt),
                 (.read(sandbox, .proven), .sandboxNotAllowed),
             ]
-            // The player's turn is never given: whoever waited for it would wait for ever.
+            // The test holds the player's turn, so a submission that waited for the turn would wait for ever.
             let first = bench.worker.lanes.enter("player-1")
             for (index, (reading, reason)) in readings.enumerated() {
                 let before = rejected(bench, reason)

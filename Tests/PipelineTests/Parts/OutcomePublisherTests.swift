@@ -12,7 +12,7 @@ import Testing
 struct OutcomePublisherTests {
     private static let produce: Int16 = 0
     private let cluster: MockCluster
-    /// Raised by the log.
+    /// The signal that each log line raises.
     private let changes: ChangeSignal
     private let log: RecordedLog
 
@@ -28,7 +28,7 @@ struct OutcomePublisherTests {
         var settings = PipelineBench.settings(cluster)
         for (name, value) in properties { settings.producerProperties[name] = value }
         let log = log
-        // Time does not pass: how often a warning comes does not hang on the machine's speed.
+        // The clock stands still, so that the number of warnings does not depend on the machine's speed.
         return try OutcomePublisher(
             settings: settings, health: health, logger: Logger(label: "test") { _ in log }, now: { 0 })
     }
@@ -37,7 +37,7 @@ struct OutcomePublisherTests {
     func progress() async throws {
         let beats = AsyncStream<Void>.makeStream()
         let seconds = Atomic<UInt64>(0)
-        // The clock is asked once for each beat.
+        // Health reads the clock once for each beat.
         let health = Health(now: {
             beats.continuation.yield()
             return seconds.load(ordering: .relaxed) * 1_000_000_000
@@ -61,7 +61,7 @@ struct OutcomePublisherTests {
         try await blocking { publisher.close() }
     }
 
-    /// The topic's values without what pads them.
+    /// Returns the values in the outcomes topic without their padding.
     private func published() async throws -> [String] {
         try await read(Sample.outcomes).map { $0.text.replacing(" ", with: "") }
     }
@@ -72,7 +72,7 @@ struct OutcomePublisherTests {
         // TOPIC_AUTHORIZATION_FAILED: librdkafka does not retry it.
         cluster.pushRequestErrors(apiKey: Self.produce, [29, 29])
         try await publisher.publish((0..<5).map { Sample.event($0) }, traceparent: nil)
-        // Before them may be what a second request of the first try carried.
+        // A second request of the first try may have stored some of these events before them.
         #expect(try await published().suffix(5) == ["0", "1", "2", "3", "4"])
         cluster.pushRequestErrors(apiKey: Self.produce, [29])
         try await publisher.publish([Sample.event(5)], traceparent: "00-1-2-01")
@@ -95,7 +95,7 @@ struct OutcomePublisherTests {
         #expect(!health.unmet.contains { $0.contains("publishing") })
         cluster.pushRequestErrors(apiKey: Self.produce, Array(repeating: code, count: 1000))
         async let published: Void = publisher.publish([Sample.event(1)], traceparent: nil)
-        // Health tells of the first failure before the second one.
+        // Before the second log line, health has the first failure.
         try await changes.until("publishing fails twice") {
             log.lines.count { $0.hasSuffix("publishing failed, trying again") } >= 2
         }
@@ -111,7 +111,7 @@ struct OutcomePublisherTests {
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
-        // OUT_OF_ORDER_SEQUENCE_NUMBER for what was never acknowledged: fatal.
+        // OUT_OF_ORDER_SEQUENCE_NUMBER for a record that no broker acknowledged is fatal to the producer.
         cluster.pushRequestErrors(apiKey: Self.produce, [45])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {

@@ -13,7 +13,7 @@ struct PartitionProgressTests {
         OffsetCheckpoint(nextOffset: offset, writer: writer, version: version)
     }
 
-    /// An owner that begins where Kafka and the database agree.
+    /// Returns the progress of an owner that begins at an offset on which Kafka and the database agree.
     private static func agreed(at offset: Int64) -> PartitionProgress {
         PartitionProgress(
             start: offset, committed: CommitMark(offset: offset), row: .some(row(offset)), writer: 9)
@@ -73,7 +73,7 @@ struct PartitionProgressTests {
 
     @Test("another owner's checkpoint row does not count for a commit where Kafka has no offset")
     func foreignRow() throws {
-        // The topic was made anew: Kafka has forgotten the group's offset, and the row tells of the topic before.
+        // An operator recreated the topic: Kafka has no offset of the group, and the row is from the deleted topic.
         var progress = PartitionProgress(start: 0, committed: nil, row: .some(Self.row(30)), writer: 9)
         #expect(progress.due == 0)
         #expect(finish(0..<10, of: &progress) == nil)
@@ -136,7 +136,7 @@ struct PartitionProgressTests {
         #expect(result10 == nil)
         var elsewhere = progress
         #expect(try checkpoint(&elsewhere, in: Self.second) == .otherHistory)
-        // The row was written: it is our own.
+        // The database had written the row, so the refused write finds the owner's own row.
         let (again, _) = try begun(&progress)
         let found = CheckpointResult(history: Self.first, refused: [0: lost.new])
         let result11 = progress.endCheckpoint(again, partition: 0, found)

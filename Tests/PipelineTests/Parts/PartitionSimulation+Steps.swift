@@ -24,14 +24,15 @@ extension PartitionSimulation {
         owner.next += 1
     }
 
-    /// A database that did not answer at the assignment does now.
+    /// Lets the database answer that did not answer at the assignment.
     private mutating func askLate() {
         guard !owner.progress.isRowKnown else { return }
         let row = onSomeSession { $0.row }
         if owner.progress.rowWasRead(late: row) != nil { assign(lowerStart: row?.nextOffset ?? 0) }
     }
 
-    /// One whose turn it is gets its outcome, or finds the one that it has. Returns its place in the owner's hands.
+    /// Decides a record whose turn it is, or finds its earlier outcome. Returns the record's index in the owner's
+    /// works; nil if no record is ready.
     mutating func decide(_ owner: Owner) -> Int? {
         guard !owner.isLeaving else { return nil }
         let ready = owner.works.indices.filter { index in
@@ -48,14 +49,14 @@ extension PartitionSimulation {
         return index
     }
 
-    /// Runs a statement by the pool: which of its sessions runs it is chance.
+    /// Runs a statement on a random session: one of the primary, or one from before a fail-over.
     private mutating func onSomeSession<Value>(_ body: (inout Database) -> Value) -> Value {
         guard var former = formerPrimary, random.chance(50) else { return body(&primary) }
         defer { formerPrimary = former }
         return body(&former)
     }
 
-    /// The consumer's thread hears of one that is done.
+    /// Tells the consumer's thread about a decided record.
     mutating func tell() {
         let done = owner.works.indices.filter { owner.works[$0].isDecided }
         guard let index = done.randomElement(using: &random) else { return }
@@ -70,7 +71,7 @@ extension PartitionSimulation {
             work.record.position.offset, epoch: work.record.admitted.epoch, decidedIn: work.record.item.decidedIn)
     }
 
-    /// The checkpoint is written or not, and the owner hears of it or not.
+    /// Ends the checkpoint. In trouble the database may not write the row, or the owner may not get the answer.
     mutating func endCheckpoint(isTroubled: Bool) {
         guard let (write, decidedIn) = owner.checkpoint else { return }
         owner.checkpoint = nil
@@ -111,8 +112,8 @@ extension PartitionSimulation {
         _ = owner.progress.commitSucceeded(at: mark.offset)
     }
 
-    /// Some of what is under way may finish, the rest is given up; the last checkpoint and the last commit come before the
-    /// partition goes.
+    /// Revokes the partition. Unless the partition is lost, some decided records finish and the owner gives up the
+    /// rest. The owner then writes its last checkpoint and its last commit.
     mutating func revoke(isLost: Bool) {
         endCommit(fails: isLost)
         var mustRestart = false
@@ -151,13 +152,13 @@ extension PartitionSimulation {
             next: log.firstIndex { $0.offset >= start } ?? log.count)
     }
 
-    /// librdkafka hands records out a second time.
+    /// Makes librdkafka deliver records a second time.
     mutating func fallBack() {
         guard owner.next > 0 else { return }
         owner.next = random.below(owner.next)
     }
 
-    /// A backup is taken; it is put back; a standby that lags is promoted while old sessions live on; or those end.
+    /// Takes a backup, restores a backup, promotes a lagging standby while old sessions live on, or ends old sessions.
     mutating func troubleDatabase() {
         switch random.below(4) {
         case 0: backups.append(primary)

@@ -5,8 +5,9 @@ import TestSupport
 
 @testable import Pipeline
 
-/// One partition, its owners one after the other, Kafka, and databases that fail over and are put back: all of it in one
-/// thread, step by step as a seed has it. Progress, lanes and gate are the real ones.
+/// A simulation of one partition, its owners one after the other, Kafka, and databases that fail over or go back to a
+/// backup. The simulation runs in one thread, and a seed decides each step. Progress, lanes and gate are the real
+/// types.
 struct PartitionSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -21,19 +22,19 @@ struct PartitionSimulation {
     struct Work {
         let record: RecordInHand
         let index: Int
-        /// Durable, and the owner's consumer thread not told yet.
+        /// Whether the decision is durable. The owner's consumer thread does not know it yet.
         var isDecided = false
     }
 
     /// One lineage of PostgreSQL's data.
     struct Database {
         var history: DatabaseHistory
-        /// Places in the log that have an outcome.
+        /// The indices in the log of the records that have an outcome.
         var decided: Set<Int> = []
         var row: OffsetCheckpoint?
     }
 
-    /// A worker process, as far as this partition goes.
+    /// A worker process with its state for this partition.
     struct Owner {
         let assignment: UInt64
         var progress: PartitionProgress
@@ -44,7 +45,7 @@ struct PartitionSimulation {
         var next: Int
         var checkpoint: (write: CheckpointWrite, decidedIn: DatabaseHistory?)?
         var commitUnderWay: CommitMark?
-        /// The records were told to give up: decisions that are not in the database yet never will be by it.
+        /// Whether the owner told its records to give up. From then on the owner writes no decision to the database.
         var isLeaving = false
     }
 
@@ -54,7 +55,7 @@ struct PartitionSimulation {
     let maximumRecords: Int
     static let place = TopicPartition(topic: Sample.submissions, partition: 0)
     var owner: Owner
-    /// Thought dead by the group, and alive: it still writes to the database, and commits nothing.
+    /// An owner that the group takes for dead. A zombie still writes to the database, and commits no offset.
     var zombie: Owner?
     var assignments: UInt64 = 1
     var committed: Int64?
@@ -64,12 +65,12 @@ struct PartitionSimulation {
     var formerPrimary: Database?
     var backups: [Database] = []
     var histories = 0
-    /// Places in the log, in the order in which they were decided.
+    /// The indices in the log of the decided records, in the order of their decisions.
     var decided: [Int] = []
     private var latest: [PlayerID: Int] = [:]
 
-    /// - Parameter isDatabaseTroubled: databases fail over and are put back: then records may be decided again, and out of
-    ///   order, but none may be missing in the end.
+    /// - Parameter isDatabaseTroubled: true if databases fail over and go back to backups. Records may then be decided
+    ///   again and out of order, but every record must be decided in the end.
     init(seed: UInt64, isDatabaseTroubled: Bool) {
         var random = SeededRandom(seed: seed)
         var offset = Int64(random.below(100))
@@ -87,7 +88,7 @@ struct PartitionSimulation {
         self.random = random
     }
 
-    /// Nothing keeps the partition waiting.
+    /// Makes a gate whose partition waits for no prerequisite.
     static func gate(_ maximumRecords: Int) -> IntakeGate {
         var gate = IntakeGate(maximumRecords: maximumRecords)
         gate.assign(place, waitingFor: [])
@@ -96,7 +97,7 @@ struct PartitionSimulation {
 
     private var isAllDecided: Bool { primary.decided.count == log.count }
 
-    /// Anything may happen for a while; then only good things, until all is done.
+    /// Runs random steps with trouble for a while, then steps without trouble until all records are decided.
     mutating func run() throws {
         for _ in 0..<(20 + random.below(300)) {
             try step(isTroubled: true)
@@ -112,7 +113,7 @@ struct PartitionSimulation {
             if owner.works.isEmpty, owner.next == log.count, owner.commitUnderWay == nil, owner.checkpoint == nil,
                 owner.progress.position != log.last.map({ $0.offset + 1 })
             {
-                // A record was given up in the last trouble: it comes again with the next assignment.
+                // The owner gave up a record in the last trouble. The record comes again with the next assignment.
                 assign()
             }
             guard quietSteps < 20_000 else {
@@ -148,7 +149,7 @@ struct PartitionSimulation {
         default:
             guard var other = zombie, let index = decide(other) else { return }
             other.works[index].isDecided = true
-            // The turn goes on to its player's next.
+            // The turn passes to the player's next record.
             if let ticket = other.works[index].record.admitted.ticket { other.lanes.leave(ticket) }
             zombie = other
         }

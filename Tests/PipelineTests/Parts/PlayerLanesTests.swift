@@ -95,7 +95,7 @@ struct PlayerLanesTests {
         let ticket: PlayerLanes.Ticket
         let yields: Int
         let cancels: Bool
-        /// Leaves without having waited.
+        /// Whether the submission leaves without waiting for its turn.
         let isLocal: Bool
     }
 

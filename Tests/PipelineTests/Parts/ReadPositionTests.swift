@@ -11,12 +11,12 @@ struct ReadPositionTests {
     func marker() {
         var gate = IntakeGate(maximumRecords: 4)
         gate.assign(partition, waitingFor: [])
-        // 9 is the last record, 10 the marker.
+        // Offset 9 is the last record, offset 10 the transaction marker.
         _ = gate.take(ConsumerRecord(topicPartition: partition, offset: 9), .unlimited)
         #expect(gate.next(of: partition) == 10)
         gate.ended(partition, at: 11)
         #expect(gate.next(of: partition) == 11)
-        // While it is not decided it counts.
+        // Record 9 is undecided, so the position stays at 9.
         #expect(gate.reached(in: partition, decided: 9) == 9)
         #expect(gate.reached(in: partition, decided: nil) == nil)
         #expect(gate.reached(in: partition, decided: 10) == 11)
@@ -37,7 +37,7 @@ struct ReadPositionTests {
         owner.read.ended(at: 11)
         #expect(owner.reached == 11)
         #expect(owner.progress.position == 10 && owner.progress.committable == 10)
-        // These records came in the same batch as the end, and are not done.
+        // Records up to 12 came in the same batch as the end, and are undecided.
         owner.read.came(to: 13)
         owner.read.ended(at: 14)
         #expect(owner.reached == 10)

@@ -9,7 +9,7 @@ import Testing
 struct SharedAnswersTests {
     private let key = SharedAnswers.Key(proof: Digest256(hashing: [1]), bundleID: "com.example.game")
 
-    /// Asks for as many as given, of whom the first holds the answer back until all the others wait.
+    /// Asks with `count` tasks. The first task holds the answer back until all other tasks wait.
     private func ask(
         _ count: Int, _ shared: SharedAnswers, answer: AppleAnswer
     ) async throws -> (asked: Int, [AppleAnswer]) {
@@ -82,7 +82,7 @@ struct SharedAnswersTests {
     @Test("a late follower waits only while another task asks, and leaves without ending the others' wait")
     func late() {
         var followers = AnswerFollowers<String>()
-        /// A task without a ticket asks.
+        /// Returns the task's ticket; nil if the task itself asks Apple.
         func enter() -> UInt64? { followers.enter(key) }
         func wait(_ name: String, _ ticket: UInt64?) -> Bool {
             ticket.map { followers.wait(name, for: key, ticket: $0) } ?? false
@@ -93,7 +93,7 @@ struct SharedAnswersTests {
         #expect(enter() == nil)
         let late = enter()
         #expect(end().isEmpty)
-        // Nobody asks: there is nothing to wait for.
+        // No task asks Apple, so the late task does not wait.
         #expect(!wait("late", late))
         #expect(enter() == nil)
         #expect(wait("late", late))

@@ -22,10 +22,10 @@ struct UnreadableBatchesTests {
         #expect(batches.failed(place(8), next: 9) == nil)
         #expect(batches.failed(place(7), next: 9) == nil)
         #expect(batches.failed(place(7), next: 9) == nil)
-        // The offset at which reading was to go on, which may be within the batch.
+        // The suspicion names the next offset to read, which may be within the batch.
         let suspicion = UnreadableBatches.Suspicion(partition: partition, offset: 9)
         #expect(batches.failed(place(7), next: 9) == suspicion)
-        // One at a time.
+        // The worker examines one partition at a time.
         for _ in 0..<5 { #expect(batches.failed(place(3, of: other), next: nil) == nil) }
         batches.examined(suspicion)
         #expect(
@@ -46,7 +46,7 @@ struct UnreadableBatchesTests {
         #expect(look(6, 59) == nil)
         #expect(look(6, 88) == nil)
         #expect(look(6, 89) == UnreadableBatches.Suspicion(partition: partition, offset: 6))
-        // At the end, or where nothing is known, there is nothing to wait for.
+        // At the log's end, or without a known position, the partition has no record to wait for.
         var quiet = UnreadableBatches()
         for now in stride(from: 0.0, to: 300, by: 1) {
             #expect(quiet.look(at: partition, next: 10, end: 10, mayCome: true, now: now) == nil)

@@ -8,7 +8,7 @@ import Testing
 struct WorkInHandTests {
     private enum Ending { case done, abandoned }
 
-    /// Starts work that waits for as long as it may.
+    /// Starts work that waits until the worker abandons it.
     private func startWaiting(_ work: WorkInHand) async throws -> Shared<Ending?> {
         let ending = Shared<Ending?>(nil)
         let isWaiting = Shared(false)
@@ -42,7 +42,7 @@ struct WorkInHandTests {
         let gate = Shared(false)
         let seen = Shared<(wasCancelled: Bool, isAbandoned: Bool)?>(nil)
         work.start {
-            // A cancellation would end it early, and be seen.
+            // A cancellation would end this wait early, and `wasCancelled` would be true.
             try? await gate.until("the gate is open") { $0 }
             let wasCancelled = Task.isCancelled
             var isAbandoned = false
@@ -84,7 +84,7 @@ struct WorkInHandTests {
             }
             try await hasEnded.until("it has ended") { $0 }
         }
-        // Nothing tells of the end of an object of the product.
+        // No signal tells that an object is freed, so the test polls.
         try await eventually("its task lets go of it") { kept == nil }
     }
 }

@@ -13,7 +13,7 @@ struct SubscriptionQuestionTests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(milliseconds: 1_795_176_000_000)
 
-    /// Answers with the same.
+    /// Makes a verifier that gives the same answer to every question.
     private static func verifier(_ answer: AppleAnswer) -> ScriptedVerifier {
         ScriptedVerifier(unscripted: { _ in answer })
     }
@@ -60,7 +60,7 @@ struct SubscriptionQuestionTests {
                 signedAt: start.adding(milliseconds: toldDay * Self.day)))
     }
 
-    /// A lease of the first period.
+    /// Returns a lease of the subscription in its first period.
     private static func leased(receipt: String? = nil) -> LeasedSubscription {
         var fact = SubscriptionFact(
             originalTransactionID: "1000", bundleID: bundle, environment: .production, productID: "monthly",

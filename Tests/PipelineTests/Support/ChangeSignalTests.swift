@@ -14,7 +14,7 @@ struct ChangeSignalTests {
         let looks = Shared(0)
         try await value.until("two changes") { seen in
             looks.update { $0 += 1 }
-            // Before it waits, and the only ones.
+            // The only two changes come while the waiter checks its condition, before it waits.
             if seen < 2 { value.update { $0 += 1 } }
             return seen == 2
         }

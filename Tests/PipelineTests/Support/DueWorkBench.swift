@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A `DueWork` whatever its items are.
+/// A `DueWork` with the type of its items erased.
 struct AnyDueWork: Sendable {
     struct Item: Sendable {
         let work: @Sendable () async throws -> Void
@@ -28,14 +28,14 @@ struct AnyDueWork: Sendable {
     }
 }
 
-/// Three rows that are due, on stores in memory, and what becomes of a try in the test's hand.
+/// A `DueWork` on an in-memory store with three due rows. The test decides whether tries succeed.
 struct DueWorkBench: Sendable {
     let work: AnyDueWork
-    /// The same where no app wants it; nil where the table is looked at whatever the catalog says.
+    /// The same work under settings that do not want it; nil if the work is wanted under every catalog.
     let unwanted: AnyDueWork?
-    /// Whether tries end without a result.
+    /// Sets whether tries end without a result.
     let setTrouble: @Sendable (Bool) -> Void
-    /// Ends all leases an hour later, as if all workers had died long ago.
+    /// Ends all leases, as if all workers had died an hour ago.
     let endLeases: @Sendable () -> Void
 
     private static let ids: [StoreTransactionID] = ["1000", "1001", "1002"]
@@ -81,7 +81,7 @@ struct DueWorkBench: Sendable {
             endLeases: { ledger.endRefundRequestLeases() })
     }
 
-    /// The subscriptions are over as far as Apple knows.
+    /// Makes three subscriptions that have expired and are due for a check.
     static func subscriptions(_ bench: ParkingBench) -> DueWorkBench {
         let passed = Mutex<Int64>(0)
         let clock: @Sendable () -> Timestamp = { WallClock.now.adding(milliseconds: passed.withLock { $0 }) }
@@ -113,7 +113,7 @@ struct DueWorkBench: Sendable {
             endLeases: { passed.withLock { $0 += 3_600_000 } })
     }
 
-    /// Three apps, of which Apple sent nothing.
+    /// Makes three apps whose notification history at Apple is empty.
     static func histories(_ bench: ParkingBench) -> DueWorkBench {
         let passed = Mutex<Int64>(0)
         let clock: @Sendable () -> Timestamp = { WallClock.now.adding(milliseconds: passed.withLock { $0 }) }
@@ -149,7 +149,7 @@ struct DueWorkBench: Sendable {
             endLeases: { table.endLeases() })
     }
 
-    /// All of them are granted, and their events acknowledged.
+    /// Makes a ledger that granted all three purchases and whose events Kafka has acknowledged.
     private static func granted() async throws -> (InMemoryLedger, InMemoryStoreQueries) {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         for id in ids {

@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A table of numbers in memory, whose leases end where a test ends them.
+/// An in-memory table of numbers, whose leases end only when a test ends them.
 final class InMemoryDueWork: DueWork {
     struct Content {
         var due: [Int]
@@ -14,7 +14,7 @@ final class InMemoryDueWork: DueWork {
         var looks = 0
         var underWay = 0
         var mostUnderWay = 0
-        /// A try ends without a result.
+        /// Whether tries end without a result.
         var isInTrouble = false
     }
 
@@ -25,10 +25,10 @@ final class InMemoryDueWork: DueWork {
     let places: DuePlaces
     let isWellOnceLeased: Bool
     private let wanted: Bool
-    /// Raised by the log too.
+    /// The signal that each change of the table, and each line of a test's log, raises.
     let changes = ChangeSignal()
     private let content: Shared<Content>
-    /// One try.
+    /// The work of one try.
     private let body: @Sendable (Int) async throws -> Void
 
     init(

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Pipeline
 
-/// A `DueWork` that leases suspects, whatever its items are.
+/// A `DueWork` that leases suspects, with the type of its items erased.
 struct AnyLeaseSource: Sendable {
     struct Item: Sendable {
         let work: @Sendable () async throws -> Void
@@ -35,14 +35,14 @@ struct AnyLeaseSource: Sendable {
     }
 }
 
-/// A source of leases on stores in memory, whose purchases Apple finds genuine.
+/// A source of leases on in-memory stores. Apple finds all their purchases genuine.
 struct LeaseBench: Sendable {
     let bench: ParkingBench
-    /// A new one: what an earlier one saw is nothing to it.
+    /// Makes a new source, which knows nothing of earlier sources' leases.
     let source: @Sendable () -> AnyLeaseSource
-    /// Due at once.
+    /// Enters a row that is due at once.
     let enter: @Sendable (Int) async throws -> Void
-    /// Two that one answer of Apple's serves.
+    /// Enters two rows that one answer of Apple serves.
     let enterTogether: @Sendable (Int, Int) async throws -> Void
     /// Ends all leases, as if all workers had died long ago.
     let endLeases: @Sendable () -> Void

@@ -5,8 +5,8 @@ import TestSupport
 
 @testable import Pipeline
 
-/// Apple's notifications, of which none comes. They have a cluster of their own, so that the errors that a test gives to
-/// the submissions' cluster reach the consumer that it means.
+/// Topics of notifications, accounts and consumption reports without records. They are on a cluster of their own, so
+/// that the errors which a test injects into the submissions' cluster reach the submissions' consumer only.
 enum NoNotifications {
     private static let topic = "app-store-notifications"
     private static let accountsTopic = "player-accounts"

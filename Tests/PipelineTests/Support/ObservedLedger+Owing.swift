@@ -12,7 +12,7 @@ extension ObservedLedger {
         database.owe(events, topic: "a topic of before", partition: 0, highestOffset: 0, ageSeconds: 60)
     }
 
-    /// Leaves events of an operator's command.
+    /// Leaves events of an operator's command unpublished.
     func handOver(_ events: [OutcomeEvent]) {
         database.owe(events, topic: "a topic of before", partition: 0, highestOffset: 0)
         database.handOver(events.map(\.eventID))

@@ -9,11 +9,11 @@ import Testing
 
 @testable import Pipeline
 
-/// A cluster in the process with its topics, a ledger, a scripted Apple and as many pipelines on them as a test wants.
+/// An in-process cluster with its topics, a ledger, a scripted Apple, and as many pipelines on them as a test starts.
 final class PipelineBench: Sendable {
     static let submissionPartitions: Int32 = 8
 
-    /// Raised by all that follow, and by the pipelines' logs.
+    /// The signal that every change of the doubles below, and every line of the pipelines' logs, raises.
     let changes: ChangeSignal
     let ledger: ObservedLedger
     let verifier: ScriptedVerifier
@@ -28,7 +28,7 @@ final class PipelineBench: Sendable {
     private let producer: KafkaProducer
     private let adjust: @Sendable (inout PipelineSettings) -> Void
 
-    /// One pipeline's life.
+    /// A running pipeline.
     final class Running: Sendable {
         let pipeline: Pipeline
         let metrics: ReceiptdMetrics
@@ -44,7 +44,8 @@ final class PipelineBench: Sendable {
             task = Task { try await pipeline.run() }
         }
 
-        /// A part of it fails, or did a moment ago. The log tells when that begins.
+        /// Returns whether a part of the pipeline fails with the complaint, or failed a moment ago. The log has a line
+        /// when the failure begins.
         func fails(_ complaint: String) -> Bool {
             (health.failures.unmet + health.failures.notes).contains { $0.contains(complaint) }
         }
@@ -94,7 +95,7 @@ final class PipelineBench: Sendable {
         return settings
     }
 
-    /// - Parameter parked: in place of the bench's own store of parked submissions.
+    /// - Parameter parked: a store that replaces the bench's own store of parked submissions.
     func start(parked: InMemoryParking? = nil) throws -> Running {
         var settings = Self.settings(cluster)
         adjust(&settings)
@@ -137,7 +138,7 @@ final class PipelineBench: Sendable {
         ).offset
     }
 
-    /// Sends a submission of the same id as its receipt's name.
+    /// Sends a submission and returns its offset. Its id is the receipt's name unless `id` is given.
     @discardableResult
     func submit(
         _ name: String, player: String, partition: Int32, id: String? = nil, bundle: BundleID = Sample.bundle
@@ -147,7 +148,7 @@ final class PipelineBench: Sendable {
             partition: partition)
     }
 
-    /// Publishes an event as a worker that is not of the bench.
+    /// Publishes an event as a worker outside the bench would.
     func publish(_ event: OutcomeEvent) async throws {
         let record = ProducerRecord(
             topic: Sample.outcomes, key: Array(event.playerID.text.utf8), value: event.value,
@@ -155,14 +156,14 @@ final class PipelineBench: Sendable {
         _ = try await producer.send(record)
     }
 
-    /// The player's events as `type subject`, in the order of the log.
+    /// Returns the player's events as `type subject`, in the order of the log.
     func answers(_ player: String) -> [String] {
         collector.all(Sample.outcomes).filter { $0.key == Array(player.utf8) }.map { record in
             "\(record.header("ce_type")?.split(separator: ".").last ?? "?") \(record.header("ce_subject") ?? "?")"
         }
     }
 
-    /// The offsets that the group has committed.
+    /// Returns the offsets that the group has committed, by partition.
     func committed() async throws -> [Int32: Int64] {
         let properties = Self.settings(cluster).consumerProperties
         return try await blocking {
@@ -175,7 +176,7 @@ final class PipelineBench: Sendable {
     }
 }
 
-/// The lines of a pipeline, as `level message`, and what librdkafka said.
+/// A log handler that records a pipeline's lines as `level message`, and their details from librdkafka.
 final class RecordedLog: LogHandler, Sendable {
     private struct Content {
         var lines: [String] = []

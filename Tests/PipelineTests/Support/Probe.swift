@@ -1,6 +1,6 @@
 import Foundation
 
-/// Work that only its cancellation ends.
+/// Waits until the task is cancelled.
 func untilCancelled() async throws {
     let nothing = AsyncStream.makeStream(of: Never.self)
     for await _ in nothing.stream {}

@@ -1,8 +1,8 @@
 import Foundation
 import Kafka
 
-/// A record batch of version 2 (https://kafka.apache.org/documentation/#recordbatch) whose records are any bytes, put on
-/// a partition as a client would put it that does not care. librdkafka's in-process broker looks at none of them.
+/// A record batch of version 2 (https://kafka.apache.org/documentation/#recordbatch) whose records are any bytes.
+/// librdkafka's in-process broker stores the records without a check.
 struct RawBatch {
     enum Codec: Int16 { case none, gzip, snappy, lz4, zstd }
 
@@ -52,7 +52,7 @@ struct RawBatch {
         add(Int32(bytes.count))
         request += bytes
         let answer = try exchange(request, with: bootstrapServers)
-        // The error is behind the correlation id, one topic, its name, one partition and its number.
+        // The error code follows the correlation id, one topic with its name, and one partition with its number.
         let place = 4 + 4 + 2 + partition.topic.utf8.count + 4 + 4
         guard answer.count > place + 1, answer[place] == 0, answer[place + 1] == 0 else {
             throw Refused(answer: answer)

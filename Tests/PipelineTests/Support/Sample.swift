@@ -7,7 +7,7 @@ import NamesAndTimes
 
 enum Sample {
     static let bundle: BundleID = "com.example.game"
-    /// An app that a test takes off the catalog.
+    /// The bundle id of an app that a test removes from the catalog.
     static let withdrawnBundle: BundleID = "com.example.withdrawn"
     static let product: ProductID = "gold.1"
     static let submissions = "receipt-submissions"
@@ -20,7 +20,8 @@ enum Sample {
         return Catalog(version: 1, apps: [app, AppPolicy(bundleID: withdrawnBundle)])
     }
 
-    /// Bytes that pass for an app receipt: PKCS #7's beginning, then the name, which is also the transaction's id.
+    /// Returns Base64 text that the worker takes for an app receipt: the beginning of PKCS #7, then the name. The name
+    /// is also the transaction's id.
     static func receipt(_ name: String) -> String {
         Data(receiptHead + Array(name.utf8)).base64EncodedString()
     }
@@ -45,7 +46,7 @@ enum Sample {
                 ]))
     }
 
-    /// A submission as a game server sends it.
+    /// Returns the value of a record that a game server sends for a submission.
     static func value(id: String, player: String, receipt: String, bundle: BundleID = bundle) -> [UInt8] {
         Array(
             #"{"submission_id":"\#(id)","player_id":"\#(player)","bundle_id":"\#(bundle)","receipt_data":"\#(receipt)"}"#
@@ -78,7 +79,7 @@ enum Sample {
             at: position(record))
     }
 
-    /// An event of its own, whose value has about as many bytes as asked for.
+    /// Returns an event with an id of its own, whose value has about `bytes` bytes more than the shortest value.
     static func event(_ number: Int, player: PlayerID = "player", bytes: Int = 0) -> OutcomeEvent {
         OutcomeEvent(
             eventID: OutcomeEvent.eventID(.granted, transaction: Identifier("\(player) \(number)"), revision: 1),
@@ -90,7 +91,7 @@ enum Sample {
 }
 
 extension KafkaError {
-    /// A broker's error; only `code` matters.
+    /// Makes a broker's error, of which only `code` matters.
     static func sample(_ code: Int32) -> KafkaError {
         KafkaError(code: code, name: "sample", message: "", isFatal: false, isRetriable: true)
     }
