@@ -20,7 +20,7 @@ struct AccountTokenTests {
             decidedAt: Sample.recordTime, catalogVersion: 1, traceparent: nil, risk: RiskThresholds(), tokenUse: use)
     }
 
-    /// `granted`, `held ownership_disputed` and so on, with the event's signals.
+    /// Settles the decision. Returns the event's kind, reason and signals, such as `held ownership_disputed`.
     private func settle(_ decision: PendingDecision, in view: inout LedgerView) -> String {
         guard let event = decision.settle(in: &view).events.last else { return "nothing" }
         let words = [event.kind.rawValue.split(separator: ".").last.map(String.init), event.reason?.rawValue]
@@ -62,7 +62,7 @@ struct AccountTokenTests {
         #expect(settle(decision("1", player: "buyer"), in: &view) == "granted")
         let copied = "held ownership_disputed shared_token"
         #expect(settle(decision("2", player: "other", account: "71"), in: &view) == copied)
-        // The first player's account comes to be known: what another account bought is no copy.
+        // Submission 3 shows the first player's account. A purchase of another account is then no copy.
         #expect(settle(decision("3", player: "buyer", account: "70"), in: &view) == "granted")
         #expect(settle(decision("4", player: "other", account: "71"), in: &view) == "granted shared_token")
         #expect(settle(decision("5", player: "other"), in: &view) == copied)
@@ -151,7 +151,7 @@ struct AccountTokenTests {
         #expect(
             settle(decision("3", player: "thief", verdict: .hold(.unknownProduct)), in: &view)
                 == "held ownership_disputed shared_token")
-        // The dispute takes no place from the buyer's own, who had the token too: it is disputed no more.
+        // The buyer's own purchase is held for its own reason, because the buyer had the token before the thief.
         #expect(
             settle(decision("3", player: "buyer", verdict: .hold(.unknownProduct)), in: &view) == "held unknown_product"
         )

@@ -27,7 +27,7 @@ struct Base64Tests {
             }
             let scattered = text.map { random.chance(20) ? "\(random.pick([" ", "\n", "\r", "\t"]))\($0)" : "\($0)" }
             #expect(decode(scattered.joined()) == bytes, "\(count) bytes, white space")
-            // The same from a collection that is not contiguous.
+            // The decoder gives the same result for a collection that is not contiguous.
             #expect(Base64.decode(text.utf8.reversed().reversed() as [UInt8]) == bytes)
             #expect(Base64.decode(text.utf8.lazy.map { $0 }) == bytes)
         }
@@ -77,7 +77,7 @@ struct Base64Tests {
         }
         for (text, standard) in [
             ("QU JD", "QUJD"), ("QUI", "QUI="), ("QQ", "QQ=="), ("-_-_", "+/+/"), ("QU\nI=", "QUI="),
-            // Bits of the last digit that decode to nothing.
+            // The last digits of these texts have bits that decode to nothing.
             ("QUJ=", "QUI="), ("QR==", "QQ=="), ("QUJDQf==", "QUJDQQ=="), ("QR", "QQ=="),
         ] {
             #expect(Base64.standard(text, decoded: try #require(decode(text))) == standard)

@@ -193,7 +193,7 @@ struct ConsumptionReportTests {
             #","consumption_percentage":100001"#, #","consumption_percentage":-1"#, #","consumption_percentage":0.5"#,
             #","consumption_percentage":"50""#, #","refund_preference":"GRANT_FULL""#, #","refund_preference":1"#,
             #","customer_consented":"true""#,
-            // These do not belong in this topic, or come twice.
+            // These members do not belong in this topic, or stand twice in the record.
             #","more":[1]"#, #","player_id":"p""#, #","bundle_id":"com.example.game""#,
         ])
     func wrong(_ members: String) {

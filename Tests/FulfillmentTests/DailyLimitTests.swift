@@ -35,7 +35,7 @@ struct DailyLimitTests {
         #expect(tomorrow.settle(in: &view).grants.count == 1)
         let other = Sample.decision(.each([limited("3")]), submission: Sample.submission("s", player: "player-2"))
         #expect(other.settle(in: &view).grants.count == 1)
-        // The limit of another product is reached by that product's own purchases.
+        // Only purchases of the other product count against its limit.
         var granted: [Int] = []
         for id: StoreTransactionID in ["4", "5", "6"] {
             let silver = Sample.decision(.each([limited(id, product: "silver.1")]))

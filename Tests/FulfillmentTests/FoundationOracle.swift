@@ -4,14 +4,14 @@ import Foundation
 @testable import Encodings
 @testable import Fulfillment
 
-/// Foundation's reader of JSON, against which ours is held.
+/// Foundation's reader of JSON, with which tests compare our parser.
 enum FoundationOracle {
-    /// Nil where Foundation calls the bytes no JSON.
+    /// Returns Foundation's value; nil if Foundation refuses the bytes.
     static func read(_ bytes: [UInt8]) -> Any? {
         try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
     }
 
-    /// Foundation takes a comma before a closing bracket, which RFC 8259 does not know.
+    /// Returns the bytes without commas before closing brackets. Foundation accepts such commas; RFC 8259 does not.
     static func withoutTrailingCommas(_ bytes: [UInt8]) -> [UInt8] {
         var kept: [UInt8] = []
         var comma: Int?
@@ -31,14 +31,14 @@ enum FoundationOracle {
         return kept
     }
 
-    /// Whether both read the same out of a document.
+    /// Returns whether both values are equal.
     static func agrees(_ ours: JSONValue, _ theirs: Any) -> Bool {
         switch ours {
         case .null: return theirs is NSNull
         case .bool(let flag): return (theirs as? Bool) == flag
         case .number(let text):
             guard let number = theirs as? NSNumber, let value = Double(text) else { return false }
-            // Foundation goes by way of a decimal and may round twice.
+            // Foundation converts by way of a decimal number and may round twice.
             return abs(number.doubleValue - value) <= 16 * max(value.ulp, number.doubleValue.ulp)
         case .string(let text):
             guard let other = theirs as? String else { return false }
@@ -47,7 +47,7 @@ enum FoundationOracle {
             guard let others = theirs as? [Any], others.count == elements.count else { return false }
             return zip(elements, others).allSatisfy { agrees($0, $1) }
         case .object(let members):
-            // Foundation keeps one of two members of a name; which of them is not held against it.
+            // Foundation keeps one of two members with the same name. Either of them is right.
             guard let others = theirs as? [String: Any] else { return false }
             let names = Set(members.map(\.name))
             guard names.count == others.count else { return false }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("The state of a grant")
 struct GrantRevocationsTests {
-    /// A word, and what is told of a grant of ten: the units that are taken back in all, 0 where it stands whole again;
-    /// nil where nothing is told.
+    /// A step of Apple or of an operator on a grant of ten units. The last value is the number of revoked units that
+    /// the event reports: 0 if the grant is whole again, nil if the step makes no event.
     enum Step: Sendable {
         case refund(Int32?, Int32?)
         case reversal(Int32?)

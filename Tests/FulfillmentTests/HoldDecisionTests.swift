@@ -40,7 +40,7 @@ struct HoldDecisionTests {
         #expect(grant.event.listed == ["1000 granted -"])
         #expect(view.grants["1000"]?.submission == hold.identity)
         #expect(view.holds.isEmpty)
-        // The same submission in a new record wins what it has won; another of its player's does not.
+        // A decision on the same hold that comes again grants nothing: the transaction is granted already.
         #expect(settle(.each([Sample.judged(Sample.purchase())]), hold, in: &view).reason == .alreadyGranted)
     }
 

@@ -91,7 +91,7 @@ struct JSONParserOracleTests {
         }
     }
 
-    /// No byte becomes NUL: Foundation takes a document with one for UTF-16 or UTF-32.
+    /// Changes the bytes at random, but adds no NUL: Foundation takes a document with a NUL for UTF-16 or UTF-32.
     private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         guard !bytes.isEmpty else { return }
         let index = random.below(bytes.count)
@@ -118,7 +118,7 @@ struct JSONParserOracleTests {
         if let ours, let theirs {
             #expect(FoundationOracle.agrees(ours.value, theirs), "read differently: \(note)")
         } else if ours != nil, theirs == nil {
-            // Foundation has no number beyond a Double's range; ours keeps the text and lets the reader judge.
+            // Foundation refuses a number beyond a Double's range. Our parser keeps the number's text.
             #expect(Self.holdsHugeNumber(ours?.value), "taken, but Foundation refuses: \(note)")
         } else if theirs != nil {
             Issue.record("refused, but Foundation takes: \(note)")

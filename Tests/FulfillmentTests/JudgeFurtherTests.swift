@@ -20,7 +20,7 @@ struct JudgeFurtherTests {
         return app
     }
 
-    /// Two hours old, made an hour before the record.
+    /// Returns a receipt with purchases that are two hours old. Apple made the receipt an hour before the record.
     private static func receipt(_ purchases: [StorePurchase] = [old("1000")]) -> GenuineReceipt {
         var receipt = Sample.receipt(purchases)
         receipt.createdAt = Sample.recordTime.adding(milliseconds: -hour)
@@ -93,14 +93,14 @@ struct JudgeFurtherTests {
         #expect(verdicts(judgement) == [.reject(.cancelled)] + Array(repeating: .grant(payload: nil), count: 3))
         guard case .decided(let verdict) = judgement else { return }
         #expect(verdict.purchases[1].told?.priceMilliunits == 1990)
-        // The refund is looked up again after a restart: the answer may change.
+        // The remembered lookups leave out refunded transaction 1, because Apple's answer about a refund may change.
         #expect(further.remembered == ["2", "3", "4"])
     }
 
     @Test("before product_mismatch Apple is asked for the account's history, given the API and a receipt with a date")
     func history() {
         let submission = Sample.submission(productID: Self.missing)
-        // The receipt was made an hour ago.
+        // The window begins an hour before the receipt, which Apple made an hour ago.
         let bought = Sample.recordTime.adding(milliseconds: -2 * Self.hour)...Sample.recordTime
         let question = FurtherQuestion.purchases(
             FurtherQuestion.EarlyFinish(
@@ -136,7 +136,7 @@ struct JudgeFurtherTests {
         }
     }
 
-    /// The receipt was made an hour before the record.
+    /// The cases for a receipt that Apple made an hour before the record.
     static let bounds: [Bound] = [
         Bound("nothing is odd", counts: true) { _, _ in },
         Bound("an hour before the receipt", counts: true) { told, _ in

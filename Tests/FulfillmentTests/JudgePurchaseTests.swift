@@ -5,14 +5,14 @@ import Testing
 
 @Suite("The judge on one purchase")
 struct JudgePurchaseTests {
-    /// Everything that a purchase is judged by, plain until a fault is added.
+    /// A case with all facts by which the judge decides about a purchase. The case is sound until a test adds a fault.
     struct Case: Sendable {
         var submission = Sample.submission(token: Sample.token)
         var app = Sample.app()
         var purchase: StorePurchase
         var isExpiredSubscription = false
         var signature = ParsedProof.Signature.notProvable
-        /// The number of times that each doubtful answer was given before.
+        /// The number of times that Apple gave each doubtful answer before.
         var doubts = 0
         var isDecidedAgain = false
 
@@ -46,7 +46,7 @@ struct JudgePurchaseTests {
         var testDescription: String { "\(verdict)" }
     }
 
-    /// The faults in the contract's order; each can be added to all behind it.
+    /// The faults in the contract's order. A test can add each fault to every later fault.
     static let faults: [Fault] = [
         Fault(verdict: .reject(.bindingMismatch)) { $0.submission = Sample.submission(token: Sample.otherToken) },
         Fault(verdict: .reject(.upgraded)) { $0.purchase.isUpgraded = true },
@@ -85,7 +85,7 @@ struct JudgePurchaseTests {
             later.add(&bent)
             earlier.add(&bent)
             let tokenIsTaken = earlier.verdict == .reject(.bindingMismatch) && later.verdict == .hold(.bindingMissing)
-            // A purchase without a token cannot differ from the submission's.
+            // `tokenIsTaken`: a purchase without a token cannot differ from the submission's token.
             // One purchase has one ownership, and a product that is not in the catalog has no kind there.
             let isOverwritten = earlier.verdict == .reject(.familyShared) && later.verdict == .hold(.unknownOwnership)
             let isKindless = earlier.verdict == .hold(.kindMismatch) && later.verdict == .hold(.unknownProduct)

@@ -78,7 +78,7 @@ struct JudgeSignedTests {
         let answer = AppleAnswer.genuine(Sample.receipt([Sample.purchase("1")]))
         let wanting = Sample.submission(productID: Self.dear)
         #expect(judge(answer, signing: signed, submission: wanting) == .needs(.named(["2"], in: .production)))
-        // Other purchases are as Apple now describes them.
+        // Without a wanted product, the judge takes the purchases of Apple's answer only.
         guard case .decided(.each(let judged)) = judge(answer, signing: signed) else {
             Issue.record("nothing is decided")
             return

@@ -99,7 +99,7 @@ struct NameBasedUUIDTests {
         ]
         #expect(!others.contains(plain.identity(proof: proof)))
         #expect(Set(others).count == others.count)
-        // The client's own words name nothing.
+        // Fields that the client chooses do not change the identity.
         let chatty = Sample.submission("s", player: "p", productID: "x", orderID: "y", currency: "CNY")
         #expect(chatty.identity(proof: proof) == plain.identity(proof: proof))
     }

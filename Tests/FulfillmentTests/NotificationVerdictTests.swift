@@ -124,7 +124,7 @@ struct NotificationVerdictTests {
     @Test("a refund reversal for an ended period changes the subscription only as far as the period's own times allow")
     func reversedPeriod() throws {
         let over = told(expiresAt: Sample.recordTime)
-        // Apple's status is of a later period: this one tells nothing of it.
+        // Apple's status `active` belongs to a later period, so this notification gives no fact about the subscription.
         let old = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .active)))
         #expect(old.fact == nil && old.refund?.change == .reversed)
         let ended = try #require(taken(notification("REFUND_REVERSED", nil, .told(over), state: .expired)))

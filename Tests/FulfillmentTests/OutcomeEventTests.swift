@@ -54,11 +54,11 @@ struct OutcomeEventTests {
         (nil, Sample.token, .holds, true, "token_missing"),
         (Sample.token, nil, .signals, true, "token_not_on_purchase"),
         (Sample.token, other, .signals, true, "token_differs"),
-        // By `player-accounts`.
+        // The topic `player-accounts` gives these tokens an owner.
         (nil, Sample.token, .signals, false, "token_of_other_player"),
         (Sample.token, nil, .signals, false, "token_of_other_player"),
         (Sample.token, Sample.token, .signals, false, "token_of_other_player"),
-        // By `account_token_is: player_id`.
+        // The policy `account_token_is: player_id` judges these tokens.
         (nil, Sample.token, .none, true, "token_of_other_player"),
         (Sample.token, nil, .none, true, "token_of_other_player"),
         (nil, nil, .none, true, "token_missing"),

@@ -23,7 +23,7 @@ struct PlayerAccountTests {
         let token = AccountTokenKey(bundleID: "com.example.game", token: Self.token)
         #expect(decode(Self.key, #"{"player_id":"p"}"#) == .account(PlayerAccount(token: token, player: "p")))
         #expect(decode(Self.key, nil) == .account(PlayerAccount(token: token, player: nil)))
-        // The part before the last slash is the app's.
+        // The part before the last slash is the app's bundle id.
         let odd = AccountTokenKey(bundleID: "a/b", token: Self.token)
         #expect(decode("a/b/\(Self.token)", nil) == .account(PlayerAccount(token: odd, player: nil)))
     }
@@ -82,7 +82,7 @@ struct PlayerAccountTests {
             #require(RecordSignature(keys: ["secret"], of: .submissions).header(ofKey: key, value: value)),
             #require(RecordSignature(keys: ["secret"], of: .consumption).header(ofKey: key, value: value)),
             #require(RecordSignature(keys: ["secret"], of: .accounts).header(ofKey: own, value: value)),
-            // The same bytes in all, cut in another place.
+            // Key and value have the same bytes in all, but the value begins one byte later.
             #require(
                 RecordSignature(keys: ["secret"], of: .accounts).header(
                     ofKey: key + value.prefix(1), value: Array(value.dropFirst()))),

@@ -71,7 +71,7 @@ struct ProofEvidenceTests {
         var empty = told
         empty.purchases = []
         #expect(unproven.rememberedEvidence(empty, after: .whole(.noPurchase, []), of: app) == nil)
-        // A transaction is asked for anew until it is granted: it may be refunded by then.
+        // Until the ledger grants a transaction, the worker asks Apple again: Apple may refund it meanwhile.
         app.serverAPI = ServerAPICredentials(issuerID: "i", keyID: "k", privateKeySetting: "S")
         let id = ParsedProof(digest: Self.digest, material: .transactionID("1"))
         #expect(id.rememberedEvidence(told, after: granted, of: app) == told)
@@ -87,14 +87,14 @@ struct ProofEvidenceTests {
             GenuineReceipt(bundleID: Sample.bundle, environment: .production, purchases: purchases)
         }
         let first = answer([Sample.purchase("1")])
-        // Apple's times may differ, and with them the order.
+        // Apple's times may differ from the receipt's times, and so may the order.
         let swapped = answer([Sample.purchase("1", after: 2), Sample.purchase("2")])
         #expect(one.recalls(first) && both.recalls(swapped))
         #expect(!one.recalls(swapped) && !both.recalls(first))
         #expect(!one.recalls(answer([Sample.purchase("3")])) && !one.recalls(answer([])))
         #expect(!both.recalls(answer([Sample.purchase("1"), Sample.purchase("3")])))
         #expect(!receipt(Sample.content(purchases: [Sample.purchase("1")]), .notProvable).recalls(first))
-        // The facts that a receipt cannot hold, and rules may use.
+        // A receipt cannot hold these facts, and rules may use them.
         let more: [(inout StorePurchase) -> Void] = [
             { $0.appAccountToken = "t" }, { $0.appTransactionID = "a" }, { $0.cancelledAt = Sample.recordTime },
             { $0.ownership = .familyShared }, { $0.quantity = 2 }, { $0.expiresAt = Sample.recordTime },

@@ -10,7 +10,7 @@ struct RecordFormTests {
         (.outcome, #"{"event_id":"e","type":"receipt.granted","submission_id":"s","player_id":"p"}"#),
     ]
 
-    /// The record's name, and the setting of its topic.
+    /// The hints, which name the record's form and the setting of its topic.
     private static let hints: [RecordForm: String] = [
         .submission: "it looks like a submission, whose topic is KAFKA_SUBMISSIONS_TOPIC",
         .notification: "it looks like one of Apple's notifications, whose topic is KAFKA_NOTIFICATIONS_TOPIC",

@@ -8,7 +8,7 @@ struct RecordTimeTests {
     private static let day: Int64 = 86_400_000
     private static let none = Timestamp(milliseconds: 0)
 
-    /// Bought ten days ago, over after seven.
+    /// A period that began ten days ago and ended after seven days.
     private static var period: StorePurchase {
         var period = Sample.purchase("1000", after: -10 * day)
         period.expiresAt = Sample.purchaseTime.adding(milliseconds: -3 * day)
@@ -47,9 +47,9 @@ struct RecordTimeTests {
         let taken = Self.period.purchasedAt.adding(milliseconds: Self.day)
         #expect(verdict(at: Self.none, takenAt: taken) == Self.runs)
         #expect(verdict(at: Self.none, takenAt: taken.adding(milliseconds: 7 * Self.day)) == Self.over)
-        // The record cannot have been taken before the purchase either: Apple reported this period later.
+        // The worker cannot have read the record before the purchase: Apple reported this period later.
         #expect(verdict(at: Self.none, takenAt: Self.period.purchasedAt.adding(milliseconds: -1)) == Self.over)
-        // A record's own time comes first.
+        // A record's own timestamp counts before the time of the first reading.
         #expect(verdict(at: taken, takenAt: Sample.recordTime) == Self.runs)
         let ahead = Sample.recordTime.adding(milliseconds: Self.day)
         #expect(verdict(at: ahead, takenAt: taken) == Self.runs && verdict(at: ahead) == Self.over)
@@ -88,7 +88,7 @@ struct RecordTimeTests {
             ).judge(.genuine(Sample.receipt([purchase])), doubts: { _ in 0 })
         }
         #expect(judgement(Self.period, at: Self.none) == .needs(.grace(of: Self.period, in: .production)))
-        // No grace period lasts so long.
+        // No grace period lasts 93 days.
         guard case .decided = judgement(old, at: Self.none) else {
             Issue.record("it is asked about")
             return

@@ -4,19 +4,19 @@ import Testing
 
 @testable import Fulfillment
 
-/// Apple refunds totals that grow, and each reversal takes the last one back. Every notification shows the total that is
-/// refunded then.
+/// Tests stories in which Apple refunds totals that grow, and each reversal takes the last refund back. Every
+/// notification shows the total that is refunded at that time.
 @Suite("Refund notifications in any order")
 struct RefundOrderTests {
-    /// A word, and what Apple has refunded after it in all; nil: nothing.
+    /// A notification, and the total that Apple has refunded after it; nil if nothing is refunded.
     struct Said {
         let isReversal: Bool
         let total: Int32?
-        /// In tens of seconds.
+        /// The time of signing, in tens of seconds.
         let time: Int64
-        /// The total's own date: of the refund that stays where it is a reversal.
+        /// The date of the refund that made the total; for a reversal, of the refund that stays.
         let date: Int64?
-        /// The time of the refund that it takes back.
+        /// The time of the refund that this reversal takes back; nil for a refund.
         var reversed: Int64?
 
         var notice: RefundNotice {
@@ -38,7 +38,7 @@ struct RefundOrderTests {
         RefundTests.day.adding(milliseconds: (tens * 10 + seconds) * 1000)
     }
 
-    /// All that Apple may say in so many words.
+    /// Returns all stories of this number of notifications.
     private static func stories(_ length: Int) -> [[Said]] {
         var stories: [(said: [Said], refunded: [(total: Int32, date: Int64)])] = [([], [])]
         for time in 1...Int64(length) {
@@ -69,7 +69,7 @@ struct RefundOrderTests {
         }
     }
 
-    /// The part of a grant that is taken back in the end.
+    /// Returns the revoked share of the grant after all notices; nil if the grant is whole.
     private func settle(_ notices: [RefundNotice]) -> Int32? {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         for notice in notices { _ = notice.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog) }
@@ -78,7 +78,7 @@ struct RefundOrderTests {
         return revoked
     }
 
-    /// All words that may come of a story, some lost.
+    /// Returns all subsets of a story's notifications that may arrive.
     private static func deliveries(_ story: [Said]) -> [[Said]] {
         (0..<(1 << story.count)).map { lost in
             story.enumerated().filter { lost & 1 << $0.offset == 0 }.map(\.element)
@@ -91,7 +91,7 @@ struct RefundOrderTests {
         for story in Self.stories(4) {
             for came in Self.deliveries(story) {
                 let times = Set(came.map(\.time))
-                // A reversal that never comes gives nothing back. One whose refund never came may show that very refund.
+                // A lost reversal gives nothing back. A reversal whose refund was lost may show this same refund.
                 guard let newest = came.last, story.allSatisfy({ !$0.isReversal || times.contains($0.time) }),
                     newest.reversed.map(times.contains) ?? true
                 else { continue }

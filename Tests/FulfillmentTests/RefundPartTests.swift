@@ -8,8 +8,8 @@ struct RefundPartTests {
     private static func at(_ seconds: Int64) -> Timestamp { RefundTests.day.adding(milliseconds: seconds * 1000) }
 
     /// - Parameters:
-    ///   - date: Apple's, in seconds.
-    ///   - signed: in seconds; nil: another answer of Apple's shows it.
+    ///   - date: Apple's date of the refund, in seconds.
+    ///   - signed: the time of signing in seconds; nil if another answer of Apple shows the refund.
     private static func part(
         _ milliPercent: Int32?, _ date: Int64, signed: Int64?, of kind: ProductKind = .consumable
     ) -> RefundNotice {
@@ -19,7 +19,7 @@ struct RefundPartTests {
             transaction: RefundTests.told(kind: kind, milliPercent: milliPercent, revokedAt: at(date)))
     }
 
-    /// - Parameter left: what Apple shows to stay taken back.
+    /// - Parameter left: the refund that still stands, as Apple shows it; nil if Apple shows none.
     private static func reversal(_ signed: Int64, leaving left: (share: Int32, date: Int64)? = nil) -> RefundNotice {
         RefundNotice(
             id: Identifier("reversal \(signed)"), change: .reversed, signedAt: at(signed),
@@ -27,7 +27,7 @@ struct RefundPartTests {
                 milliPercent: left?.share, revokedAt: left.map { at($0.date) }))
     }
 
-    /// The names of the effects, and how many of three units are taken back in the end.
+    /// Returns the names of the effects, and the number of revoked units of three in the end.
     private func settle(_ notices: RefundNotice...) -> (effects: [String], units: Int32) {
         var view = RefundView(grants: ["1000": RefundTests.grant()])
         let effects = notices.map { $0.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog).name }
@@ -48,7 +48,7 @@ struct RefundPartTests {
         let parts = [Self.part(33_333, 1, signed: 1), Self.part(66_667, 2, signed: 2), Self.part(nil, 3, signed: 3)]
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (33_333, 1))).units == 1)
         #expect(settle(parts[0], parts[1], parts[2], Self.reversal(4, leaving: (66_667, 2))).units == 2)
-        // The reversal shows the very refund that it reverses.
+        // The reversal shows the same refund that it reverses.
         #expect(settle(parts[0], parts[1], Self.reversal(4, leaving: (66_667, 2))).units == 1)
     }
 
@@ -73,7 +73,7 @@ struct RefundPartTests {
             let both = settle(first, second)
             #expect(both.effects == ["revoked", "revoked"] && both.units == 2)
         }
-        // Reversed since, it is another matter.
+        // If a reversal came between, an answer that still shows the refund revokes nothing.
         #expect(settle(first, Self.reversal(6), Self.part(66_667, 1, signed: nil)).units == 0)
     }
 
@@ -82,7 +82,7 @@ struct RefundPartTests {
         let (larger, smaller) = (Self.part(66_667, 1, signed: 1), Self.part(33_333, 3, signed: 3))
         let reversed = settle(larger, smaller, Self.reversal(4))
         #expect(reversed.effects == ["revoked", "remembered", "reinstated"] && reversed.units == 0)
-        // Each reversal comes behind the other refund.
+        // Apple signed one reversal after each refund, and both reversals arrive after both refunds.
         let late = settle(larger, smaller, Self.reversal(2), Self.reversal(4))
         #expect(late.effects == ["revoked", "remembered", "revoked", "reinstated"] && late.units == 0)
         let once = settle(larger, smaller, Self.reversal(2))
@@ -96,7 +96,7 @@ struct RefundPartTests {
         #expect(settle(reversal).effects == ["revoked"])
         #expect(settle(whole, reversal).units == 2)
         #expect(settle(reversal, whole, part).units == 2)
-        // Apple shows no part: it may be the refund that is reversed.
+        // Apple shows a whole refund, which may be the refund that the notification reverses.
         #expect(settle(Self.reversal(3, leaving: (100_000, 1))).effects == ["remembered"])
     }
 
@@ -105,7 +105,7 @@ struct RefundPartTests {
         let (first, second) = (Self.part(nil, 0, signed: 0), Self.part(nil, 3, signed: 9))
         let told = settle(first, Self.reversal(2), Self.reversal(5), second)
         #expect(told.effects == ["revoked", "reinstated", "remembered", "outdated"] && told.units == 0)
-        // A third one, of after both, counts.
+        // A third refund after both reversals counts.
         let third = settle(first, Self.reversal(2), Self.reversal(5), second, Self.part(nil, 7, signed: 10))
         #expect(third.units == 3)
     }

@@ -8,7 +8,7 @@ extension RefundTests {
     func retriedAfterReversal() {
         var view = RefundView(grants: ["1000": Self.grant()])
         #expect(settle(Self.notice(.reversed, id: "n-2", after: 5), in: &view) == .remembered)
-        // Signed anew, of the same refund.
+        // Apple signs a notification of the same refund again.
         #expect(settle(Self.notice(after: 9), in: &view) == .outdated)
         #expect(view.grants["1000"]?.revokedAt == nil && view.states[Self.notice().key]?.revokedAt == nil)
         let second = Self.day.adding(milliseconds: 7000)

@@ -9,7 +9,7 @@ struct ReversedRefundTests {
     private static let beforeReversal = RefundTests.refundedAt
     private static let afterReversal = RefundTests.day.adding(milliseconds: 7000)
 
-    /// Transaction 1001 is granted, a copy of 1000, and the refund of `reversed` was reversed.
+    /// Makes a view with a grant of transaction 1001, a copy of 1000, in which Apple reversed the refund of `reversed`.
     private func view(
         reversed: StoreTransactionID = "1000", kind: ProductKind = .nonConsumable
     ) -> RefundView {
@@ -27,7 +27,7 @@ struct ReversedRefundTests {
         notice.settle(in: &view, at: RefundTests.day, catalog: RefundTests.catalog)
     }
 
-    /// - Parameter id: a notification's; nil: another answer of Apple's shows the refund.
+    /// - Parameter id: the notification's id; nil if another answer of Apple shows the refund.
     private func refund(
         of transaction: StoreTransactionID = "1001", at time: Timestamp = Self.beforeReversal, id: Identifier? = nil,
         kind: ProductKind = .nonConsumable

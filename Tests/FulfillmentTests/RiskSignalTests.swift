@@ -40,7 +40,7 @@ struct RiskSignalTests {
         #expect(risk(decision("3", player: "b"), in: &view) == ["shared_device"])
         #expect(risk(decision("4", player: "c", verdict: .hold(.unknownProduct)), in: &view) == ["shared_device"])
         #expect(risk(decision("5", player: "d", device: "tablet"), in: &view).isEmpty)
-        // The second purchase of that player's day.
+        // The purchase is the second of player d on this day.
         #expect(risk(decision("6", player: "d", device: nil), in: &view) == ["small_purchases"])
         #expect(view.grants.count == 5 && view.holds.count == 1)
     }
@@ -71,7 +71,7 @@ struct RiskSignalTests {
         #expect(risk("2", "second", day: 2).isEmpty)
         #expect(risk("3", nil, day: 3).isEmpty)
         #expect(risk("4", "third", isHeld: true, day: 4) == ["many_accounts"])
-        // A held purchase was not bought for good: it does not count for the next.
+        // A held purchase does not count for the next purchase.
         #expect(risk("5", "second", day: 5).isEmpty)
         #expect(risk("6", "fourth", day: 6) == ["many_accounts"])
         #expect(risk("7", nil, day: 7) == ["many_accounts"])

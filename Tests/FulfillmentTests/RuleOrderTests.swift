@@ -21,8 +21,8 @@ struct RuleOrderTests {
         }
     }
 
-    /// `too_many_waiting` takes twenty other proofs of the player that wait for Apple, which no case brings about:
-    /// PartialOutageTests shows it.
+    /// The reasons that a case can bring about. `too_many_waiting` needs twenty other proofs of the player that wait for
+    /// Apple: PartialOutageTests of EndToEndTests covers this reason.
     static let reasonsWithCases = Reason.allCases.filter { $0 != .tooManyWaiting }
 
     @Test("each reason has a sample case", arguments: reasonsWithCases)
@@ -57,7 +57,7 @@ struct RuleOrderTests {
                 == Rule.ofOwnership + PurchaseRule.reasons + [.dailyLimit])
     }
 
-    /// Each can be added to all behind it.
+    /// The local faults in the contract's order. A test can add each fault to every later fault.
     private static let localFaults: [(Reason, @Sendable (inout Local) -> Void)] = [
         (.unknownApp, { $0.bundle = "com.example.unknown" }),
         (.malformedReceipt, { $0.reading = .malformed }),
@@ -66,7 +66,7 @@ struct RuleOrderTests {
         (.sandboxNotAllowed, { $0.content.environment = .sandbox }),
     ]
 
-    /// The facts that a submission is screened by, sound until a fault is added.
+    /// The facts by which a worker screens a submission. They are sound until a test adds a fault.
     private struct Local {
         var bundle = Sample.bundle
         var content = Sample.content()

@@ -3,7 +3,7 @@ import NamesAndTimes
 
 @testable import Fulfillment
 
-/// A submission's JSON, each member as raw JSON, so that a test can bend one of them.
+/// A submission's JSON, with each member as raw JSON, so that a test can damage one member.
 struct SampleRecord {
     private var members: [(name: String, json: String)] = [
         ("submission_id", #""submission-1""#), ("player_id", #""player-1""#), ("bundle_id", #""com.example.game""#),
@@ -13,7 +13,7 @@ struct SampleRecord {
     static let sender = DeadLetter.Sender(
         submissionID: "submission-1", playerID: "player-1", bundleID: "com.example.game", orderID: nil)
 
-    /// Sets a member, or takes it away where `json` is nil.
+    /// Returns a copy with the member set, or without the member if `json` is nil.
     func with(_ name: String, _ json: String?) -> SampleRecord {
         var copy = self
         copy.members.removeAll { $0.name == name }

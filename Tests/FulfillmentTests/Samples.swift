@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// A plain purchase, submission and app, which each test bends where it looks.
+/// A sound purchase, submission and app. Each test changes the part that it tests.
 enum Sample {
     static let bundle: BundleID = "com.example.game"
     static let product: ProductID = "gold.1"

@@ -75,16 +75,16 @@ struct ScreeningTests {
         }
         #expect(screen(receipt, as: .malformed, app: app) == doubted(nil))
         #expect(screen(receipt, as: .read(content, .forged), app: app) == doubted(content))
-        // A property list, blanks in front.
+        // The proof is a property list after a blank.
         let list = Submission.Proof.receipt(Base64.encode(Array(" {x}".utf8)))
         #expect(screen(list, as: .malformed, app: app).reason == nil)
-        // Apple would judge these no better, or would only read junk in them.
+        // Apple would refuse these proofs too, or would read only junk in them.
         #expect(screen(jws, as: .malformed, app: app).reason == .malformedReceipt)
         #expect(screen(jws, as: .read(content, .forged), app: app).reason == .unauthenticReceipt)
         #expect(screen(.receipt("!"), as: .malformed, app: app).reason == .malformedReceipt)
         let junk = Submission.Proof.receipt(Base64.encode(Array("com.urus.iap.96657290".utf8)))
         #expect(screen(junk, as: .malformed, app: app).reason == .malformedReceipt)
-        // The receipt's own environment counts all the same.
+        // The receipt's own environment and app still count.
         #expect(reason(Sample.content(environment: .sandbox), .forged, app: app) == .sandboxNotAllowed)
         var foreign = content
         foreign.bundleID = "com.example.other"
@@ -213,7 +213,7 @@ extension Screening {
 }
 
 extension Sample {
-    /// Signed when the purchase was made.
+    /// Returns the content of a proof that Apple signed at the time of the purchase.
     static func content(
         bundle: BundleID? = bundle, environment: StoreEnvironment? = .production,
         purchases: [StorePurchase] = [purchase()]

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Settlement of random batches")
 struct SettlementPropertyTests {
-    /// A purchase keeps its original and its kind, whoever submits it and whatever the rules make of it.
+    /// A purchase with its kind. Every submission of a purchase has the same original transaction and the same kind.
     private struct Item {
         let purchase: StorePurchase
         let kind: ProductKind?
@@ -78,7 +78,7 @@ struct SettlementPropertyTests {
         #expect(!owners.isEmpty, "seed \(seed) grants nothing")
     }
 
-    /// The contract's "what one submission yields".
+    /// Checks the contract's section "what one submission yields".
     private func expectPromisedAnswer(_ settlement: Settlement, to decision: PendingDecision, _ note: String) {
         let outcomes = settlement.outcomes
         #expect(outcomes.map(\.transactionID) == decision.verdict.purchases.map(\.transactionID), "\(note)")
@@ -102,7 +102,7 @@ struct SettlementPropertyTests {
         for outcome in outcomes { #expect((outcome.reason == nil) == (outcome.outcome == .granted), "\(note)") }
     }
 
-    /// Now and then an operator refuses a hold, which frees its claim where nothing else is under it.
+    /// Lets an operator refuse a hold in one call of five. The refusal frees the claim if nothing else is under it.
     private func simulateOperator(_ view: inout LedgerView, _ random: inout SeededRandom) {
         let open = view.holds.keys.sorted()
         guard !open.isEmpty, random.chance(20) else { return }

@@ -140,7 +140,7 @@ struct SettlementTests {
             [Sample.judged(Sample.purchase(), .consumable, .hold(.unknownProduct))], stranger, in: &view)
         #expect(theirs.answer?.kind == .held)
         #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .ownedByOtherPlayer)
-        // Another player's hold has come and gone: it is remembered still.
+        // Another player's hold is over. The view still remembers the operator's refusal.
         view.holds["1000"] = nil
         view.claims["1000"]?.player = nil
         #expect(settle([Sample.judged(Sample.purchase())], second, in: &view).answer?.reason == .refusedByOperator)

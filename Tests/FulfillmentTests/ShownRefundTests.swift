@@ -6,7 +6,7 @@ import Testing
 struct ShownRefundTests {
     private static let refundedAt = Sample.recordTime.adding(milliseconds: 60_000)
 
-    /// - Parameter share: in thousandths of a percent; nil: the whole.
+    /// - Parameter share: the refunded share in thousandths of a percent; nil for a whole refund.
     private static func shown(
         _ id: StoreTransactionID = "1000", at time: Timestamp? = refundedAt, share: Int32? = nil,
         environment: StoreEnvironment = .production
@@ -24,7 +24,7 @@ struct ShownRefundTests {
         return Sample.receipt([purchase])
     }
 
-    /// The announcement after the refund was shown, as a worker leases it.
+    /// Returns the announcement as a worker leases it after Apple showed the refund.
     private static func leased(_ shown: NotifiedTransaction, quantity: Int32 = 1) throws -> LeasedAnnouncement {
         let refunded = try #require(evidence(quantity: quantity).refunded(by: shown, since: Sample.recordTime))
         let purchase = try #require(

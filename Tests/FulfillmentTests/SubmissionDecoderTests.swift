@@ -10,7 +10,7 @@ struct SubmissionDecoderTests {
     private static let proofs = ["receipt_data", "signed_transaction", "transaction_id"]
     private static let names = ["submission_id", "player_id", "order_id", "device_id"]
 
-    /// The record with `field` set; a proof takes the place of the one that is there.
+    /// Returns the record with `field` set. A proof replaces the record's receipt.
     private func record(_ field: String, _ json: String) -> SampleRecord {
         (Self.proofs.contains(field) ? plain.with("receipt_data", nil) : plain).with(field, json)
     }

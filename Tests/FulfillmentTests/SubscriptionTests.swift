@@ -62,7 +62,7 @@ struct SubscriptionTests {
     func anyOrder(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var facts: [SubscriptionFact] = []
-        // One life as Apple lived it: what it tells at a minute is so at that minute.
+        // The loop makes one subscription's life at Apple. A fact that Apple tells at a minute is true at that minute.
         var (period, renews) = (Int64(0), true)
         for minute in Int64(1)...40 {
             if Int.random(in: 0..<5, using: &random) == 0 { period = minute }
@@ -77,7 +77,7 @@ struct SubscriptionTests {
             default: fact.graceExpiresAt = fact.expiresAt?.adding(milliseconds: 60_000)
             }
             if fact.isOfPeriodOnly {
-                // The very same whenever it is shown.
+                // Facts about the period only are the same whenever Apple shows them.
                 fact.state = .active
                 fact.expiresAt = Self.start.adding(milliseconds: (period + 100) * 60_000)
             }
@@ -93,7 +93,8 @@ struct SubscriptionTests {
         }
     }
 
-    /// The number of changes depends on the order; the final state does not.
+    /// Returns the subscription with this revision. The number of changes depends on the order of the facts, the final
+    /// state does not.
     private static func renumbered(_ subscription: Subscription, _ revision: Int32) -> Subscription {
         var fact = SubscriptionFact(
             originalTransactionID: subscription.originalTransactionID, bundleID: subscription.bundleID,

@@ -5,7 +5,8 @@ import Testing
 
 @Suite("Adaptive concurrency")
 struct AdaptiveConcurrencyTests {
-    /// Answers as many requests as may be under way, `rounds` times. Returns the limit after each.
+    /// Fills the limit with requests and ends them, `rounds` times. Apple answers the first `bears` requests of a round
+    /// and is overloaded by the others. Returns the limit after each round.
     private static func run(
         _ concurrency: inout AdaptiveConcurrency, rounds: Int, bears: Int = .max
     ) -> [Int] {

@@ -3,8 +3,8 @@ import TestSupport
 
 @testable import Fulfillment
 
-/// One replica in front of an Apple that fails, limits, slows down and recovers, and never answers some receipts, on a
-/// clock of its own. Limits, retry delays and parking are the real ones; the seed decides everything else.
+/// A simulation of one replica and of Apple, on a clock of its own. Apple fails, limits, slows down and recovers, and
+/// never answers some receipts. Limits, retry delays and parking are the real types; the seed decides everything else.
 struct AppleSimulation {
     struct Fault: Error, CustomStringConvertible {
         let description: String
@@ -13,11 +13,11 @@ struct AppleSimulation {
     private enum Mode {
         case fine
         case slow
-        /// Answers 503.
+        /// Apple answers 503.
         case failing
-        /// Never answers; the client gives up.
+        /// Apple never answers, and the client gives up.
         case hanging
-        /// Answers 429.
+        /// Apple answers 429.
         case limiting(retryAfter: Double)
 
         var isAnswer: Bool {
@@ -31,9 +31,9 @@ struct AppleSimulation {
     private struct Submission {
         var history = WaitingHistory()
         var isParked = false
-        /// Apple asked for no request before then.
+        /// The time before which Apple wants no request for this submission.
         var notBefore = -Double.infinity
-        /// Apple never answers it.
+        /// Whether Apple never answers this submission.
         var isStuck = false
         var player = 0
     }
@@ -48,21 +48,21 @@ struct AppleSimulation {
 
     private struct Work {
         var submissions: [Submission] = []
-        /// The times at which the next ones arrive, the last first.
+        /// The times at which the next submissions arrive, the latest first.
         var arriving: [Double] = []
-        /// Asleep in memory or parked, until when.
+        /// The submissions that sleep in memory or are parked, with the end of each wait.
         var waiting: [(until: Double, submission: Int)] = []
         var underWay: [UnderWay] = []
     }
 
     static let tick = 0.02
     static let timeout = 2.0
-    /// Seconds of trouble in a run, and after it for which more arrives.
+    /// The seconds of trouble in a run, then the seconds after the trouble in which submissions still arrive.
     static let trouble = 60.0
     static let afterwards = 60.0
-    /// Players whose receipts Apple never answers.
+    /// The number of players whose receipts Apple never answers.
     static let stuckPlayers = 8
-    /// Within which, after the last trouble, the circuit is closed; and within which all is answered.
+    /// The seconds after the trouble until the circuit must be closed, then until Apple must have answered everything.
     static let closesWithin = 30.0
     static let endsWithin = 900.0
 
@@ -80,7 +80,7 @@ struct AppleSimulation {
     private var failedProofs = FailedProofs()
     private var arrivedAt: [Int: Double] = [:]
     private var sent: [Double] = []
-    /// The row that the fleet shares.
+    /// The end of the last lease in the budget row that the fleet shares.
     private var leasedUntil = 0.0
     private var answered = 0
     private let toAnswer: Int
@@ -139,7 +139,7 @@ struct AppleSimulation {
             guard (1...maximum).contains(concurrency.limit) else {
                 throw Fault(description: "a limit of \(concurrency.limit), not of 1 to \(maximum)")
             }
-            // Without work nobody finds out that Apple is back.
+            // Without work no request can find out that Apple is back.
             if ![true, false].contains(where: isHeldUp) { openSince = max(now, Self.trouble) }
             guard now - openSince < Self.closesWithin else {
                 throw Fault(description: "the circuit stays open \(now - openSince) s after the trouble, at \(now)")
@@ -153,7 +153,7 @@ struct AppleSimulation {
 
     private mutating func lease() {
         guard let wanted = limits.budget?.toLease(waiting: queue.count, now: now) else { return }
-        // The row does the same: nothing is saved up, and not too far ahead.
+        // The budget row too saves up no requests, and leases at most a second ahead.
         let start = max(leasedUntil, now)
         let jitter = unit()
         guard start - now < 1, !random.chance(5) else {
@@ -166,7 +166,7 @@ struct AppleSimulation {
             BudgetLease(requests: wanted, startsIn: start - now, lasts: lasts), now: now, jitter: jitter)
     }
 
-    /// Whether the circuit is open while somebody waits there whom Apple would answer.
+    /// Returns whether the circuit is open although a submission waits that Apple would answer.
     private func isHeldUp(isProven: Bool) -> Bool {
         guard limits.circuits[isProven: isProven].isOpen else { return false }
         var others = queue
@@ -278,13 +278,13 @@ struct AppleSimulation {
         work.waiting.append((now + seconds, index))
     }
 
-    /// Any ten seconds see at most 5 % more than the rate.
+    /// Throws if any ten seconds see more than 105 % of the rate.
     private func checkRate() throws {
         guard perSecond > 0 else { return }
         var first = 0
         for last in sent.indices {
             while sent[last] - sent[first] > 10 { first += 1 }
-            // One whole request is the least that a slice can be.
+            // A slice has at least one whole request, so one request more than the rate is right.
             guard Double(last - first + 1) <= 10 * perSecond * 1.05 + 1 else {
                 throw Fault(description: "\(last - first + 1) requests in ten seconds, at \(perSecond) a second")
             }

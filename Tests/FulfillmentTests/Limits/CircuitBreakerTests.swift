@@ -4,18 +4,19 @@ import Testing
 @testable import Fulfillment
 
 extension Suspect {
-    /// A player with a proof of their own.
+    /// Makes a suspect: a player with a proof that no other player sends.
     init(_ number: Int) { self.init(player: number, proof: -1 - number) }
 }
 
 extension CircuitBreaker {
-    /// Test macros cannot call what mutates.
+    /// Returns the pass, or throws if the circuit gives none. `#require` itself cannot call a mutating function.
     fileprivate mutating func mustPass(isFirst: Bool = true, now: Double) throws -> Pass {
         let pass = pass(isFirst: isFirst, now: now)
         return try #require(pass)
     }
 
-    /// Fails as many different first tries as it takes. Returns their number, nil where two hundred are not enough.
+    /// Fails different first tries until the circuit opens. Returns their number; nil if `FirstTries.mostFailures` are
+    /// not enough.
     fileprivate mutating func fail(now: Double) throws -> Int? {
         for number in 0..<FirstTries.mostFailures {
             let pass = try mustPass(now: now)
@@ -65,7 +66,7 @@ struct CircuitBreakerTests {
                 breaker.succeeded(pass, now: now)
             }
         }
-        // A row so long is chance once in a thousand, and the share that was answered is only estimated.
+        // Chance makes so long a run of failures once in a thousand, and the breaker estimates the answered share.
         #expect(opened <= (percent < 80 ? 0 : 20))
     }
 
@@ -75,7 +76,7 @@ struct CircuitBreakerTests {
         for number in 0..<5000 {
             let now = Double(number) / 10
             let pass = try breaker.mustPass(now: now)
-            // One player with many proofs, and one proof that many send, is one suspect each.
+            // A player with many proofs is one suspect. A proof that many players send is one suspect too.
             let suspect =
                 switch number % 10 {
                 case 0: Suspect(player: 0, proof: number)
@@ -263,10 +264,10 @@ struct CircuitBreakerTests {
                     underWay.append((pass, now + latency, now >= faultEnds))
                 }
                 let valid = underWay.filter { $0.pass.isProbe && breaker.isValid($0.pass) }.count
-                // So many are allowed: one retry, and one more of each for each five seconds that others hang.
+                // The breaker allows the probes and one retry, and one more of each per five seconds that others hang.
                 try #require(valid <= CircuitBreaker.mostProbes + 1 + 2 * (Int(latency / 5) + 1), "seed \(seed)")
             }
-            // A withdrawn probe costs a round more.
+            // A withdrawn probe costs one more round.
             while breaker.isOpen, now < faultEnds + 40 {
                 now += 0.5
                 if let pass = breaker.pass(isFirst: true, now: now) { breaker.succeeded(pass, now: now) }

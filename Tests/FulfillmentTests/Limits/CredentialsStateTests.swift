@@ -116,17 +116,17 @@ struct CredentialsStateTests {
             state.refused(player: 1, receipt: 1, isProven: true, holdsAutoRenewable: holdsAutoRenewable, now: 5)
             return state
         }
-        // Apple looked at the secret for a consumable: another's answer shows it right.
+        // Apple checked the secret for a consumable, so another consumable's answer shows that the secret is right.
         var consumable = afterRefusal(holdsAutoRenewable: false)
         consumable.succeeded(receipt: 2, didCheckSecret: false)
         #expect(!consumable.isMisconfigured(now: 6))
-        // A consumable's answer need not have taken the secret that a subscription's does.
+        // An answer for a consumable does not show that Apple accepts the secret for a subscription.
         var subscription = afterRefusal(holdsAutoRenewable: true)
         subscription.succeeded(receipt: 2, didCheckSecret: false)
         #expect(subscription.isMisconfigured(now: 6))
         subscription.succeeded(receipt: 1, didCheckSecret: false)
         #expect(!subscription.isMisconfigured(now: 6))
-        // A forger's receipt says nothing either way.
+        // A refusal of a receipt that is not proven changes nothing.
         var forged = afterRefusal(holdsAutoRenewable: false)
         for number in 0..<100 { forged.refused(player: 9, receipt: 100 + number, isProven: false, now: 6) }
         #expect(forged.isMisconfigured(now: 6))

@@ -1,34 +1,34 @@
-/// Apple's failures in a simulation: whom it answers, whom it does not, and how.
+/// Apple's failures in a simulation: the requests that Apple fails, and the way in which Apple fails.
 struct PartialOutage: Sendable {
     enum Pattern: Sendable {
-        /// The fault is of submissions, whoever sent them.
+        /// Apple fails for a share of submissions, of any player.
         case receipts
-        /// The fault is of players, whatever they send.
+        /// Apple fails for all submissions of a share of players.
         case players
-        /// The fault is of each ten seconds, for everybody.
+        /// Apple fails for all submissions in a share of each ten seconds.
         case bursts
-        /// The fault is of some of twenty apps.
+        /// Apple fails for a share of twenty apps.
         case apps
-        /// The fault is of so many players, one submission each, in the first seconds.
+        /// Apple fails for one submission each of `amount` players, in the first 30 seconds.
         case stuckPlayers
-        /// The same, with nobody else's before them.
+        /// Apple fails as in `stuckPlayers`, and no other submission arrives before theirs.
         case stuckPlayersFirst
     }
 
     enum Failure: Sendable {
-        /// Apple fails at once, by a status that the receipt may have brought about.
+        /// Apple fails at once, with a status that the receipt may have caused.
         case status
-        /// Apple fails at once, by a 503.
+        /// Apple fails at once, with a 503.
         case serverError
-        /// Never; the client gives up.
+        /// Apple never answers, and the client gives up.
         case hang
     }
 
     var pattern = Pattern.receipts
     var failure = Failure.status
-    /// The share in a hundred; of stuck players, their number.
+    /// The share in percent; for stuck players, their number.
     var amount = 0
-    /// The seconds that it lasts.
+    /// The length of the outage in seconds.
     var seconds = 120.0
     var seed: UInt64 = 1
     var maximumInFlight = 2000
@@ -53,22 +53,22 @@ struct PartialOutage: Sendable {
 
 /// The figures of an outage.
 struct OutageFigures {
-    /// Submissions during the outage that Apple would answer.
+    /// The number of submissions during the outage that Apple would answer.
     var healthy = 0
     var answeredInTime = 0
-    /// Seconds from their arrival to Apple's answer.
+    /// The seconds from the arrival of a healthy submission to Apple's answer: the median, then the 99th percentile.
     var median = 0.0
     var p99 = 0.0
-    /// Requests that brought no answer, a second.
+    /// The requests per second without an answer of Apple.
     var wasted = 0.0
-    /// Seconds for which Apple counted as down.
+    /// The seconds in which Apple counted as down.
     var secondsDown = 0.0
-    /// Seconds after the outage's end until nothing is held back any more.
+    /// The seconds from the outage's end until the worker holds no request back.
     var recovery = 0.0
-    /// Seconds after it until 99 of 100 are answered that Apple had not answered before.
+    /// The seconds from the outage's end until Apple has answered 99 of 100 submissions that were open at the end.
     var drained = 0.0
     var mostInMemory = 0
-    /// Submissions that left memory for the database.
+    /// The number of submissions that the worker parked.
     var parked = 0
 
     static let tableHead = """

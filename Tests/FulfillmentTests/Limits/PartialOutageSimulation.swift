@@ -2,14 +2,14 @@ import TestSupport
 
 @testable import Fulfillment
 
-/// A worker at default settings in front of an Apple that answers some and not others, on a clock of its own. The
-/// limits, the retry delays and the parking are the real ones; the seed decides everything else.
+/// A simulation of a worker at default settings and of Apple, which answers some requests only. The clock is the
+/// simulation's. The limits, the retry delays and the parking are the real types; the seed decides everything else.
 struct PartialOutageSimulation {
     static let tick = 0.01
-    /// Seconds without any fault before the outage, and how long it is watched after it.
+    /// The seconds without a fault before the outage, then the seconds of the run after the outage.
     static let begins = 30.0
     static let afterwards = 900.0
-    /// More arrives for so long after it.
+    /// The seconds after the outage in which submissions still arrive.
     static let arrivesAfterwards = 60.0
     static let perSecond = 10.0
     static let latency = 0.05
@@ -17,7 +17,7 @@ struct PartialOutageSimulation {
     static let scopes = 20
     static let players = 1000
     static let maximumConcurrency = 256
-    /// Woken for each answer to what had failed, as `RecoverySigns` does.
+    /// The number of sleeping submissions that each answer to a failed submission wakes, as in `RecoverySigns`.
     static let wokenByAnswer = 2
 
     struct Submission {
@@ -46,7 +46,7 @@ struct PartialOutageSimulation {
         var inMemory = 0
         var retrying = 0
         var parked = 0
-        /// Signs of a recovery that have woken nobody yet.
+        /// The signs of a recovery that have woken no submission yet.
         var signs = 0
     }
 

@@ -12,7 +12,7 @@ struct ProofCircuitsTests {
         return nil
     }
 
-    /// Makes as many different first tries fail as it takes.
+    /// Fails the number of different first tries that opens a circuit.
     private static func fail(_ kind: RequestKind, _ limits: inout ScopeLimits, from first: Int = 0, now: Double) throws
     {
         for number in first..<first + FirstTries.fewestFailures {
@@ -29,13 +29,13 @@ struct ProofCircuitsTests {
             limits.failed(pass, by: Suspect(number), now: 1, jitter: 1)
         }
         #expect(limits.isShut(Self.unproven, now: 1) && !limits.isShut(Self.proven, now: 1))
-        // Nobody else comes: as far as anybody knows, Apple is down.
+        // No proven receipt came, so Apple counts as down.
         #expect(limits.isShut(now: 1))
         let honest = Self.pass(Self.proven, &limits, now: 1.1)
         #expect(try #require(honest).circuit.isProbe == false)
         #expect(!limits.isShut(now: 1.1))
         limits.succeeded(try #require(honest), now: 1.2)
-        // Apple answers: what the others fail at is their own.
+        // Apple answers a proven receipt, so the failures of unproven receipts are their own.
         #expect(!limits.isShut(Self.unproven, now: 1.2))
     }
 
@@ -47,7 +47,7 @@ struct ProofCircuitsTests {
         let junk = Self.pass(Self.unproven, &limits, now: 1)
         limits.succeeded(try #require(junk), now: 1)
         #expect(limits.isShut(now: 1) && limits.isShut(Self.proven, now: 1))
-        // Proven ones no longer come: the others tell.
+        // Proven receipts no longer come, so the unproven receipts decide.
         let other = Self.pass(Self.unproven, &limits, now: 61)
         #expect(other != nil && !limits.isShut(now: 61))
     }
@@ -65,7 +65,7 @@ struct ProofCircuitsTests {
         var gone: [Int] = []
         while let (number, _) = limits.next(of: &waiting, now: 1, since: { _ in 1 }) { gone.append(number) }
         #expect(gone == Array(10..<20))
-        // There is a time to look again.
+        // The limits give a time for the next look.
         #expect(try #require(limits.nextLook(for: waiting, now: 1)) > 1)
     }
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fulfillment
 
-/// The database's row, as a value on the same virtual clock.
+/// The budget row of the database, as a value on the same virtual clock.
 private struct ModelRow {
     var leasedUntil = -Double.infinity
 
@@ -16,7 +16,7 @@ private struct ModelRow {
     }
 }
 
-/// A replica: who waits, and what its lease calls are up to.
+/// A replica: the number of waiting requests, and the lease call under way.
 private struct ModelReplica {
     var budget: RequestBudget
     var waiting = 0
@@ -37,8 +37,8 @@ private struct ModelFleet {
     }
 
     /// - Parameters:
-    ///   - arrivals: how many come at a replica in this step.
-    ///   - latency: seconds that the database takes for a lease asked for now.
+    ///   - arrivals: returns the number of requests that arrive at a replica in this step.
+    ///   - latency: returns the seconds that the database takes for a lease call that begins now.
     mutating func step(now: Double, arrivals: (Int) -> Int, latency: () -> Double, jitter: Double) {
         for index in replicas.indices {
             let count = arrivals(index)
@@ -56,13 +56,13 @@ private struct ModelFleet {
             guard let requests = replicas[index].budget.toLease(waiting: waiting, now: now) else { continue }
             leases += 1
             let latency = latency()
-            // The row is locked for a moment somewhere on the way; the answer's own way back is what shifts a slice.
+            // The database locks the row halfway through the call. The time of the answer's way back shifts the slice.
             let lease = row.lease(requests, perSecond: perSecond, now: now + latency / 2)
             replicas[index].answer = (now + latency, lease)
         }
     }
 
-    /// The most that any ten seconds saw.
+    /// The most requests in any ten seconds.
     var worstWindow: Int {
         var worst = 0
         var first = 0
@@ -96,7 +96,7 @@ struct RequestBudgetTests {
         Self.run(&fleet, seconds: 60, arrivals: { _, _ in 5 }, latency: { 0.004 })
         #expect(fleet.worstWindow <= 525)
         #expect(fleet.sent(after: 10) >= 2_250)
-        // Five or so a second for each replica, and not one for each request.
+        // A replica makes a few lease calls a second, and not one for each request.
         #expect(fleet.leases <= 60 * 16 * replicas)
     }
 

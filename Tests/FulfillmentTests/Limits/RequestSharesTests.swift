@@ -149,7 +149,7 @@ struct RequestSharesTests {
         #expect(most(repeatedProven, beside: queue(freshProven)) == 20)
         #expect(most(repeatedProven, beside: queue()) == 50)
         #expect(most(freshProven, beside: queue(repeatedProven)) == 100)
-        // A fresh one that may not go itself keeps nobody waiting.
+        // A fresh request that may not begin itself keeps no retry waiting.
         var full = RequestShares()
         for _ in 0..<20 { full.began(freshUnproven) }
         #expect(most(repeatedProven, beside: queue(freshUnproven, repeatedProven), full) == 50)
@@ -167,7 +167,7 @@ struct RequestSharesTests {
             #expect(most(background, beside: queue(kind, background)) == 0)
         }
         #expect(most(background, beside: queue(background)) == 50)
-        // A request of the queue does not count as a proven proof: unproven ones keep their places.
+        // A queued request does not count as a proven proof, so unproven proofs keep their places.
         var shares = RequestShares()
         shares.began(queued)
         shares.ended(queued)
@@ -215,7 +215,7 @@ struct RequestSharesTests {
                     try #require(underWay.count <= limit, "seed \(seed)")
                     try #require(underWay.count { !$0.isFresh } <= max(1, limit / 2), "seed \(seed)")
                 }
-                // Somebody is always under way where anybody waits.
+                // While a request waits, at least one request is under way.
                 try #require(queue.isEmpty || !underWay.isEmpty, "seed \(seed)")
             }
         }

@@ -1,4 +1,4 @@
-/// The events by time, the earliest first.
+/// A heap of events, the earliest first.
 struct Schedule {
     private var heap: [(at: Double, id: Int)] = []
 
@@ -13,7 +13,7 @@ struct Schedule {
 
     var count: Int { heap.count }
 
-    /// Whichever has this place comes at that time, where it comes later.
+    /// Moves the event at this index of the heap to the earlier time. Does nothing if the event is due before.
     mutating func wake(_ place: Int, at time: Double) {
         guard heap.indices.contains(place), heap[place].at > time else { return }
         let id = heap[place].id
@@ -23,7 +23,7 @@ struct Schedule {
         add(id, at: time)
     }
 
-    /// The earliest that is due.
+    /// Removes and returns the earliest event that is due; nil if no event is due.
     mutating func next(_ now: Double) -> Int? {
         guard let first = heap.first, first.at <= now else { return nil }
         let last = heap.removeLast()

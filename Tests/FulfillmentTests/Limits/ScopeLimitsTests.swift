@@ -88,7 +88,7 @@ struct ScopeLimitsTests {
             let failing = Self.pass(&limits, now: 10)
             limits.failed(try #require(failing), by: Suspect(number), now: 10, jitter: 0)
         }
-        // The probes go at a time at which the budget has regained few tokens.
+        // The probes pass at a time at which the budget has regained few tokens.
         let open = try #require(limits.circuits.ofProven.nextPass(isFirst: false))
         for _ in 0..<50 {
             let probe = Self.pass(&limits, retry, now: open)
@@ -109,7 +109,7 @@ struct ScopeLimitsTests {
         #expect(rate(.subscriptions, .sandbox, 40) == AppleRate(perSecond: 4))
         #expect(rate(.notificationHistory, .production, 40) == AppleRate(perSecond: 4))
         #expect(abs(rate(.notificationHistory, .sandbox, 40).perSecond - 0.4) < 0.001)
-        // Without a setting what receiptd asks by itself has a bound all the same, and submissions have none.
+        // Without a setting, receiptd's own questions still have a limit, and submissions have none.
         #expect(rate(.verifyReceipt, .production, 0).perSecond == 0)
         for endpoint in AppleEndpoint.allCases where endpoint != .verifyReceipt {
             let rate = rate(endpoint, .production, 0)
@@ -161,7 +161,7 @@ struct ScopeLimitsTests {
                         pass, by: Suspect(random.below(1000)), now: now,
                         jitter: Double(random.below(100)) / 100)
                 }
-                // Every waiting request is looked at again: there is always a time for it, or a lease on its way.
+                // The limits look at every waiting request again, at a known time or after a lease under way.
                 var waiting = RequestQueue<Int>()
                 waiting.append(1, kind)
                 let later = limits.circuits[kind].nextPass(isFirst: kind.isFresh).map { $0 > now }

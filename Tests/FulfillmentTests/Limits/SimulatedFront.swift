@@ -22,7 +22,7 @@ struct SimulatedFront {
         let scope: Int
     }
     let scopes: [Scope] = (0..<20).map { _ in Scope() }
-    /// The apps that were ever asked about, and how many wait in all of them: most ticks have nothing to do.
+    /// The apps with any request so far, then the number of waiting requests of all apps. Most ticks have no work.
     private var used: [Int] = []
     private var waiting = 0
     var concurrency: AdaptiveConcurrency
