@@ -21,8 +21,8 @@ struct RuleOrderTests {
         }
     }
 
-    /// The reasons that a case can bring about. `too_many_waiting` needs twenty other proofs of the player that wait for
-    /// Apple: PartialOutageTests of EndToEndTests covers this reason.
+    /// The reasons that a case can bring about. `too_many_waiting` needs twenty other proofs of the player that wait
+    /// for Apple: PartialOutageTests of EndToEndTests covers this reason.
     static let reasonsWithCases = Reason.allCases.filter { $0 != .tooManyWaiting }
 
     @Test("each reason has a sample case", arguments: reasonsWithCases)
