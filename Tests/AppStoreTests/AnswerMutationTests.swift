@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Damaged answers")
 struct AnswerMutationTests {
-    /// Damage that keeps the answer's own text whole never invents a purchase: what is cut, doubled, moved or
-    /// overwritten by punctuation yields Apple's ids or nothing.
+    /// Checks that damage invents no purchase: text that is cut, doubled or overwritten by punctuation yields Apple's
+    /// ids or nothing.
     @Test(
         "Damaged answers never trap, and yield only transaction ids that stand whole in their text, each once",
         arguments: 1...8)
@@ -27,8 +27,8 @@ struct AnswerMutationTests {
                 }
             }
             guard let receipt = VerifyReceiptAnswer.parse(bytes, asked: .production).genuine else { continue }
-            // A digit cut out of an id is another id, and nothing in the answer could tell: only ids that still
-            // are whole in the damaged text may be found, each once.
+            // An id with a digit cut out is another id, and the parser cannot notice. So the parser may find each id
+            // that is whole in the damaged text, once.
             let text = String(decoding: bytes, as: UTF8.self)
             for purchase in receipt.purchases {
                 #expect(text.contains("\"\(purchase.transactionID)\""), "seed \(seed)")

@@ -58,7 +58,7 @@ struct AppleReachTests {
         }
     }
 
-    /// Hears what a client tells of its addresses.
+    /// An observer that records the client's reports about its addresses.
     private final class Causes: AppleObserver {
         private let told = Mutex<[String]>([])
         var all: [String] { told.withLock { $0 } }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Every `AppleState` keeps these promises: the limits in front of Apple and the one in a test's hand.
+/// Every `AppleState` keeps these promises: the limits in front of Apple, and the test double.
 @Suite("Conformance: Apple's state in the limits and in the test double")
 struct AppleStateConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -16,11 +16,11 @@ struct AppleStateConformance {
 
     struct Subject: Sendable {
         let state: any AppleState
-        /// Apple answers a request.
+        /// Lets Apple answer a request.
         let answer: @Sendable () async throws -> Void
-        /// Apple answers nobody, until it is noticed.
+        /// Lets Apple fail every request until the state counts Apple as down.
         let goDown: @Sendable () async throws -> Void
-        /// Apple answers again, which is noticed where the last failure is a few seconds ago.
+        /// Lets Apple answer again. The state notices the answer if the last failure was a few seconds ago.
         let comeBack: @Sendable () async throws -> Void
         let pass: @Sendable (Double) -> Void
     }
@@ -44,7 +44,7 @@ struct AppleStateConformance {
 
     private static func subject(_ limits: AppleLimits, _ apple: SimulatedApple, _ clock: SteppedClock) -> Subject {
         let number = Atomic(1)
-        /// Each try is of another receipt and player: Apple fails by none of them.
+        /// Asks with a new receipt and a new player each time, so that no suspect counts twice.
         let ask: @Sendable () async -> AppleAnswer = {
             let next = number.add(1, ordering: .relaxed).newValue
             return await apple.ask(SimulatedApple.receipt("\(next)"), player: Identifier("player-\(next)"))

@@ -10,7 +10,7 @@ struct ConcurrencyGateTests {
         while !condition() { await Task.yield() }
     }
 
-    /// A gate that tasks wait at until it is opened.
+    /// A door at which tasks wait until the test opens it.
     private final class Door: Sendable {
         private let stream: AsyncStream<Void>
         private let continuation: AsyncStream<Void>.Continuation
@@ -110,7 +110,7 @@ struct ConcurrencyGateTests {
         let door = Door()
         async let inside: Void? = gate.withPermit { await door.pass() }
         await until { gate.inUse == 1 }
-        // The queue may have one of two places, and the background has none beside a waiting one.
+        // Queued requests may take one of the two places. Background requests get no place while another request waits.
         let queue = RequestKind(.queue, isFirst: true)
         async let first: Void? = gate.withPermit(queue, since: 1) { await door.pass() }
         await until { gate.inUse == 2 }

@@ -38,7 +38,7 @@ struct ConcurrencyLimitTests {
     func cancelledWaiting() async throws {
         let changes = ChangeSignal()
         let limits = AppleLimits(fixedConcurrency: 1, queued: { changes.raise() })
-        // The first try must outlast the test on a slow machine, too: else the second has no need to wait.
+        // The first try must outlast the test on a slow machine too, so that the second try has to wait.
         try await SimulatedApple.run(timeoutSeconds: 600, limits: limits) { apple in
             let first = Task { await apple.ask(SimulatedApple.receipt("1", .hang)) }
             await apple.store.waitUntil { $0.concurrentRequests == 1 }

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The pool of connections")
 struct ConnectionPoolTests {
-    /// Sends that many requests, one after the other, and returns the results.
+    /// Sends `times` requests, one after the other, and returns the results.
     private func ask(
         _ times: Int, _ reply: @escaping @Sendable (_ connection: Int, _ request: Int) -> RawServer.Reply
     ) async throws -> (answers: [AppleAnswer], counts: RawServer.Counts) {

@@ -20,7 +20,7 @@ struct KeptNamesTests {
         """
     }
 
-    /// A receipt that Apple answered at the time that `time` tells, with one subscription's renewal.
+    /// Returns an answer with one subscription's renewal. `time` is the member with the time of Apple's answer.
     private static func renewal(_ member: String, time: String = "\"request_date_ms\":\"1\"") -> String {
         answer(
             "\"bundle_id\":\"a\",\(time)",
@@ -29,7 +29,7 @@ struct KeptNamesTests {
 
     private static let dated = "\"purchase_date_ms\":\"1\","
 
-    /// An answer for each name that reads otherwise without it.
+    /// An answer for each name: without the member of this name, the parser reads the answer otherwise.
     static let answers: [String: String] = [
         "status": answer(), "receipt": answer(), "in_app": answer(), "bundle_id": answer(), "transaction_id": answer(),
         "product_id": answer(), "purchase_date_ms": answer(), "bid": old("\"quantity\":\"1\""),

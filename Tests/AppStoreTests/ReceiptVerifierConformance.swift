@@ -26,7 +26,7 @@ struct ReceiptVerifierConformance {
         let unknown: VerificationRequest
         let trouble: AppleAnswer
         let refusal: AppleAnswer
-        /// Returns once the silent proof has been asked for.
+        /// Waits until the verifier asks about the silent proof.
         let silence: @Sendable () async -> Void
 
         func ask(_ request: VerificationRequest) async -> AppleAnswer { await verifier.verify(request) }

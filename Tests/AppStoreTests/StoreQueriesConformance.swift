@@ -6,7 +6,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every `StoreQueries` keeps these promises, the one without Apple included.
+/// Every `StoreQueries` keeps these promises, the in-memory double included.
 @Suite("Conformance: store queries of the API client and of the in-memory double")
 struct StoreQueriesConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -14,10 +14,10 @@ struct StoreQueriesConformance {
         case inMemory
     }
 
-    /// One that knows the purchases of one customer, and of one in the sandbox.
+    /// A `StoreQueries` that knows the purchases of one customer, and a purchase in the sandbox.
     struct Subject: Sendable {
         let queries: any StoreQueries
-        /// Consumables, more than a page of them, and behind them a subscription.
+        /// The customer's consumables, which fill more than a page. The subscription `vip` follows them.
         let gems: [StoreTransactionID]
         let vip: StoreTransactionID
         let inSandbox: StoreTransactionID
@@ -28,7 +28,7 @@ struct StoreQueriesConformance {
             await queries.transaction(id, ScriptedServerAPI.context(environment))
         }
 
-        /// All pages of it, and how many there were.
+        /// Reads all pages of the history. Returns the ids and the number of pages.
         func history(_ filter: TransactionHistoryFilter = .init()) async throws -> (
             ids: [StoreTransactionID], pages: Int
         ) {
@@ -79,7 +79,7 @@ struct StoreQueriesConformance {
         }
     }
 
-    /// The double is given the other one's facts.
+    /// Returns a double that has the facts of the real client.
     private func inMemory(_ asked: Subject) async throws -> InMemoryStoreQueries {
         let queries = InMemoryStoreQueries()
         for id in asked.gems + [asked.vip, asked.inSandbox] {
@@ -134,7 +134,7 @@ struct StoreQueriesConformance {
             filter.productKinds = []
             filter.productID = "gems"
             #expect(try await subject.history(filter).ids == subject.gems)
-            // The end is not part of the window.
+            // The window ends before `until`.
             let first = try #require(await subject.ask(subject.gems[0]).told).purchase.purchasedAt
             let last = try #require(await subject.ask(subject.gems[24]).told).purchase.purchasedAt
             filter.until = first
@@ -198,7 +198,7 @@ extension StoreQueryAnswer {
 }
 
 extension Timestamp {
-    /// A time of the clock of client and simulation.
+    /// The present time on the clock of client and simulation.
     fileprivate static var ofNow: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

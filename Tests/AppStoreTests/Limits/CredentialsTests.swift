@@ -72,7 +72,7 @@ struct CredentialsTests {
                             endpoint: "verifyReceipt", setting: "WRONG", refusal: .sharedSecret)
                     ]
                 ])
-            // Apple goes by what the receipt says, so one of another app is asked about under that app's name.
+            // Apple uses the bundle id in the receipt, so the request for the other app names this app.
             let other = SimulatedReceipt(
                 bundleID: "com.example.other", appAppleID: 78, environment: .production,
                 purchases: [SimulatedPurchase(transactionID: "7", productID: "gold", quantity: 1)], behaviour: nil

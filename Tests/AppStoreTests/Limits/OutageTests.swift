@@ -29,7 +29,7 @@ struct OutageTests {
                 }
                 await observer.waitUntil { $0.isDown && $0.openCircuits == ["com.example.game"] }
                 #expect(limits.isDown)
-                // A probe that fails: the circuit stays open, and nothing but it was sent.
+                // A probe fails and the circuit stays open. The client sends no other request.
                 let before = apple.observer.requests.count
                 if kind != .refuse { await apple.store.waitUntil { $0.requests > before } }
                 #expect(apple.observer.requests.count <= 64)
@@ -45,7 +45,7 @@ struct OutageTests {
         }
     }
 
-    /// The limit only ends a test that would go on for minutes.
+    /// The time limit ends a failing test, which would otherwise run for minutes.
     @Test(
         "thirty receipts that always fail open the circuit, and other players' receipts are still answered",
         .timeLimit(.minutes(1)))
@@ -61,7 +61,7 @@ struct OutageTests {
                         while !Task.isCancelled {
                             _ = await apple.ask(receipt, player: Identifier("stuck-\(number)"), isRetry: isRetry)
                             isRetry = true
-                            // The wait stands for their retry delays.
+                            // The wait stands for the receipts' retry delays.
                             try? await Task.sleep(for: .milliseconds(50))
                         }
                     }
@@ -80,7 +80,7 @@ struct OutageTests {
         }
     }
 
-    /// A partition that is taken over brings such submissions again. The limit only ends a test that would go on.
+    /// After a takeover, a partition brings such submissions again. The time limit ends a failing test.
     @Test(
         "while Apple is down, first tries of proofs known to fail are mostly turned away unasked",
         .timeLimit(.minutes(1)))
@@ -104,14 +104,14 @@ struct OutageTests {
                 for await answer in group where answer == .trouble(.init(.connection, wasAsked: false)) {
                     notAsked += 1
                 }
-                // Some were probes.
+                // Some of the eight requests may be probes.
                 #expect(notAsked >= 4)
             }
             #expect(limits.isDown)
         }
     }
 
-    /// In the order of the asking, so that neither time nor chance decides.
+    /// The test asks one request after the other, so that neither time nor chance decides.
     @Test("four receipts that always fail among answers neither open the circuit nor lower the limit")
     func stuckPlayer() async throws {
         let observer = RecordingLimits()
@@ -138,7 +138,7 @@ struct OutageTests {
         let limits = AppleLimits(maxConcurrency: 4, observer: observer)
         try await SimulatedApple.run(limits: limits) { apple in
             try await apple.store.setOutage(.http503)
-            // Ten are not enough: they may all have sent what Apple never answers.
+            // Ten failed players are not enough: all of them may have sent receipts that Apple never answers.
             for number in 0..<10 { _ = await apple.ask(SimulatedApple.receipt("1\(number)")) }
             #expect(!limits.isDown)
             for number in 10..<20 where !limits.isDown { _ = await apple.ask(SimulatedApple.receipt("1\(number)")) }
@@ -150,7 +150,7 @@ struct OutageTests {
                     return await apple.ask(SimulatedApple.receipt("2\(number)"), waiting: { continuation.yield($0) })
                 }
                 var iterator = waits.makeAsyncIterator()
-                // A circuit that stays open for half a second may be due for a probe: that one does not wait.
+                // A circuit that has been open for half a second may be due for a probe, which does not wait.
                 guard await iterator.next() == true else { continue }
                 task.cancel()
                 #expect(await task.value == .trouble(of: .connection))

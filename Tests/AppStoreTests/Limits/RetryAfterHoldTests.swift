@@ -11,10 +11,12 @@ struct RetryAfterHoldTests {
     enum Form: CaseIterable, Sendable {
         case seconds, date, milliseconds
 
-        /// A loaded machine needs some until all have heard of it, and the sanitizer makes everything ten times as slow.
+        /// The seconds of the hold. A loaded machine needs some of them until both replicas know the hold, and the
+        /// sanitizer makes everything ten times as slow.
         static let ahead = Int(ProcessInfo.processInfo.environment["TEST_HOLD_SECONDS"] ?? "") ?? 8
 
-        /// Names a time so many seconds ahead; one more for a date, which has no milliseconds.
+        /// Returns a header's value for a time `ahead` seconds from now, and a second later for a date, which has no
+        /// milliseconds.
         func text(_ now: Date) -> String {
             switch self {
             case .seconds: return String(Self.ahead)
@@ -44,7 +46,7 @@ struct RetryAfterHoldTests {
         let limits = AppleLimits(maxConcurrency: 8, budget: budget)
         let follower = Task { await limits.follow() }
         defer { follower.cancel() }
-        // The second look comes after the effect of the first.
+        // The second look begins after the first look took effect.
         for await _ in budget.looks.stream.prefix(2) {}
         try await SimulatedApple.run(limits: limits, now: Self.now) { apple in
             #expect(await apple.ask(SimulatedApple.receipt("1")).genuine != nil)
@@ -67,7 +69,7 @@ struct RetryAfterHoldTests {
             let other = try VerifyReceiptClient(
                 settings: AppleSettings(productionURL: apple.store.productionURL, sandboxURL: apple.store.sandboxURL),
                 secrets: { _ in nil }, limits: otherLimits, now: Self.now)
-            // The scope is in use, so that the other replica has something to hold back.
+            // The other replica uses the scope, so that it has a scope to hold back.
             _ = await other.verify(
                 VerificationRequest(
                     bundleID: "com.example.game", receipt: SimulatedApple.receipt("0"), sharedSecretSetting: nil))
@@ -80,12 +82,12 @@ struct RetryAfterHoldTests {
             #expect(trouble.kind == .rateLimited)
             await observer.waitUntil { !$0.holds.isEmpty }
             await otherObserver.waitUntil { $0.timesDown == 1 }
-            // Where the machine took longer than the hold, it is over by now.
+            // If the machine took longer than the hold, the hold is over by now.
             await observer.waitUntil { $0.timesDown == 1 }
             let before = apple.store.counters.requests
             #expect(await apple.ask(SimulatedApple.receipt("9"), bundleID: "com.example.other").genuine != nil)
             #expect(apple.store.counters.requests == before + 1)
-            // Both wait until then, and pass.
+            // Both requests wait until the end of the hold, and then pass.
             async let here = apple.ask(SimulatedApple.receipt("2"))
             async let there = other.verify(
                 VerificationRequest(
@@ -94,7 +96,7 @@ struct RetryAfterHoldTests {
             #expect(await there.genuine != nil)
             let until = try #require(trouble.retryNotBefore).milliseconds
             for request in apple.store.requestLog where ["2", "3"].contains(request.transactionIDs.first) {
-                // Two machines' roundings, at most.
+                // The difference is at most the rounding on two machines.
                 #expect(request.timestampMilliseconds >= until - 20)
             }
             #expect(observer.heard.openCircuits.isEmpty)

@@ -70,7 +70,7 @@ struct ServerAPIClientTests {
         }
     }
 
-    /// By itself: others would run into so short a time-out on a busy machine.
+    /// The test sends this request only: on a busy machine, other requests would exceed so short a time-out.
     @Test("no answer within the time-out is trouble")
     func hang() async throws {
         try await SimulatedServerAPI.run(timeoutSeconds: 0.3) { apple in

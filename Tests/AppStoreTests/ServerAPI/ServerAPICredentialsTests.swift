@@ -17,7 +17,7 @@ struct ServerAPICredentialsTests {
             #expect(apple.store.counters.requests == 0)
             let told = try #require(observer.heard.faults[Self.bundle]?[ServerAPIClient.endpoint])
             #expect(told.setting == "KEY" && told.refusal == nil)
-            // Another app has a key of its own, and this one may have lost its credentials altogether.
+            // The fault stays while the app has credentials, and ends once the app has none.
             limits.keepCredentials(of: [Self.bundle], endpoint: ServerAPIClient.endpoint)
             #expect(observer.heard.misconfigured == [Self.bundle])
             limits.keepCredentials(of: [], endpoint: ServerAPIClient.endpoint)
@@ -39,7 +39,7 @@ struct ServerAPICredentialsTests {
             #expect(await apple.ask("2", player: "q") == .blocked(.serverAPI))
             #expect(apple.store.counters.requests == 2)
             clock.advance(seconds: CredentialsState.probeSeconds)
-            // Apple does not know the id, but took the token.
+            // Apple does not know the id, but accepts the token.
             #expect(await apple.ask("3", player: "r") == .refused(.unknownTransaction))
             #expect(observer.heard.misconfigured.isEmpty)
             #expect(await apple.ask("2", player: "q").genuine != nil)
@@ -72,7 +72,7 @@ struct ServerAPICredentialsTests {
             }
             let told = try #require(observer.heard.faults[Self.bundle]?[ServerAPIClient.endpoint])
             #expect(told.setting == "KEY" && told.refusal == .serverAPI)
-            // Two ids, and a question of receiptd's own after each.
+            // receiptd asks about two ids, and after each asks a question of its own.
             #expect(apple.store.counters.requests == 2 * CredentialsState.certainRefusalsNeeded)
         }
     }

@@ -34,7 +34,7 @@ struct ServerAPILimitsTests {
     func circuit() async throws {
         let observer = RecordingLimits()
         try await SimulatedServerAPI.run(limits: AppleLimits(maxConcurrency: 8, observer: observer)) { apple in
-            // Five players in a row are enough, but those that lie far apart on a busy machine are not.
+            // Five failed players in a row are enough, unless a busy machine spreads them over a long time.
             for number in 0..<100 where observer.heard.circuitsOpened == 0 {
                 try apple.register("\(number)", .status(5_000_001))
                 #expect(await apple.ask("\(number)", player: Identifier("p\(number)")) == .trouble(of: .serverError))

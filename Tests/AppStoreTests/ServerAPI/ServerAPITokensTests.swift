@@ -65,7 +65,7 @@ struct ServerAPITokensTests {
         let second = try #require(token(tokens, after: life - left + 1))
         #expect(second != first)
         #expect(try #require(Token(second).claims["exp"]?.wholeNumber) > 1_795_167_000 + life)
-        // A clock that is set back finds no token from the future.
+        // After an operator sets the clock back, the client does not use a token from the future.
         #expect(token(tokens, after: -100) != second)
     }
 

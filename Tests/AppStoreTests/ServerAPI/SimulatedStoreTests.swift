@@ -6,7 +6,7 @@ import Fulfillment
 import NamesAndTimes
 import Testing
 
-/// The real client and the simulated App Store's own store, which must mean the same by every word between them.
+/// Tests the real client with the simulated App Store, which must agree on every field between them.
 @Suite("Questions to the simulated store")
 struct SimulatedStoreTests {
     private static let bundle = SimulatedServerAPI.bundle
@@ -38,7 +38,7 @@ struct SimulatedStoreTests {
         try await SimulatedServerAPI.run { apple in
             Self.enter(apple)
             let id = try apple.store.inStore { store in
-                // The first period is over in the moment; only the time of the failure decides whether grace is.
+                // The first period ends about now. The time of the failed renewal alone decides whether grace is over.
                 let now = store.now
                 store.now = now - Self.month - (state == .billingRetry ? 2 * 86_400_000 : 0)
                 let first = try store.buy("vip", by: Self.lena)

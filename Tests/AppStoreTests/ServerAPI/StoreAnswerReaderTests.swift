@@ -29,7 +29,7 @@ struct StoreAnswerReaderTests {
         #expect(told.value.map(\.transaction.purchase.originalTransactionID) == ["1000"] && told.leftOut == 2)
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, forged, asked: "2000") }
         #expect(throws: StoreAnswerReader.Fault.incomplete) { try statuses(own, unknown, asked: "3000") }
-        // Nobody says which of them was asked about.
+        // The forged subscription may be the requested one, because the answer has no proven entry for the id.
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, forged, asked: "20001") }
         let nameless = forged.replacing(#""originalTransactionId":"2000","#, with: "")
         #expect(throws: StoreAnswerReader.Fault.unproven) { try statuses(own, nameless) }

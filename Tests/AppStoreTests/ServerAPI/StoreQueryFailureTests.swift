@@ -105,7 +105,7 @@ struct StoreQueryFailureTests {
             .init(status: 202)
         } _: { apple in
             var context = ScriptedServerAPI.context()
-            // The client's time-out is half of it.
+            // The context allows 60 seconds, and the client's time-out is half of them.
             context.notAfter = clock.began.adding(milliseconds: 60_000)
             let answer = ConsumptionAnswer(delivery: .delivered, providesSampleContent: false)
             @Sendable func send(_ context: StoreQueryContext) async -> StoreQueryAnswer<Bool> {
@@ -145,7 +145,7 @@ struct StoreQueryFailureTests {
                 return
             }
             #expect(trouble.kind == .rateLimited && trouble.retryNotBefore == until)
-            // The hold is the rest of ten minutes, and not the second of a 429 without a word.
+            // The hold lasts the rest of ten minutes, and not one second as after a 429 without Retry-After.
             await observer.waitUntil { ($0.holds[scope] ?? 0) > 60 }
             #expect(await apple.client.transaction("1", ScriptedServerAPI.context()) == .notFound)
             #expect(!observer.heard.isDown && observer.heard.limit == AdaptiveConcurrency.start)

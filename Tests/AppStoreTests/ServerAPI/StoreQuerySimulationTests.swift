@@ -155,7 +155,7 @@ struct StoreQuerySimulationTests {
 }
 
 extension Timestamp {
-    /// The time of the clock of client and simulation.
+    /// The present time on the clock of client and simulation.
     fileprivate static var now: Timestamp {
         Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     }

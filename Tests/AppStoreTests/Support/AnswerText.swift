@@ -1,7 +1,7 @@
 import AppStore
 import Fulfillment
 
-/// One purchase as most tests need it, its fields replaced or left out.
+/// An answer with one purchase, whose fields a test may replace or leave out.
 struct AnswerText {
     var status = "0"
     var root = ""
@@ -37,7 +37,7 @@ extension VerifyReceiptAnswer {
     }
 }
 
-/// The only purchase of an answer with these fields; nil where the answer is not genuine.
+/// Returns the only purchase of an answer with these fields; nil if the answer is not genuine.
 func purchase(_ changes: [String: String?]) -> StorePurchase? {
     let purchases = parse(AnswerText(AnswerText.fields(changes)).text).genuine?.purchases
     return purchases?.count == 1 ? purchases?.first : nil

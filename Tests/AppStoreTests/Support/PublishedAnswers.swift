@@ -1,6 +1,6 @@
-/// Answers of Apple as two developers published them, byte for byte.
+/// Apple's answers that two developers published, byte for byte.
 enum PublishedAnswers {
-    /// 2017: one consumable of a live-streaming app.
+    /// An answer of 2017, with one consumable of a live-streaming app.
     static let live2017 = """
         {
           "status": 0,
@@ -42,7 +42,7 @@ enum PublishedAnswers {
         }
         """
 
-    /// 2023: two transactions of one product at one and the same millisecond.
+    /// An answer of 2023, with two transactions of one product at the same millisecond.
     static let baloot2023 = """
         {
         "environment": "Production",

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A server on this machine whose answers are bytes, well-formed or not, one for each request.
+/// A server on this machine that sends any bytes, well-formed or not, as the answer to each request.
 struct RawServer {
     struct Reply: Sendable {
         var bytes: String
@@ -34,7 +34,7 @@ struct RawServer {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
 
-    /// - Parameter reply: to which connection, and to which request on it; both count from 1.
+    /// - Parameter reply: returns the reply on a connection to a request on it. Both numbers count from 1.
     static func start(
         _ reply: @escaping @Sendable (_ connection: Int, _ request: Int) -> Reply
     ) async throws -> RawServer {

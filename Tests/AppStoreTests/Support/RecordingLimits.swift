@@ -4,7 +4,7 @@ import Fulfillment
 import Synchronization
 import Testing
 
-/// Hears what the limits decide, and lets a test wait for it.
+/// An observer that records the limits' decisions, and lets a test wait for a decision.
 final class RecordingLimits: AppleLimitsObserver {
     struct Heard {
         var openCircuits: Set<BundleID> = []
@@ -37,7 +37,7 @@ final class RecordingLimits: AppleLimitsObserver {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
-    /// A failure where it is not true within a time that no machine needs.
+    /// Waits until the condition holds. Records a failure after 45 seconds, a time that no machine needs.
     func waitUntil(_ condition: @escaping @Sendable (Heard) -> Bool) async {
         let came = await withCheckedContinuation { continuation in
             let number = state.withLock { state -> Int? in

@@ -8,11 +8,11 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// An App Store Server API whose answers a test writes, and a client of it.
+/// An App Store Server API whose answers a test writes, with a client.
 struct ScriptedServerAPI: Sendable {
     struct Request: Sendable {
         let method: String
-        /// `/production/inApps/…` or `/sandbox/inApps/…`, with the query.
+        /// The path, `/production/inApps/…` or `/sandbox/inApps/…`, with the query.
         let uri: String
         let headers: [String: String]
         let body: String
@@ -126,7 +126,7 @@ struct ScriptedServerAPI: Sendable {
     }
 }
 
-/// Signs data as Apple does, by the keys of the seeds.
+/// Signs data as Apple does, with the keys of the seeds.
 enum SignedByApple {
     static func transaction(
         _ id: String, original: String? = nil, environment: String = "Production",
@@ -149,7 +149,7 @@ enum SignedByApple {
                 """)
     }
 
-    /// `lastTransactions` of one group.
+    /// Returns the JSON of a statuses answer whose single group has these `lastTransactions`.
     static func statuses(_ items: String...) -> String {
         """
         {"environment":"Production","bundleId":"\(SimulatedServerAPI.bundle)","appAppleId":1450000001,\

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// An HTTPS server on this machine that answers every request with status 21010, under a certificate of its own making.
+/// An HTTPS server on this machine with a self-signed certificate. It answers every request with status 21010.
 struct SelfSignedServer {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
@@ -27,7 +27,7 @@ struct SelfSignedServer {
         return SelfSignedServer(group: group, listener: listener)
     }
 
-    /// The URL by name, because the certificate is for the name.
+    /// The URL with the name `localhost`, because the certificate is for this name.
     var url: String { "https://localhost:\(listener.localAddress?.port ?? 0)/verifyReceipt" }
 
     func shutdown() async throws {
@@ -53,7 +53,7 @@ struct SelfSignedServer {
         }
     }
 
-    /// A certificate for `localhost`, a century long. Made for this test, and trusted by nobody else.
+    /// A certificate for `localhost` that is valid for a century. Only this test trusts the certificate.
     static let certificatePEM = """
         -----BEGIN CERTIFICATE-----
         MIIBljCCATugAwIBAgIUbihluyqQ6caDg3MMWcxQtV9YzDkwCgYIKoZIzj0EAwIw

@@ -3,18 +3,18 @@ import AppStoreSimulation
 import Fulfillment
 import NamesAndTimes
 
-/// A client and the simulated App Store it asks.
+/// A client and the simulated App Store that the client asks.
 struct SimulatedApple: Sendable {
     let store: AppStoreSimulation
     let client: VerifyReceiptClient
     let observer: RecordingObserver
 
-    /// 2026-11-20T09:30:00Z, what the client takes for now.
+    /// The client's present time, 2026-11-20T09:30:00Z.
     static let now = Timestamp(milliseconds: 1_795_167_000_000)
 
     /// - Parameters:
-    ///   - sharedSecrets: of the store, by bundle id.
-    ///   - secrets: of the client, by setting.
+    ///   - sharedSecrets: the store's secrets, by bundle id.
+    ///   - secrets: the client's secrets, by setting.
     static func run(
         timeoutSeconds: Double = 10, maxConcurrency: Int = 64, latency: SimulatedLatency = .fixed(0),
         sharedSecrets: [String: String] = [:], secrets: [String: String] = [:], limits: AppleLimits? = nil,
@@ -54,7 +54,7 @@ struct SimulatedApple: Sendable {
         return await client.verify(request)
     }
 
-    /// A receipt with one purchase of that id, and what the store does with it.
+    /// Returns a receipt with one purchase of this id, and with the steps of the store's behaviour.
     static func receipt(
         _ id: String = "1000", environment: SimulatedEnvironment = .production, _ steps: SimulatedStep...
     ) -> String {

@@ -5,7 +5,7 @@ import Foundation
 import Fulfillment
 import NamesAndTimes
 
-/// A client of the App Store Server API, the simulated App Store it asks, and the keys of the seeds.
+/// A client of the App Store Server API with the keys of the seeds, and the simulated App Store that the client asks.
 struct SimulatedServerAPI: Sendable {
     let store: AppStoreSimulation
     let client: ServerAPIClient
@@ -24,7 +24,7 @@ struct SimulatedServerAPI: Sendable {
         try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
     }
 
-    /// - Parameter keys: what the client finds in its settings; the seeds' key where nil.
+    /// - Parameter keys: the keys in the client's settings; nil for the seeds' key.
     static func run(
         keys: [String: String]? = nil, knownKeyID: String? = nil, timeoutSeconds: Double = 10,
         limits: AppleLimits? = nil, _ body: (SimulatedServerAPI) async throws -> Void
@@ -65,7 +65,7 @@ struct SimulatedServerAPI: Sendable {
         return await client.look(up: id, credentials, for: request)
     }
 
-    /// A transaction that the store knows, and what it does when asked for it.
+    /// Makes the store know a transaction. The steps are the store's behaviour when the client asks for it.
     func register(
         _ id: String, environment: String = "Production", bundle: BundleID = bundle, _ steps: SimulatedStep...
     ) throws {

@@ -2,7 +2,7 @@ import Foundation
 import NamesAndTimes
 import Synchronization
 
-/// Seconds that pass when the test says so.
+/// A clock of seconds that only the test advances.
 final class SteppedClock: Sendable {
     private let seconds = Mutex(1_000.0)
 
@@ -10,7 +10,7 @@ final class SteppedClock: Sendable {
     func advance(seconds more: Double) { seconds.withLock { $0 += more } }
 }
 
-/// The time of day, from now on, where only the test lets it pass.
+/// A clock of the time of day that starts now and that only the test advances.
 final class SteppedWallClock: Sendable {
     let began = Timestamp(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000))
     private let passed = Mutex<Int64>(0)
