@@ -147,7 +147,7 @@ struct AppReceiptProofTests {
                 == .notProvable(.unknownAlgorithm))
     }
 
-    /// A certificate over `key` that `signer` issued in the intermediate's name.
+    /// Returns a certificate over `key` that `signer` issued in the intermediate's name.
     private static func leaf(
         key: [UInt8], issuer: ArraySlice<UInt8>, signedBy signer: P384.Signing.PrivateKey,
         algorithm: [UInt8] = DER.oid(1, 2, 840, 10045, 4, 3, 3), padding: Int = 0
@@ -176,7 +176,7 @@ struct AppReceiptProofTests {
     private static let ed448 = DER.sequence(
         DER.sequence(DER.oid(1, 3, 101, 113)), DER.element(0x03, [UInt8](repeating: 1, count: 58)))
 
-    /// The verdict on a receipt with that leaf.
+    /// Returns the verdict on a receipt with this leaf.
     private func signature(of leaf: [UInt8], _ authority: TestAuthority) throws -> LocalSignature? {
         let bytes = try TestReceipt().message(
             payload: TestReceipt().payload, signing: TestReceipt().payload, leaf: leaf,
@@ -214,7 +214,7 @@ struct AppReceiptProofTests {
                 try signature(of: large, authority)
                     == (isVouchedFor ? .notProvable(.certificateSize) : .forged(.brokenChain)))
         }
-        // The authority above is Apple's: what it signed with is not known here.
+        // Apple's authority issued this certificate with a signature algorithm that receiptd does not know.
         let otherwise = try Self.leaf(
             key: Self.rsaKey(bits: 2048), issuer: issuer, signedBy: TestKeys.intermediate,
             algorithm: DER.oid(1, 3, 101, 113))

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The BER reader")
 struct BERReaderTests {
-    /// All elements, depth first, as swift-asn1 sees them; nil where it sees none.
+    /// Returns all elements, depth first, as swift-asn1 parses them; nil if swift-asn1 refuses the bytes.
     private func oracle(_ bytes: [UInt8]) -> [[UInt8]]? {
         guard let node = try? BER.parse(bytes) else { return nil }
         var elements: [[UInt8]] = []

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// Proofs with real signatures, as careless ways to the topic leave them.
+/// Tests proofs with real signatures that careless clients or servers changed on the way to the topic.
 @Suite("Proofs that clients spoil")
 struct MistakenProofTests {
     private let authority: TestAuthority
@@ -30,7 +30,7 @@ struct MistakenProofTests {
         return screen(#""receipt_data":\#(String(decoding: json.bytes, as: UTF8.self))"#)
     }
 
-    /// Base64 with at least one `+` in it.
+    /// Returns a receipt as Base64 with at least one `+`.
     private func receipt(certificates: [[UInt8]]? = nil) throws -> String {
         for number in 1...200 {
             var receipt = TestReceipt()

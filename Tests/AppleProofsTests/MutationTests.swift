@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// `PROOF_MUTATIONS` sets how many of each kind are tried; the ordinary run tries a few thousand.
+/// Tests damaged proofs. `PROOF_MUTATIONS` sets the number of mutations of each kind; the default is 2500.
 @Suite("Hostile bytes")
 struct MutationTests {
     static let count = ProcessInfo.processInfo.environment["PROOF_MUTATIONS"].flatMap { Int($0) } ?? 2500
@@ -52,7 +52,7 @@ struct MutationTests {
             if reading.signature == .proven { #expect(reading == genuine) }
             #expect(reading != .notATransaction)
         }
-        // Inside the segments, where the encoding would refuse most of them.
+        // These mutations are inside the segments: the decoder would refuse most mutations of the encoded text.
         let chain = [authority.leaf, authority.intermediate, authority.root].map { "\"\(Base64.encode($0))\"" }
         let header = "{\"alg\":\"ES256\",\"x5c\":[\(chain.joined(separator: ","))]}"
         var claims = MutatedBytes([Array(TestTransaction().payload.utf8)], seed: 13)
@@ -77,7 +77,7 @@ struct MutationTests {
             Array("{".utf8), Array("\"a\"=\"b\";".utf8), Array("\\\"".utf8), [0xA0, 0x80, 0x02, 0x01, 0x01],
         ]
         for piece in pieces {
-            // Doubled up: an array grown piece by piece takes its time without optimisation.
+            // The filler doubles in each step, because growth piece by piece is slow without optimisation.
             var filler = piece
             while filler.count < size { filler += filler }
             for start in [head, Array("{".utf8), Array("{ \"a\" = \"".utf8)] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// Every `NotificationParser` keeps these promises, the one in a test's hand included.
+/// Every `NotificationParser` keeps these promises, the scripted double included.
 @Suite("NotificationParser conformance of ProofReader and of the scripted double")
 struct NotificationParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -44,7 +44,7 @@ struct NotificationParserConformance {
         switch implementation {
         case .proofReader: return subject
         case .scripted:
-            // The double is told what the other one reads.
+            // The double gives the readings of the real parser.
             let scripted = ScriptedNotifications()
             for body in subject.all { scripted.read(body, as: parser.parse(notification: body)) }
             return Subject(

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("App Store Server Notifications")
 struct NotificationTests {
-    /// Members of the payload and of its `data`, as written.
+    /// A notification's payload and its `data`, with each member as raw JSON.
     private struct Body {
         var members = [
             "notificationType": "\"REFUND\"", "notificationUUID": "\"5f0c9a10-0000-4000-8000-000000000001\"",
@@ -126,7 +126,7 @@ struct NotificationTests {
             other.members[name] = nil
             #expect(unusable(try signed(other.payload(nil))) == "Apple signed it, but it is no notification")
         }
-        // A genuine transaction in the place of a notification.
+        // The body has a genuine transaction in place of a notification.
         let bare = Array("{\"signedPayload\":\"\(try transaction())\"}".utf8)
         #expect(unusable(bare) == "Apple signed it, but it is no notification")
     }

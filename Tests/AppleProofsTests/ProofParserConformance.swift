@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppleProofs
 
-/// Every `ProofParser` keeps these promises, the one in a test's hand included.
+/// Every `ProofParser` keeps these promises, the scripted double included.
 @Suite("ProofParser conformance of ProofReader and of the scripted double")
 struct ProofParserConformance {
     enum Implementation: String, CaseIterable, Sendable {
@@ -13,7 +13,7 @@ struct ProofParserConformance {
         case scripted
     }
 
-    /// One of each kind.
+    /// A proof of each kind.
     struct Proofs<Proof: Sendable>: Sendable {
         let proven: Proof
         let forged: Proof
@@ -55,7 +55,7 @@ struct ProofParserConformance {
         }
     }
 
-    /// The double is told what the other one reads.
+    /// Returns a double that gives the readings of the real parser.
     private func scripted(_ read: Subject) -> ScriptedProofs {
         let scripted = ScriptedProofs()
         let receipts = read.receipts

@@ -10,7 +10,7 @@ struct SeedCaseTests {
     private struct Receipt {
         let name: String
         let bytes: [UInt8]
-        /// The case says that somebody made it up.
+        /// Whether the seed's case calls the receipt forged.
         let isForged: Bool
     }
 

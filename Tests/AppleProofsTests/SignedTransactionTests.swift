@@ -226,7 +226,7 @@ struct SignedTransactionTests {
     @Test("an intermediate key too large to check is not provable if a known root signed it, and forged otherwise")
     func keySizes() throws {
         let authority = try TestAuthority.transactions()
-        // An authority of the attacker's own, by Apple's name and with a key that is too large to be checked.
+        // The attacker's own authority has Apple's name, and a key that is too large to check.
         let key = DER.sequence(
             DER.sequence(DER.oid(1, 2, 840, 113549, 1, 1, 1), DER.null),
             DER.element(

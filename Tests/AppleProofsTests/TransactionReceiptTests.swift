@@ -7,7 +7,7 @@ import Testing
 
 @Suite("An iOS 6 transaction receipt")
 struct TransactionReceiptTests {
-    /// The issuer is not in the receipt: it is known beforehand, as Apple's is.
+    /// Makes a reader that knows the issuer beforehand, as receiptd knows Apple's issuer. The receipt does not have it.
     private func reader(_ authority: TestAuthority) -> ProofReader {
         ProofReader(roots: AppleRoots([authority.root, authority.intermediate].compactMap { TrustedCertificate($0) }))
     }

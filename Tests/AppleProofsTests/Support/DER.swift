@@ -1,4 +1,4 @@
-/// Writes DER, and the forms of BER that receipts come in.
+/// Writes DER, and the forms of BER that receipts have.
 enum DER {
     static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         [tag] + length(content.count) + content
@@ -15,7 +15,7 @@ enum DER {
         return [0x80 | UInt8(octets.count)] + octets
     }
 
-    /// An element of indefinite length, closed by end-of-contents octets.
+    /// Returns an element of indefinite length, which ends with end-of-contents octets.
     static func indefinite(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] { [tag, 0x80] + content + [0, 0] }
 
     static func sequence(_ parts: [UInt8]...) -> [UInt8] { element(0x30, parts.flatMap(\.self)) }

@@ -10,7 +10,7 @@ struct MutatedBytes {
         random = SeededRandom(seed: seed)
     }
 
-    /// The bytes at which lengths, tags and numbers break.
+    /// The bytes that most often break lengths, tags and numbers.
     private static let telling: [UInt8] = [
         0, 1, 2, 4, 0x1F, 0x22, 0x24, 0x30, 0x31, 0x5C, 0x7F, 0x80, 0x81, 0x84, 0x88, 0xA0, 0xFF,
     ]
@@ -26,7 +26,7 @@ struct MutatedBytes {
             case 3: bytes.removeSubrange(place..<min(place + 1 + random.below(40), bytes.count))
             case 4: bytes.insert(contentsOf: (0..<random.below(20)).map { _ in random.pick(Self.telling) }, at: place)
             case 5:
-                // One receipt's piece in another's place.
+                // A piece of one receipt replaces a piece of another.
                 let donor = random.pick(corpus)
                 let start = random.below(donor.count)
                 let piece = donor[start..<min(start + 1 + random.below(300), donor.count)]
@@ -35,7 +35,7 @@ struct MutatedBytes {
                 let piece = Array(bytes[place..<min(place + 1 + random.below(100), bytes.count)])
                 for _ in 0..<random.below(8) { bytes.insert(contentsOf: piece, at: place) }
             default:
-                // A length: most bytes that look like one are one.
+                // The mutation changes a length: most bytes with these values begin a length.
                 if let length = bytes[place...].firstIndex(where: { $0 == 0x82 || $0 == 0x81 }),
                     length + 1 < bytes.count
                 {

@@ -8,7 +8,7 @@ import X509
 
 @testable import AppleProofs
 
-/// A certificate authority of the test's own: root, intermediate and leaves as Apple's, each with what may be wrong.
+/// A certificate authority for tests, with a root, an intermediate and a leaf like Apple's. `Traits` sets their faults.
 struct TestAuthority {
     struct Traits {
         var leafMarker = true
@@ -20,9 +20,9 @@ struct TestAuthority {
         var leafFrom = "2020-01-01T00:00:00Z"
         var leafUntil = "2030-01-01T00:00:00Z"
         var leafSerial = 3
-        /// Signs the leaf with the root's key while naming the intermediate.
+        /// Whether the root's key signs the leaf, while the leaf names the intermediate as its issuer.
         var leafIsSignedByRoot = false
-        /// Names the root as the leaf's issuer.
+        /// Whether the leaf names the root as its issuer.
         var leafNamesRoot = false
     }
 
@@ -33,12 +33,12 @@ struct TestAuthority {
     let intermediate: [UInt8]
     let leaf: [UInt8]
 
-    /// Signs receipts with the seeds' RSA key.
+    /// Makes an authority for receipts, whose leaf has the seeds' RSA key.
     static func receipts(_ traits: Traits = Traits()) throws -> TestAuthority {
         try TestAuthority(leafKey: Certificate.PublicKey(TestKeys.receiptKey().publicKey), traits)
     }
 
-    /// Signs transactions with a P-256 key.
+    /// Makes an authority for transactions, whose leaf has a P-256 key.
     static func transactions(_ traits: Traits = Traits()) throws -> TestAuthority {
         try TestAuthority(leafKey: Certificate.PublicKey(TestKeys.transactionKey.publicKey), traits)
     }

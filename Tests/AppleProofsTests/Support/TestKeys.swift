@@ -16,9 +16,9 @@ enum Seeds {
     }
 }
 
-/// Keys that sign nothing but what tests make.
+/// Keys that sign only proofs of tests.
 enum TestKeys {
-    /// The seeds' own: generating RSA keys is slow.
+    /// Returns the seeds' RSA key, because generating an RSA key is slow.
     static func receiptKey() throws -> _RSA.Signing.PrivateKey {
         try _RSA.Signing.PrivateKey(pemRepresentation: Seeds.text("signing/leaf-key.pem"))
     }

@@ -4,7 +4,7 @@ import X509
 
 @testable import AppleProofs
 
-/// An app receipt of the test's own making.
+/// An app receipt that a test makes.
 struct TestReceipt {
     struct Purchase {
         var transactionID = "470000000000001"
@@ -20,7 +20,7 @@ struct TestReceipt {
     enum Encoding: CaseIterable {
         case der
         case indefinite
-        /// The content in segments of 100 octets.
+        /// The message has the content in segments of 100 octets.
         case segmented
     }
 
@@ -38,13 +38,13 @@ struct TestReceipt {
     var digest = Digest.sha256
     var hasSignedAttributes = false
     var signerCount = 1
-    /// Signature algorithm identifier; nil is rsaEncryption, as Apple writes it.
+    /// The identifier of the signature algorithm; nil for rsaEncryption, which Apple writes.
     var signatureAlgorithm: [UInt8]?
-    /// The digest algorithm in place of the used one.
+    /// The digest algorithm that the message names; nil for the used algorithm.
     var digestAlgorithm: [UInt8]?
-    /// The signer is named by a key identifier in place of issuer and serial number.
+    /// Whether a key identifier names the signer, in place of issuer and serial number.
     var isNamedByKey = false
-    /// The values in place of the cancellation date's, quantity's or another attribute's in each purchase.
+    /// The values that replace attributes of each purchase, such as the cancellation date or the quantity, by type.
     var overrides: [Int64: [UInt8]] = [:]
 
     var payload: [UInt8] {
@@ -74,14 +74,15 @@ struct TestReceipt {
         return DER.element(0x31, values.flatMap { Self.attribute($0, overrides[$0] ?? $1) })
     }
 
-    /// Signed by `authority`'s leaf, with `certificates` in the message: the authority's three where they are not given.
+    /// Returns the receipt that `authority`'s leaf signed, with `certificates` in the message; nil for the authority's
+    /// three certificates.
     func signed(by authority: TestAuthority, certificates: [[UInt8]]? = nil) throws -> [UInt8] {
         try message(
             payload: payload, signing: payload, leaf: authority.leaf,
             certificates: certificates ?? [authority.leaf, authority.intermediate, authority.root])
     }
 
-    /// The message around `payload`, with the signature of `signing`.
+    /// Returns the message around `payload`, with a signature over `signing`.
     func message(
         payload: [UInt8], signing: [UInt8], leaf: [UInt8], certificates: [[UInt8]]
     ) throws -> [UInt8] {
@@ -122,7 +123,7 @@ struct TestReceipt {
         return frame(0x30, DER.oid(1, 2, 840, 113549, 1, 7, 2) + frame(0xA0, frame(0x30, signedData)))
     }
 
-    /// Content type and message digest, in DER's order of a SET OF.
+    /// Returns the content type and the message digest, in DER's order of a SET OF.
     private func signedAttributes(of content: [UInt8]) -> [UInt8] {
         DER.sequence(DER.oid(1, 2, 840, 113549, 1, 9, 3), DER.set(DER.oid(1, 2, 840, 113549, 1, 7, 1)))
             + DER.sequence(DER.oid(1, 2, 840, 113549, 1, 9, 4), DER.set(DER.octets(hash(content))))

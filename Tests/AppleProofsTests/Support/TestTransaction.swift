@@ -5,9 +5,9 @@ import Fulfillment
 
 @testable import AppleProofs
 
-/// A StoreKit 2 JWS of the test's own making.
+/// A StoreKit 2 JWS that a test makes.
 struct TestTransaction {
-    /// JSON members, as written.
+    /// The claims, with each value as raw JSON.
     var claims = [
         "transactionId": "\"470000000000001\"", "originalTransactionId": "\"470000000000001\"",
         "bundleId": "\"com.example.castle\"", "productId": "\"com.example.castle.gems.100\"",

@@ -5,7 +5,7 @@ import Fulfillment
 
 @testable import AppleProofs
 
-/// An iOS 6 receipt of the test's own making.
+/// An iOS 6 receipt that a test makes.
 struct TestTransactionReceipt {
     enum Spacing: CaseIterable {
         case wide
