@@ -1,11 +1,11 @@
 import Kafka
 import Testing
 
-/// Each join costs the mock cluster 3 s, and each join of a known group `session.timeout.ms` less 1 s.
+/// The mock cluster takes 3 s for each join, and `session.timeout.ms` less 1 s for each join of a known group.
 @Suite("Kafka consumer groups", .serialized)
 struct ConsumerGroupTests {
 
-    /// The handlers' calls, in order.
+    /// A record of the handlers' calls, in order.
     private final class Journal {
         var assigned: [TopicPartition] = []
         var revoked: [TopicPartition] = []
@@ -129,7 +129,7 @@ struct ConsumerGroupTests {
             try member.subscribe(["t"], rebalance: handlers)
             _ = try member.nextRecords(2)
             cluster.setBrokerDown(1)
-            // librdkafka's own close waits for the answer to this commit, for as long as the session.
+            // librdkafka's own close waits for the answer to this commit, at most for the session time-out.
             #expect(throws: KafkaError.self) {
                 let partition = TopicPartition(topic: "t", partition: 0)
                 try member.commit([partition: CommitMark(offset: 2)], timeoutMilliseconds: 500)

@@ -1,12 +1,12 @@
 import Kafka
 import Testing
 
-/// Reads assigned partitions without joining a group, which takes the mock cluster 3 s.
+/// Reads assigned partitions without a join of a group, which would take the mock cluster 3 s.
 @Suite("Kafka consumer of assigned partitions", .serialized)
 struct KafkaConsumerTests {
     private static let partition = TopicPartition(topic: "t", partition: 0)
 
-    /// Runs with a consumer of a topic that holds the texts 0 to 9.
+    /// Runs `body` with a consumer of a topic that has the texts 0 to 9.
     private func withConsumer(
         _ more: KeyValuePairs<String, String> = [:],
         _ body: @escaping @Sendable (KafkaConsumer, MockCluster) throws -> Void
@@ -54,7 +54,7 @@ struct KafkaConsumerTests {
             }
             let (before, at) = (try offsets(milliseconds), try offsets(0))
             #expect(before == at)
-            // The cluster tells those questions from a time.
+            // The mock cluster distinguishes the special timestamps from a time.
             let marks = try consumer.watermarks(Self.partition, timeoutMilliseconds: 10_000)
             #expect(marks.low == 0 && marks.high == 10)
         }
@@ -67,7 +67,7 @@ struct KafkaConsumerTests {
             try consumer.assign([Self.partition: 0, other: 0])
             #expect(try consumer.nextRecords(2).compactMap(\.text) == ["0", "1"])
             try consumer.pause([Self.partition])
-            // The other partition's record is the proof that fetching went on meanwhile.
+            // The other partition's record proves that the consumer fetched meanwhile.
             let producer = try KafkaProducer(properties: properties(cluster), log: quiet)
             try producer.produce(ProducerRecord(topic: "t", partition: 1, value: [42])) { _ in }
             #expect(try consumer.nextRecords(1).map(\.topicPartition) == [other])
@@ -144,7 +144,7 @@ struct KafkaConsumerTests {
         }
     }
 
-    /// librdkafka 2.0's own call for it waits for the broker, whatever time it is given.
+    /// librdkafka 2.0's own call for watermarks ignores its time-out and waits for the broker.
     @Test("A request for watermarks times out while the broker is slow, and succeeds afterwards")
     func slowWatermarks() async throws {
         try await withConsumer { consumer, cluster in

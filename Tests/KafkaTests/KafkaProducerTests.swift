@@ -31,8 +31,8 @@ struct KafkaProducerTests {
         #expect(reports.value.allSatisfy { $0 == 1 })
     }
 
-    /// With more, librdkafka concludes from a later batch's acknowledgement that the broker has the earlier one, as every
-    /// broker but the one in the process sees to.
+    /// With more requests in flight, librdkafka concludes from a later batch's acknowledgement that the broker has the
+    /// earlier batch. Every broker but the in-process broker guarantees this.
     @Test("With one request in flight, every acknowledged record is in the log in order, even after refused requests")
     func acknowledgedIsThere() async throws {
         let cluster = try MockCluster(topics: ["t": 1])
@@ -97,7 +97,7 @@ struct KafkaProducerTests {
         var producer: KafkaProducer? = try KafkaProducer(properties: properties(cluster), log: quiet)
         let result: Result<Delivery, KafkaError> = try await withCheckedThrowingContinuation { waiting in
             do {
-                // The closure's reference is the last one, and let go on the producer's thread.
+                // The closure has the last reference, which the producer's thread releases.
                 try producer?.produce(ProducerRecord(topic: "t", value: [1])) { [held = producer] result in
                     withExtendedLifetime(held) { waiting.resume(returning: result) }
                 }
@@ -160,7 +160,7 @@ struct KafkaProducerTests {
         let producer = try KafkaProducer(properties: properties(cluster, ["debug": "topic"]), topics: ["t"]) {
             log.yield($0)
         }
-        // Nothing is sent: without being told, librdkafka would never ask for it.
+        // The producer has sent no record: without the argument `topics`, librdkafka would never ask about the topic.
         for await line in lines where line.facility == "PARTCNT" && line.message.contains("from 0 to 3") { break }
         #expect(try await producer.send(ProducerRecord(topic: "t", partition: 2, value: [1])).offset == 0)
         try await blocking {

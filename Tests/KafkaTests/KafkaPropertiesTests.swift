@@ -85,7 +85,7 @@ struct KafkaPropertiesTests {
                 #expect(errors.allSatisfy { $0?.code == KafkaError.Code.invalidArgument })
             }
         }
-        // A refused client is no obstacle to one that can be made.
+        // After refused clients, a client with sound properties still starts.
         let sound = KafkaProperties([("group.id", "g"), ("bootstrap.servers", "127.0.0.1:1")])
         #expect(throws: Never.self) { try KafkaConsumer(properties: sound, log: quiet).abandon() }
     }

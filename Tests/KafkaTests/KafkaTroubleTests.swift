@@ -64,7 +64,7 @@ struct KafkaTroubleTests {
                 level: 6, facility: "FAIL",
                 message: "[thrd:\(name)]: \(name): \(words) (after \(milliseconds)ms in state \(state))")
         }
-        // librdkafka 2.0 and 2.16.
+        // librdkafka 2.0 writes the first line, librdkafka 2.16 the second.
         for words in [
             "Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration",
             "Disconnected: connection closed by peer: receive 0 after POLLIN",
@@ -75,7 +75,7 @@ struct KafkaTroubleTests {
             let unasked = KafkaTrouble(closed(words, in: "UP"))
             #expect(unasked?.kind == .transport && unasked?.broker == "b1:9093")
             #expect(unasked?.words.contains("does this port want a log-in") ?? false)
-            // One that has worked for a while, and one that has logged in.
+            // The first connection has worked for a while, and the second has logged in.
             #expect(KafkaTrouble(closed(words, in: "UP", after: 70_000)) == nil)
             #expect(KafkaTrouble(closed(words, in: "UP", by: "sasl_ssl://")) == nil)
         }
@@ -187,7 +187,7 @@ struct KafkaTroubleTests {
         func count(_ facility: String) -> Int { lines.value.count { $0.facility == facility } }
         #expect(count("ANSWER") == 0)
         cluster.setBrokerDown(1)
-        // A connection that ends is a notice; one that is refused is trouble.
+        // librdkafka logs the end of a connection as a notice. A refused connection is trouble.
         _ = await told.first { KafkaTrouble($0) != nil }
         cluster.setBrokerUp(1)
         _ = try await producer.send(ProducerRecord(topic: "t", partition: 0, value: [2]))

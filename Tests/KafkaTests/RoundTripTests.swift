@@ -86,7 +86,7 @@ struct RoundTripTests {
         }
     }
 
-    /// `org.apache.kafka.common.utils.Utils.murmur2`.
+    /// Returns the hash of Java's `org.apache.kafka.common.utils.Utils.murmur2`.
     private func murmur2(_ data: [UInt8]) -> UInt32 {
         let m: UInt32 = 0x5bd1_e995
         var h: UInt32 = 0x9747_b28c ^ UInt32(data.count)

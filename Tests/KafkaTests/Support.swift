@@ -12,7 +12,7 @@ func blocking<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
 
 struct TimedOut: Error {}
 
-/// The properties of a client of the cluster, with short waits.
+/// Returns the properties of a client of the cluster, with short waits.
 func properties(_ cluster: MockCluster, _ more: KeyValuePairs<String, String> = [:]) -> KafkaProperties {
     var properties = KafkaProperties([
         ("bootstrap.servers", cluster.bootstrapServers), ("reconnect.backoff.ms", "10"),
@@ -22,7 +22,7 @@ func properties(_ cluster: MockCluster, _ more: KeyValuePairs<String, String> = 
     return properties
 }
 
-/// The same for a consumer, which commits by hand and begins at the beginning.
+/// Returns the properties of a consumer that commits by hand and begins at the beginning.
 func consumerProperties(
     _ cluster: MockCluster, group: String = "readers", _ more: KeyValuePairs<String, String> = [:]
 ) -> KafkaProperties {
@@ -39,7 +39,7 @@ func consumerProperties(
 let quiet: @Sendable (KafkaLogLine) -> Void = { _ in }
 
 extension KafkaConsumer {
-    /// Polls until the closure answers something, for at most 20 s.
+    /// Polls until the closure returns a value. Throws if it returns none within 20 s.
     func poll<Value>(until answer: (Polled?) throws -> Value?) throws -> Value {
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
@@ -58,7 +58,7 @@ extension KafkaConsumer {
 }
 
 extension KafkaProducer {
-    /// Sends `count` records, the values being the texts of 0, 1, ..., one after the other to partition 0.
+    /// Sends `count` records with the texts 0, 1, ... to partition 0, one after the other.
     func sendNumbers(_ count: Int, topic: String) async throws {
         for number in 0..<count {
             _ = try await send(ProducerRecord(topic: topic, partition: 0, value: [UInt8](String(number).utf8)))
@@ -70,7 +70,7 @@ extension ConsumerRecord {
     var text: String? { value.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// A value many threads write, readable when they are done.
+/// A value that many threads may write.
 final class Shared<Value: Sendable>: Sendable {
     private let state: Mutex<Value>
     init(_ value: Value) { state = Mutex(value) }

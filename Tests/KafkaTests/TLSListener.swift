@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A listener on this machine that shakes hands by TLS, and says no word of Kafka's.
+/// A listener on this machine that makes the TLS handshake, and sends no byte of Kafka's protocol.
 struct TLSListener {
     private let group: MultiThreadedEventLoopGroup
     private let listener: any Channel
@@ -25,7 +25,7 @@ struct TLSListener {
         return TLSListener(group: group, listener: listener)
     }
 
-    /// The address by the name that the certificates are for.
+    /// The address with the name `localhost`, which the certificates are for.
     var address: String { "localhost:\(listener.localAddress?.port ?? 0)" }
 
     func shutdown() async throws {
@@ -39,7 +39,7 @@ struct TLSListener {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// A certificate for `localhost`, self-signed, a century long. Made for these tests, and trusted by nobody else.
+    /// A self-signed certificate for `localhost` that is valid for a century. Only these tests trust the certificate.
     static let validPEM = """
         -----BEGIN CERTIFICATE-----
         MIIBVDCB+6ADAgECAhRBTPBCtyH1Zz+aiGXoJ8WpqtnHLTAKBggqhkjOPQQDAjAU
@@ -53,7 +53,7 @@ struct TLSListener {
         -----END CERTIFICATE-----
         """
 
-    /// The same, of January 2020.
+    /// A self-signed certificate for `localhost` that was valid in January 2020.
     static let expiredPEM = """
         -----BEGIN CERTIFICATE-----
         MIIBUzCB+aADAgECAhQ2v2G64Mjvl4HYq+yPoJnyeY89+jAKBggqhkjOPQQDAjAU

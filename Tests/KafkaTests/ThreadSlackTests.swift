@@ -5,8 +5,8 @@ import Testing
 
 @Suite("How late librdkafka's threads may be woken")
 struct ThreadSlackTests {
-    /// The slack in nanoseconds of this process's threads of that name. Nil where the kernel tells nobody of another
-    /// thread's.
+    /// Returns the timer slack in nanoseconds of this process's threads with this name; nil if the kernel does not show
+    /// a thread's slack to other threads.
     private static func slacks(ofThreads name: String) -> [UInt]? {
         let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
         var found: [UInt] = []
@@ -36,7 +36,7 @@ struct ThreadSlackTests {
             let consumer = try KafkaConsumer(properties: consumerProperties(cluster), log: quiet)
             defer { consumer.abandon() }
             try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
-            // The client fetches: the threads of its brokers that the main thread made run too.
+            // The client fetches, so the broker threads run that the main thread started.
             _ = try consumer.metadata(timeoutMilliseconds: 5_000)
             let main = try #require(Self.slacks(ofThreads: "rdk:main"))
             #expect(main.contains(ThreadSlack.mainNanoseconds), "\(main)")

@@ -4,7 +4,8 @@ import Testing
 
 @Suite("The limit on unpacked answers")
 struct UnpackingLimitTests {
-    /// A batch of one record of so many blanks, some kilobytes on its way, and what a consumer makes of it.
+    /// Sends batches of one record each with these megabytes of blanks, which the codec packs to some kilobytes.
+    /// Returns the consumer's results.
     private func read(_ codec: String, megabytes: [Int]) async throws -> [String] {
         let cluster = try MockCluster(topics: ["t": 1])
         let producer = try KafkaProducer(
