@@ -2,7 +2,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-/// The faults of a catalog file as `line:column message`, empty where it is sound.
+/// Returns the faults of a catalog file; empty if the file is sound.
 func catalogFaults(_ text: String) -> [CatalogFault] {
     do throws(CatalogFaults) {
         _ = try CatalogFile.parse(text, version: 1)
@@ -13,7 +13,7 @@ func catalogFaults(_ text: String) -> [CatalogFault] {
 }
 
 struct CatalogFaultTests {
-    /// A key of an app with a value, and the columns are those of the value.
+    /// Bad keys of an app with their values. Each fault's column is the column of the value.
     static let badApps: [(String, String)] = [
         ("app_apple_id: 0", "app_apple_id"), ("app_apple_id: -5", "app_apple_id"),
         ("app_apple_id: \"5\"", "app_apple_id"),

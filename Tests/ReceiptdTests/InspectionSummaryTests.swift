@@ -31,7 +31,7 @@ struct InspectionSummaryTests {
         #expect(found.undecided(outcomes: [other], parked: []) == [Self.record])
         #expect(found.undecided(outcomes: [other, place], parked: []).isEmpty)
         #expect(found.undecided(outcomes: [], parked: [place]).isEmpty)
-        // The same submission's answer of an earlier record is not this one's.
+        // An answer to an earlier record of the same submission does not answer this record.
         var earlier = Self.answer
         earlier.occurredAt = Timestamp(milliseconds: Self.received.milliseconds - 1000).rfc3339
         found.answers = [earlier]
@@ -146,15 +146,15 @@ struct InspectionSummaryTests {
         let traffic = Traffic(
             span: .hour,
             rows: [
-                // Answers, and then none; some trouble before.
+                // Apple answers and then stops answering, with some trouble before.
                 row("verifyReceipt Production genuine", [0: 900, 40: 3]),
                 row("verifyReceipt Production timeout", [39: 1, 41: 7, 58: 80]),
                 row("verifyReceipt Production server_error", [42: 100]),
-                // A few fail, others are answered.
+                // A few requests fail and others are answered.
                 row("verifyReceipt Sandbox refused", [58: 1]), row("verifyReceipt Sandbox timeout", [58: 500]),
-                // Long over, and nobody has asked since.
+                // The trouble was long ago, and no worker has asked since.
                 row("transactions Production timeout", [10: 4]),
-                // The trouble has lasted for as long as anyone knows.
+                // The trouble has lasted for the whole hour.
                 row("finish Production connection", [0: 2, 59: 2]),
             ])
         #expect(

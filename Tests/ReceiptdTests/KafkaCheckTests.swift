@@ -52,7 +52,7 @@ struct KafkaCheckTests {
         cluster.pushRequestErrors(
             apiKey: fetch, Array(repeating: KafkaError.Code.topicAuthorizationFailed, count: 100))
         let faults = await faults()
-        // A worker reads its own events after the database was put back.
+        // A worker reads the submissions, and reads its own events after a restore of the database.
         for topic in [kafka.submissionsTopic, kafka.outcomesTopic] {
             #expect(faults.contains("topic \(topic): reading is not allowed"))
         }
@@ -73,7 +73,7 @@ struct KafkaCheckTests {
         }
         cluster.pushRequestErrors(apiKey: offsetCommit, [KafkaError.Code.groupAuthorizationFailed])
         #expect(await faults() == ["group receiptd: not allowed (GROUP_AUTHORIZATION_FAILED)"])
-        // The committed offset stays the same.
+        // The check commits an offset, which leaves the group's committed offset as it is.
         #expect(await faults() == [])
         let marks = try await blocking {
             let consumer = try KafkaConsumer(properties: properties, log: { _ in })
@@ -88,7 +88,7 @@ struct KafkaCheckTests {
         let findCoordinator: Int16 = 10
         cluster.pushRequestErrors(
             apiKey: findCoordinator, Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 1_000))
-        // The mock cluster makes the optional topics when they are asked for, so that their groups are looked at too.
+        // The mock cluster creates the optional topics at the first question, so the check looks at their groups too.
         let groups = [kafka.groupID, kafka.notificationsGroupID, kafka.accountsGroupID, kafka.consumptionGroupID]
         #expect(await faults() == groups.map { "group \($0): not allowed (GROUP_AUTHORIZATION_FAILED)" })
     }

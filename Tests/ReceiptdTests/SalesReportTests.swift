@@ -143,7 +143,7 @@ struct SalesReportTests {
         for broken in [
             Array(Self.packed.dropLast()), Array(Self.packed.prefix(12)), [0x1F, 0x8B], Self.packed + [7],
             Self.packed.enumerated().map { $0 == 30 ? $1 ^ 0x55 : $1 },
-            // The checksum, and the length, are wrong.
+            // The first copy has a wrong checksum, the second a wrong length.
             Self.packed.enumerated().map { $0 == Self.packed.count - 8 ? $1 ^ 1 : $1 },
             Self.packed.enumerated().map { $0 == Self.packed.count - 1 ? $1 ^ 1 : $1 },
         ] {

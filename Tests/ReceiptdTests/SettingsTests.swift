@@ -8,7 +8,7 @@ import Testing
 
 @testable import ReceiptdConfiguration
 
-/// Reads settings without asking librdkafka.
+/// Reads settings without librdkafka, and returns their faults.
 func settingsFaults(
     _ environment: [String: String], file: String? = nil, requiring required: Set<Settings.Requirement> = [],
     libraryVersion: Int32 = 0x0200_02FF
@@ -25,7 +25,7 @@ func settingsFaults(
     }
 }
 
-/// A file that lives as long as `body` runs.
+/// Writes the text to a file, runs `body` with its path, and deletes the file.
 func withFile<Result>(_ text: String, _ body: (String) throws -> Result) throws -> Result {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("receiptd-\(UUID().uuidString)")
     try Data(text.utf8).write(to: url)
@@ -179,7 +179,7 @@ struct SettingsTests {
         ("APPLE_MAX_CONCURRENCY", ["0", "10001"]),
         ("APPLE_MAX_REQUESTS_PER_SECOND", ["-1", "1000001"]),
         ("APPLE_CA_FILE", ["/nowhere/ca.pem", "/"]),
-        // This file holds no certificate.
+        // The last value is the path of this source file, which has no certificate.
         ("APPLE_ROOT_CERTIFICATES_FILE", ["/nowhere/roots.pem", "/", #filePath]),
         ("RETRY_INITIAL_DELAY_SECONDS", ["-0.1", "604801"]),
         ("RETRY_MAX_DELAY_SECONDS", ["0.4", "x"]),
@@ -201,7 +201,7 @@ struct SettingsTests {
             let faults = settingsFaults([name: value])
             #expect(faults.count == 1, "\(value)")
             let fault = faults.first
-            // Either of two settings with one topic may be named.
+            // If two settings have one topic, the fault may name either of them.
             #expect(fault?.setting == name || fault?.message.contains(name) == true, "\(value)")
             #expect(fault?.description.contains("hush") == false)
         }

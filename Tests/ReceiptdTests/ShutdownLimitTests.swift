@@ -9,7 +9,7 @@ struct ShutdownLimitTests {
     @Test("a shutdown beyond its limit ends the process")
     func ends() async {
         await withCheckedContinuation { continuation in
-            // Ten seconds after the end of its grace are a moment from now.
+            // The limit ends ten seconds after the grace. With a grace of -9.9 seconds the end is a moment from now.
             let limit = ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }
             limit.start()
         }
@@ -23,7 +23,7 @@ struct ShutdownLimitTests {
         }
         limit.end()
         limit.start()
-        // A later limit ends, and what the first one would have done came before it on the same clock.
+        // A later limit ends the wait. The first limit would have ended before it, on the same clock.
         await withCheckedContinuation { continuation in
             ShutdownLimit(seconds: -9.9, pools: [], logger: Logger(label: "test")) { continuation.resume() }.start()
         }

@@ -123,7 +123,7 @@ struct ConsolePartsTests {
         let passwords = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         func waits(_ name: String) -> [Double] {
             let limit = SignInLimit()
-            // Names that others made up before change nothing for either.
+            // Sign-ins with names that others made up change nothing for either name.
             for number in 0..<20 {
                 let other = passwords.origin("made up \(number)", mark: nil)
                 if limit.begin(other, now: 0) { _ = limit.failed(other, now: 0) }
@@ -154,7 +154,7 @@ struct ConsolePartsTests {
         let known = passwords.origin("ann", mark: mark)
         #expect(known.isBrowser)
         #expect(limit.begin(known, now: 0) && limit.failed(known, now: 0) == 1)
-        // The mark is no other user's, no other password's, and nobody can make one up.
+        // The mark is valid for this user with this password only, and nobody can forge a mark.
         #expect(passwords.origin("bob", mark: mark) == passwords.origin("bob", mark: nil))
         let changed = Passwords([.init(name: "ann", role: .operate, password: try Self.hash("a-long-one"))])
         #expect(!changed.origin("ann", mark: mark).isBrowser)

@@ -96,7 +96,7 @@ struct StandingTests {
         let stored =
             #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch","detail":"Send <it>."}"#
         #expect(try first(section("outcomes", stored)).sentence.contains("Send &lt;it&gt;."))
-        // The row is of an earlier version.
+        // An earlier version wrote this row, without a detail.
         let bare = #"{"submission_id":"s","player_id":"p","answer":"receipt.rejected","reason":"binding_mismatch"}"#
         #expect(try first(section("outcomes", bare)).sentence.contains("another game account"))
     }

@@ -13,7 +13,7 @@ struct TrafficPageTests {
             bins[0] = count
             return Traffic.Row(kind: kind, name: name, bins: bins)
         }
-        // One of the dead letters was answered, and is among the submissions that are junk.
+        // receiptd answered one of the dead letters, so the dead letter counts among the junk submissions too.
         let traffic = Traffic(
             span: .hour,
             rows: [
