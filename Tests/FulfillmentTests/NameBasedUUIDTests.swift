@@ -6,7 +6,8 @@ import Testing
 
 @Suite("Name-based UUIDs")
 struct NameBasedUUIDTests {
-    /// RFC 9562, section 5.5, written out a second time: SHA-1 over namespace and names, cut to 16 bytes, marked.
+    /// Returns the UUID by a second implementation of RFC 9562, section 5.5: SHA-1 over the namespace and the names,
+    /// cut to 16 bytes and marked with version and variant.
     private static func expected(_ parts: [String]) -> String {
         var input: [UInt8] = []
         for pair in ["8f", "1c", "5b", "1e", "5a", "0c", "4c", "55", "9d", "5f", "7d", "2b", "6a", "0f", "3e", "11"] {

@@ -123,7 +123,7 @@ struct ProofShapeTests {
             .receipt(String(repeating: "308201", count: 8)), "hex",
             "is written in hexadecimal digits: send the receipt's bytes as base64"
         ),
-        // The base64 is cut off in the middle of a byte.
+        // The hexadecimal text of this base64 ends in the middle of a byte.
         (
             .receipt("4d494948735159" + String(repeating: "4a4b6f5a", count: 8) + "4"), "hex",
             "is written in hexadecimal digits"

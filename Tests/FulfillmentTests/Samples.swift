@@ -8,7 +8,7 @@ enum Sample {
     static let product: ProductID = "gold.1"
     static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"
     static let otherToken = "00000000-0c1d-4a5e-9f70-112233445566"
-    /// 2026-11-20T09:30:00.000Z
+    /// The time of the sample record, 2026-11-20T09:30:00.000Z.
     static let recordTime = Timestamp(milliseconds: 1_795_167_000_000)
     static let purchaseTime = recordTime.adding(milliseconds: -60_000)
 
@@ -74,7 +74,7 @@ extension OutcomeEvent {
         (try? JSONParser.parse(value))?.value[name]
     }
 
-    /// The listed transactions, as `id outcome reason`.
+    /// The transactions that the event lists, as `id outcome reason`.
     var listed: [String] {
         (member("transactions")?.array ?? []).map { entry in
             ["transaction_id", "outcome", "reason"].map { entry[$0]?.string ?? "-" }.joined(separator: " ")

@@ -22,7 +22,7 @@ struct SubmissionSignatureTests {
 
     @Test("the HMAC of RFC 4231, test case 2, is accepted for its value and refused for another value")
     func publishedCode() {
-        // RFC 4231, test case 2.
+        // The code is from RFC 4231, test case 2.
         let code = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         let signature = RecordSignature(keys: ["Jefe"], of: .submissions)
         let value = Array("what do ya want for nothing?".utf8)

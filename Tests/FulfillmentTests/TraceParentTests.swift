@@ -10,7 +10,7 @@ struct TraceParentTests {
     func grammar() {
         let table: [(String, Bool)] = [
             ("00-\(Self.trace)-\(Self.parent)-01", true), ("00-\(Self.trace)-\(Self.parent)-ff", true),
-            // Another version may go on.
+            // A traceparent of a later version may have more fields.
             ("01-\(Self.trace)-\(Self.parent)-01", true), ("cc-\(Self.trace)-\(Self.parent)-01-what=ever", true),
             ("00-\(Self.trace)-\(Self.parent)-01-more", false), ("cc-\(Self.trace)-\(Self.parent)-01.more", false),
             ("cc-\(Self.trace)-\(Self.parent)-01-\n", false), ("ff-\(Self.trace)-\(Self.parent)-01", false),

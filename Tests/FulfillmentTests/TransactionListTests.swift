@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The transactions that an event lists")
 struct TransactionListTests {
-    /// 60 granted before by another submission, then `count` more.
+    /// Returns the settlement of 60 purchases that another submission got before, and of `count` new purchases.
     private func settlement(newly count: Int, _ verdict: JudgedPurchase.Verdict) -> Settlement {
         var view = LedgerView()
         let old = (0..<60).map { Sample.judged(Sample.purchase(StoreTransactionID("old-\($0)"))) }

@@ -34,7 +34,7 @@ struct UnreadRefundTests {
         let notice = try #require(unread.notice(after: half)?.refund)
         #expect(notice.change == .revoked(.refund, at: RefundTests.refundedAt))
         #expect(notice.transaction.refundedMilliPercent == 50_000 && notice.id == "n-1")
-        // Reversed since.
+        // Apple's answer shows no refund, so Apple has reversed the refund since.
         let reversed = try #require(unread.notice(after: RefundTests.told(revokedAt: nil)))
         #expect(reversed.refund == nil && reversed.id == "n-1")
         var other = half

@@ -58,7 +58,7 @@ struct UnreadableTransactionTests {
                 #expect(proof.question(for: app) == .transaction("1000", Self.credentials))
             }
         }
-        // A sound proof is believed while it is fresh.
+        // A sound and fresh proof is enough evidence.
         let sound = Self.proof(Self.purchase())
         #expect(sound.sufficientEvidence(for: Self.app(withAPI: true), now: Sample.recordTime) != nil)
     }
@@ -159,11 +159,11 @@ struct UnreadableTransactionTests {
         refunded.cancelledAt = Sample.recordTime
         #expect(refunded.refunded == nil)
         #expect(Self.verdicts(Self.judge(Sample.receipt([refunded]))) == [.hold(.unreadableTransaction)])
-        // Family sharing that ended has no parts.
+        // The end of family sharing has no part, so the unreadable share does not matter.
         refunded.revocationType = "FAMILY_REVOKE"
         #expect(refunded.refunded?.reason == .revoke)
         #expect(Self.verdicts(Self.judge(Sample.receipt([refunded]))) == [.reject(.cancelled)])
-        // Neither is one that may have been an upgrade.
+        // A cancelled purchase that may be an upgrade counts as no refund.
         var upgraded = Self.purchase("1000", "isUpgraded")
         upgraded.cancelledAt = Sample.recordTime
         #expect(upgraded.refunded == nil)

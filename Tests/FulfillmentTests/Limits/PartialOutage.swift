@@ -9,9 +9,9 @@ struct PartialOutage: Sendable {
         case bursts
         /// Apple fails for a share of twenty apps.
         case apps
-        /// Apple fails for one submission each of `amount` players, in the first 30 seconds.
+        /// Apple fails for one submission each of `amount` players, in the first 30 seconds of the outage.
         case stuckPlayers
-        /// Apple fails as in `stuckPlayers`, and no other submission arrives before theirs.
+        /// Apple fails as in `stuckPlayers`, and the outage begins with these submissions alone.
         case stuckPlayersFirst
     }
 
@@ -51,7 +51,7 @@ struct PartialOutage: Sendable {
     }
 }
 
-/// The figures of an outage.
+/// The measured figures of a simulated outage.
 struct OutageFigures {
     /// The number of submissions during the outage that Apple would answer.
     var healthy = 0
@@ -65,7 +65,7 @@ struct OutageFigures {
     var secondsDown = 0.0
     /// The seconds from the outage's end until the worker holds no request back.
     var recovery = 0.0
-    /// The seconds from the outage's end until Apple has answered 99 of 100 submissions that were open at the end.
+    /// The seconds from the outage's end until Apple has answered 99 of 100 submissions for which Apple failed before.
     var drained = 0.0
     var mostInMemory = 0
     /// The number of submissions that the worker parked.

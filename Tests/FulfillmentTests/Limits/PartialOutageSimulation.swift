@@ -17,7 +17,7 @@ struct PartialOutageSimulation {
     static let scopes = 20
     static let players = 1000
     static let maximumConcurrency = 256
-    /// The number of sleeping submissions that each answer to a failed submission wakes, as in `RecoverySigns`.
+    /// The number of parked submissions that each answer to a failed submission wakes, as in `RecoverySigns`.
     static let wokenByAnswer = 2
 
     struct Submission {

@@ -6,7 +6,8 @@ import Testing
     import Darwin
 #endif
 
-/// 10 submissions a second, answers after 50 ms, default settings. Nothing here is timed: the clock is the simulation's.
+/// Tests with ten submissions a second, Apple's answers after 50 ms, and default settings. The clock is the
+/// simulation's, so no test depends on the machine's speed.
 @Suite("Simulated partial outages of Apple")
 struct PartialOutageTests {
     private static func figures(_ outage: PartialOutage) -> OutageFigures {
@@ -24,7 +25,7 @@ struct PartialOutageTests {
         #expect(figures.median < 0.1)
         #expect(figures.p99 < (percent < 80 ? 0.2 : 5), "p99 \(figures.p99)")
         if percent < 80 { #expect(figures.secondsDown == 0) }
-        // Retries have a share of their own: ten a second, and two for each answer.
+        // The retry budget allows ten retries a second, and two more for each answer.
         #expect(figures.wasted < 40)
         #expect(figures.mostInMemory < 500)
     }

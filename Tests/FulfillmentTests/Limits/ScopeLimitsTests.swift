@@ -96,7 +96,7 @@ struct ScopeLimitsTests {
         }
         let last = Self.pass(&limits, retry, now: open)
         limits.succeeded(try #require(last), now: open)
-        // The success paid for two retries, and no time passed since by the clock of the retries.
+        // The success paid for two retries, and no time has passed since the success.
         #expect(passes() == Int(RetryBudget.paidBySuccess))
     }
 

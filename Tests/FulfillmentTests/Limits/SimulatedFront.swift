@@ -2,8 +2,8 @@ import NamesAndTimes
 
 @testable import Fulfillment
 
-/// The parts in front of Apple, combined as in `AppleLimits`: one queue and one circuit for each app, one gate for all
-/// of them.
+/// The parts in front of Apple, combined as in `AppleLimits`: one queue and one circuit for each app, and one gate for
+/// all apps.
 struct SimulatedFront {
     struct Waiter {
         let id: Int
