@@ -8,7 +8,8 @@ import Testing
 
 @testable import Pipeline
 
-/// Many tests on one running pipeline: each has players, receipts and, where it looks at offsets, a partition of its own.
+/// Tests on one running pipeline. Each test has its own players and receipts, and its own partition if it checks
+/// offsets.
 @Suite("Flow", OnePipeline())
 struct FlowTests {
     private let bench: PipelineBench
@@ -198,7 +199,7 @@ struct FlowTests {
         try await bench.submit("commit.3", player: "commit 3", partition: 7)
         try await bench.untilAnswered("commit 3", count: 1)
         try await bench.untilCommitted(first + 1, of: 7)
-        // REBALANCE_IN_PROGRESS means "not yet"; OFFSET_METADATA_TOO_LARGE is refused and not retried by librdkafka.
+        // REBALANCE_IN_PROGRESS means "not yet". After OFFSET_METADATA_TOO_LARGE (12) librdkafka does not retry.
         bench.cluster.pushRequestErrors(apiKey: 8, [KafkaError.Code.rebalanceInProgress, 12])
         bench.verifier.release("commit.2")
         try await bench.untilCommitted(first + 3, of: 7)

@@ -109,7 +109,7 @@ struct CrashHistoryTests {
         var named = after
         named.isolate(57)
         #expect(next(named, departures: 5).suspect?.deaths == 1)
-        // A departure that Kafka and the database both know is not counted twice.
+        // The history counts a departure once that Kafka and the database both know.
         var left = next(named, departures: 5)
         left.leave(departures: 6)
         #expect(next(left, departures: 6).starts == left.starts + 1)

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import Pipeline
 
-// Takes the partition's possible steps one at a time: its owner's work, then its database's troubles.
+// The steps of the simulation: the owner's work, then the database's troubles.
 extension PartitionSimulation {
     mutating func fetch() {
         guard owner.progress.isRowKnown, owner.next < log.count, !owner.gate.isFull else { return askLate() }

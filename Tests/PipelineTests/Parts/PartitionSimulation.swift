@@ -18,7 +18,7 @@ struct PartitionSimulation {
         let player: PlayerID
     }
 
-    /// One record in an owner's hands.
+    /// A record that an owner works on.
     struct Work {
         let record: RecordInHand
         let index: Int
@@ -26,7 +26,7 @@ struct PartitionSimulation {
         var isDecided = false
     }
 
-    /// One lineage of PostgreSQL's data.
+    /// A database with its history: each fail-over or restore begins another.
     struct Database {
         var history: DatabaseHistory
         /// The indices in the log of the records that have an outcome.
@@ -59,9 +59,9 @@ struct PartitionSimulation {
     var zombie: Owner?
     var assignments: UInt64 = 1
     var committed: Int64?
-    /// The database of new sessions.
+    /// The database that new sessions use.
     var primary = Database(history: DatabaseHistory("0"))
-    /// The database of sessions from before a fail-over.
+    /// The database that sessions from before a fail-over use; nil if no such session is left.
     var formerPrimary: Database?
     var backups: [Database] = []
     var histories = 0

@@ -30,7 +30,7 @@ enum NoNotifications {
         ConsumptionSource(topic: consumptionTopic, consumerProperties: try consumer())
     }
 
-    /// The properties of a consumer with a group of its own.
+    /// Returns the properties of a consumer with a group of its own.
     private static func consumer() throws -> KafkaProperties {
         var properties = PipelineBench.properties(try cluster.get())
         let group = groups.add(1, ordering: .relaxed).newValue

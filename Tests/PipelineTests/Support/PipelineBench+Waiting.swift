@@ -1,7 +1,7 @@
 import TestSupport
 
 extension PipelineBench {
-    /// Returns when the player's answers are these and no others.
+    /// Returns when the player's answers are exactly `expected`.
     func untilAnswered(
         _ player: String, _ expected: [String], file: StaticString = #fileID, line: UInt = #line
     ) async throws {
@@ -12,7 +12,7 @@ extension PipelineBench {
         }
     }
 
-    /// Returns when each of the players has as many answers, repeats included.
+    /// Returns when each of the players has `count` answers, repeats included.
     func untilAnswered(
         _ players: [String], count: Int, file: StaticString = #fileID, line: UInt = #line
     ) async throws {
@@ -29,7 +29,7 @@ extension PipelineBench {
         try await untilAnswered([player], count: count, file: file, line: line)
     }
 
-    /// Returns when Apple has been asked about the receipt, once.
+    /// Returns when workers have asked Apple about the receipt once.
     func untilAsked(_ name: String, file: StaticString = #fileID, line: UInt = #line) async throws {
         try await changes.until("Apple is asked about \(name) once", file: file, line: line) {
             verifier.count(name) == 1

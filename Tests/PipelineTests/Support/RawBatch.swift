@@ -30,7 +30,7 @@ struct RawBatch {
         return batch + behindTheLength + records
     }
 
-    /// Blocks until the broker has answered.
+    /// Sends the batch to the partition, and blocks until the broker has answered. Throws `Refused` for an error code.
     func produce(to partition: TopicPartition, bootstrapServers: String) throws {
         var request: [UInt8] = []
         func add(_ value: some FixedWidthInteger) { request.append(bigEndian: value) }
