@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The concurrency gate")
 struct ConcurrencyGateTests {
-    /// Waits until `condition` holds, giving way meanwhile.
+    /// Waits until `condition` holds, and yields to other tasks meanwhile.
     private func until(_ condition: () -> Bool) async {
         while !condition() { await Task.yield() }
     }
@@ -19,7 +19,7 @@ struct ConcurrencyGateTests {
         func pass() async { for await _ in stream {} }
     }
 
-    /// Collects messages of tasks that run at once.
+    /// A collector of messages from tasks that run at the same time.
     private final class Diary: Sendable {
         private let inside = Atomic(0)
         private let most = Atomic(0)

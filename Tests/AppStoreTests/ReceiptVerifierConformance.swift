@@ -15,7 +15,7 @@ struct ReceiptVerifierConformance {
         case scripted
     }
 
-    /// A verifier, and proofs that it answers in known ways.
+    /// A verifier, with proofs that the verifier answers in known ways.
     struct Subject: Sendable {
         let verifier: any ReceiptVerifier
         let bundle: BundleID

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Parsing of Retry-After")
 struct RetryAfterTests {
-    /// 2026-11-20T09:30:00Z
+    /// The present time of the tests, 2026-11-20T09:30:00Z.
     static let now = Timestamp(milliseconds: 1_795_167_000_000)
     static let date = "Fri, 20 Nov 2026 09:29:50 GMT"
 
