@@ -23,7 +23,7 @@ extension Drawing {
         if product == 2 { used.insert(.nonConsumables) }
         if Self.subscriptions.contains(product) { used.insert(.subscriptions) }
         if product == 5 { used.insert(.unknownProducts) }
-        // Apps 2 and 3 know accounts, so their purchases carry the payer's token, except where the feature `tokens`
+        // Apps 2 to 4 know accounts, so their purchases carry the payer's token, except where the feature `tokens`
         // draws another.
         var token = app >= 2 ? 1 : 0
         if may(.tokens, 40) { token = chance.pick([0, 1, 2]) }

@@ -56,7 +56,7 @@ struct Drawing {
     var hopeless: Int?
     /// The most purchases in the history. Where there are few, more steps are about each.
     var most = Int.max
-    /// The history's one or two apps. They are few, because faults show where several steps meet in one app.
+    /// The history's one to three apps. They are few, because faults show where several steps meet in one app.
     var apps: [Int] = []
 
     init(features: Set<Feature>, chance: Chance) {

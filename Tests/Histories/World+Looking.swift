@@ -92,7 +92,8 @@ extension World {
         }
     }
 
-    /// Makes parked rows due, and ends all leases, as those of killed workers would end in a while.
+    /// Makes parked submissions, finishes and refund requests due, and ends all leases, as those of killed workers would
+    /// end in a while.
     /// - Parameter endsRounds: whether it also ends the leases of notification histories. A living worker that loses
     ///   such a lease begins its round again.
     func hurry(endsRounds: Bool) async {
