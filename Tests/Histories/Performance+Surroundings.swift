@@ -31,7 +31,7 @@ extension Performance {
         case .hide:
             guard let id = bought[step["of"]] else { return }
             troubles.purchases.insert(id)
-            facts.conditions.unknownAtApple.insert(id)
+            facts.conditions.unknownAtApple[id, default: 0] += max(1, step["times"])
             say(step, "Apple will not know \(id) for \(step["times"]) requests")
             world.apple.setBehaviour(
                 SimulatedBehaviour([SimulatedStep.status(4_040_010).times(max(1, step["times"])), .genuine]),
@@ -244,7 +244,9 @@ extension Performance {
         if step.kind == .erase {
             let player = Scenery.player(step["player"])
             let ending = try await world.command(["players", "erase", player, "--yes"])
-            if ending.code == 0 { facts.conditions.erased.insert(player) }
+            // The command has erased the player's rows, and asks to be run again for submissions that came meanwhile.
+            let isIncomplete = ending.text.contains("still arrive")
+            if ending.code == 0 || isIncomplete { facts.conditions.erased.insert(player) }
             return say(step, "an operator erases \(Scenery.name(player)) (exit \(ending.code))")
         }
         guard let id = bought[step["of"]] else { return }

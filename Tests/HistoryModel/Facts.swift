@@ -251,8 +251,8 @@ public struct Conditions: Sendable {
     public var putBackAt: String?
     /// The operators' acts that a restored database has lost.
     public var lostOrders: Set<String> = []
-    /// The transactions that Apple denies for some requests.
-    public var unknownAtApple: Set<String> = []
+    /// The number of requests for which Apple denies a transaction, by transaction id.
+    public var unknownAtApple: [String: Int] = [:]
     /// The players whom an operator erased. Their rows and events have a pseudonym from then on.
     public var erased: Set<String> = []
     /// True where one worker had all partitions and no fault occurred. The contract then promises the order.

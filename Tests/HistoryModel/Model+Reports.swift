@@ -32,7 +32,7 @@ extension Model {
             }
         }
         for (id, requests) in asked.sorted(by: { $0.key < $1.key }) where !isUnknown(id) {
-            let certain = requests.count(where: \.isGranted)
+            let certain = requests.count(where: isCertain)
             if told[id]?.count ?? 0 < certain {
                 found.append(.init(.reports, "\(told[id]?.count ?? 0) refund.requested of \(id), not \(certain)"))
             }
@@ -69,6 +69,12 @@ extension Model {
         return found
     }
 
+    /// Returns whether the worker must publish the request's event. A restore may have lost the grant: then the worker
+    /// looks for the grant until `answer_by`, twelve hours after Apple signed the request.
+    private func isCertain(_ request: RefundRequest) -> Bool {
+        request.isGranted && (!facts.conditions.wasPutBack || facts.conditions.now - request.signedAt < 11 * Self.hour)
+    }
+
     /// Returns the players to whom the purchase was granted under any id of its goods.
     private func owners(of id: String) -> Set<String> {
         guard let purchase = facts.purchases[id] else { return [] }
@@ -90,7 +96,7 @@ extension Model {
     /// Returns whether something else may decide what Apple hears: a refund, an operator, an erasure, or Apple itself.
     private func isDisturbed(_ id: String) -> Bool {
         guard let purchase = facts.purchases[id] else { return true }
-        return isUnknown(id) || !refunds(of: purchase).isEmpty || facts.conditions.unknownAtApple.contains(id)
+        return isUnknown(id) || !refunds(of: purchase).isEmpty || facts.conditions.unknownAtApple[id] != nil
             || facts.operators.contains { $0.transactionID == id && [.revoke, .reinstate].contains($0.order) }
     }
 }

@@ -65,4 +65,18 @@ extension ModelTests {
         facts.conditions.wasPutBack = true
         #expect(!rules(facts, [], [:]).contains(.paidArrives))
     }
+
+    @Test("the model lets an id be refused that Apple denied in eight tries, and no sooner", arguments: [15, 16])
+    func deniedID(requests: Int) throws {
+        var facts = facts()
+        facts.apps[Self.app]?.hasServerAPI = true
+        var bare = Submission(
+            id: "s1", player: "anna", bundleID: Self.app, form: .transactionID, quality: .proven, holds: ["1"],
+            signedAt: 1_000_500)
+        bare.token = "t"
+        facts.purchases["1"]?.token = "t"
+        facts.submissions = [bare]
+        facts.conditions.unknownAtApple["1"] = requests
+        #expect(rules(facts, [], [:]).contains(.paidArrives) == (requests < 16))
+    }
 }
