@@ -59,9 +59,10 @@ struct InterruptedMigrationTests {
             FROM generate_series(1, 60000) AS n;
             UPDATE schema_version SET version = 4
             """)
-        // The migration builds the index and then waits for the backup's snapshot, which is older than the index.
-        let backup = try await OpenTransaction(
-            database, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM proofs")
+        // The build waits for the writer's lock. A backup would not do: the migration does not begin a build while a
+        // transaction with a snapshot is older than a second.
+        let writer = try await OpenTransaction(database, "LOCK TABLE proofs IN ROW EXCLUSIVE MODE")
+        try await Task.sleep(for: .milliseconds(1100))
         let told = ToldLines()
         let pool = LedgerDatabase.pool(database.uri, size: 1)
         let migration = Task { try await pool.run { session in try Schema.migrate(session) { told.add($0) } } }
@@ -72,7 +73,7 @@ struct InterruptedMigrationTests {
             """
         try await eventually("the migration is ended") { try await database.number(waiting) > 0 }
         await #expect(throws: PostgresError.self) { try await migration.value }
-        try await backup.finish()
+        try await writer.finish()
         let valid = "SELECT count(*) FROM pg_index WHERE indexrelid = to_regclass('proofs_days') AND indisvalid"
         #expect(try await database.number(valid) == 0)
         try await database.pool.run { try Schema.migrate($0) }
