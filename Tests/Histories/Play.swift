@@ -104,6 +104,7 @@ extension History {
             }
             let isStill = lag == 0 && unread == "" && Date.now.timeIntervalSince(unchangedSince) > 25
             if waited > longest || waited > 30 && isStill {
+                performance.trace.append("(after \(Int(waited)) s the world is not quiet: \(state))")
                 let found = await look() ?? []
                 return found.isEmpty ? [Difference(unquiet: state)] : found
             }
