@@ -154,8 +154,8 @@ extension Console {
 
     static func mayNot(_ session: Sessions.Session) -> ConsoleAnswer {
         message(
-            "Your role is read: you can look at everything, and change nothing.", .forbidden, title: "Refused",
-            session: session)
+            "Your role is read: you may not change anything, and may not see the sessions.", .forbidden,
+            title: "Refused", session: session)
     }
 
     private static func noChange(_ session: Sessions.Session) -> ConsoleAnswer {

@@ -1,7 +1,7 @@
 /// The settings of `receiptd console`.
 package struct ConsoleSettings: Sendable {
     package enum Role: String, CaseIterable, Sendable {
-        /// The user may look at everything.
+        /// The user may look at everything but the sessions.
         case read
         /// The user may also change things.
         case operate
