@@ -56,7 +56,8 @@ extension ParsedProof {
 
     /// Returns the evidence of a proof that is enough by itself, to be judged as if Apple had given it; nil if Apple
     /// must be asked.
-    public func sufficientEvidence(for app: AppPolicy, now: Timestamp) -> GenuineReceipt? {
+    /// - Parameter now: the time by which a JWS is fresh; nil if Apple is asked about a fresh JWS too.
+    public func sufficientEvidence(for app: AppPolicy, now: Timestamp?) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
         switch material {
         case .receipt: return app.verification == .local ? evidence : nil
@@ -64,7 +65,7 @@ extension ParsedProof {
             guard app.serverAPI != nil else { return evidence }
             // A fact that receiptd cannot read may be readable in Apple's answer.
             guard evidence.isReadable else { return nil }
-            return app.verification == .local || isFresh(now) ? evidence : nil
+            return app.verification == .local || now.map(isFresh) ?? false ? evidence : nil
         case .transactionID: return nil
         }
     }

@@ -9,7 +9,7 @@ extension AppleDesk {
         _ further: inout FurtherAnswers
     ) async throws(Abandoned) -> Judgement? {
         let (work, submission) = (inquiry.work, inquiry.submission)
-        if inquiry.isAnsweredByLedger {
+        if !inquiry.isAskedAgain {
             let claimant = submission.appAccountToken == nil ? nil : submission.playerID
             for known in await knownToLedger(transactions, at: work.position, claimant: claimant) {
                 further.note(.inLedger, named: known)

@@ -75,7 +75,8 @@ final class AppleDesk: Sendable {
     /// Returns the proof's own evidence if it is enough; nil if Apple has to be asked.
     @inline(never)
     private func answerOfItself(_ inquiry: AppleInquiry, _ terms: AppTerms) -> OwnAnswer? {
-        inquiry.proof.sufficientEvidence(for: terms.app, now: WallClock.now).map { OwnAnswer(.genuine($0)) }
+        inquiry.proof.sufficientEvidence(for: terms.app, now: inquiry.isAskedAgain ? nil : WallClock.now)
+            .map { OwnAnswer(.genuine($0)) }
     }
 
     @inline(never)

@@ -9,7 +9,7 @@ struct AppleInquiry: Sendable {
     var isLeased = false
     /// The reason why the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
-    /// True if the ledger may answer instead of Apple. False for a held purchase: the ledger has it already, and may
-    /// not know of its refund.
-    var isAnsweredByLedger = true
+    /// True for a held purchase. Then neither the ledger nor a fresh JWS answers instead of Apple, because neither need
+    /// know of a refund since the hold began.
+    var isAskedAgain = false
 }

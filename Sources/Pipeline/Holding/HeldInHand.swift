@@ -13,6 +13,6 @@ struct HeldInHand: Sendable {
 
     func inquiry(_ proof: ParsedProof) -> AppleInquiry {
         AppleInquiry(
-            work: work, submission: hold.submission, proof: proof, isLeased: true, isAnsweredByLedger: false)
+            work: work, submission: hold.submission, proof: proof, isLeased: true, isAskedAgain: true)
     }
 }

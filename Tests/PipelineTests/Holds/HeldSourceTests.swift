@@ -54,6 +54,25 @@ struct HeldSourceTests {
         }
     }
 
+    @Test("Apple is asked again about a held purchase with a fresh JWS, and a refund since then ends the hold")
+    func freshTransaction() async throws {
+        try await with { bench, holds in
+            bench.catalog.update { $0 = Catalog(version: 1, apps: [ParkingBench.serverApp]) }
+            let held = hold(proof: .signedTransaction("a.b.c"))
+            var receipt = try #require(held.evidence)
+            let content = ProofContent(
+                bundleID: ParkingBench.bundle, environment: .production, purchases: receipt.purchases,
+                signedAt: WallClock.now)
+            bench.proofs.read(held.submission.proof, as: .read(content, .proven))
+            receipt.purchases[0].cancelledAt = WallClock.now
+            bench.apple.answer(.genuine(receipt))
+            try await bench.heldWorker.work(on: HeldInHand(held))
+            #expect(bench.apple.asked.count == 1)
+            guard case .rejected(let event)? = holds.content.settled.first else { return #expect(Bool(false)) }
+            #expect(event.reason == .cancelled)
+        }
+    }
+
     private func with(_ body: (ParkingBench, ParkingBench.Holds) async throws -> Void) async throws {
         let bench = try ParkingBench()
         defer { bench.close() }
