@@ -3,7 +3,7 @@ public enum SimulatedEnvironment: String, Sendable, Hashable, Codable, CaseItera
     case production
     case sandbox
 
-    /// The value of `environment` in Apple's answers.
+    /// The value of `environment` in Apple's answers, signed transactions and notifications.
     var appleName: StaticString { self == .production ? "Production" : "Sandbox" }
 
     /// Attribute 0 of the app receipt, and `receipt_type` in Apple's answers.

@@ -16,7 +16,7 @@ struct LifeOptions: ParsableArguments {
     @Option(help: "The number of days to simulate.")
     var days = 30
 
-    @Option(help: "How much faster than real time to simulate; 43200 is a month in a minute.")
+    @Option(help: "The speed as a multiple of real time. At 43200, a month passes in a minute.")
     var speed = 1.0
 
     @Option(help: "The app's bundle id. The ids of its products begin with it.")

@@ -1,4 +1,5 @@
-/// The seconds that this process's clock is ahead of other clocks.
+/// By how many seconds this process's clock is ahead of PostgreSQL's clock, of the newest records' timestamps and of
+/// Apple's; below 0 if it is behind, nil if unknown.
 public struct ClockDifferences: Sendable, Equatable {
     /// The largest difference at which two clocks still agree, in seconds.
     static let toleranceSeconds = 60.0

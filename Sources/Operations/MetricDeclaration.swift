@@ -68,7 +68,7 @@ extension MetricDeclaration {
         "receiptd_foreign_roots",
         help: "Trusted root certificates that are not Apple's.")
     static let clockSkew = Self(
-        "receiptd_clock_skew_seconds", help: "Seconds that this process's clock is ahead of another.",
+        "receiptd_clock_skew_seconds", help: "Seconds by which this process's clock is ahead; below 0 if it is behind.",
         labels: ["against"])
     static let httpConnectionsEvicted = Self(
         "receiptd_http_connections_evicted_total",

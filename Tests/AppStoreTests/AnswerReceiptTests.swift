@@ -126,7 +126,7 @@ struct AnswerReceiptTests {
         #expect(receipt(root: root)?.holdsAutoRenewable == holds)
     }
 
-    @Test("Renewals in an answer without Apple's time take the time of its arrival")
+    @Test("If Apple's answer has no request_date, its renewals get the answer's time of arrival")
     func renewalsWithoutTime() {
         let renewal = #""pending_renewal_info":[{"original_transaction_id":"1","is_in_billing_retry_period":"1"}],"#
         var answer = AnswerText(AnswerText.fields())

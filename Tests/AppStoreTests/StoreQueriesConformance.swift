@@ -111,7 +111,8 @@ struct StoreQueriesConformance {
     }
 
     @Test(
-        "a subscription's state is found, and an unknown id is not found", arguments: Implementation.allCases)
+        "subscriptionStatuses returns a subscription's state, and notFound for an unknown id",
+        arguments: Implementation.allCases)
     func statuses(implementation: Implementation) async throws {
         try await withSubject(implementation) { subject in
             let told = await subject.queries.subscriptionStatuses(of: subject.vip, ScriptedServerAPI.context())

@@ -111,7 +111,7 @@ final class Performance {
 
     static var clock: Int64 { Int64(Date.now.timeIntervalSince1970 * 1000) }
 
-    /// Moves the history's calendar on. It never passes the present, and never stands still.
+    /// Moves the history's calendar on by `milliseconds`, to at most 1 ms before the present, but by at least 1 ms.
     func passTime(_ milliseconds: Int64) {
         now = max(now + 1, min(now + milliseconds, Self.clock - 1))
         let now = now

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Parked submissions in memory, on the process's clock.
+/// A double of `ParkedSubmissions` in memory. It computes due times with the process's clock.
 public final class InMemoryParking: ParkedSubmissions {
     private struct Row {
         let parked: ParkingSubmission

@@ -2,7 +2,7 @@ import Ledger
 import Postgres
 import ReceiptdConfiguration
 
-/// The line of `receiptd check` for the outcomes' partitions.
+/// The line of `receiptd check` about the right to create and drop partitions of the outcomes table.
 package enum MaintenanceCheckLine {
     package static func run(_ database: DatabaseSettings) async -> Result<String, CheckFailure> {
         do {

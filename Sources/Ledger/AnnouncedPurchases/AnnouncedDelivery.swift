@@ -14,7 +14,8 @@ struct AnnouncedDelivery: Sendable {
     let catalog: Catalog
     let now: Timestamp
 
-    /// Delivers the purchases that are still leased and open, and returns after COMMIT.
+    /// Judges the purchases that are still leased and not settled yet, and settles the deliverable ones. Returns the
+    /// outcomes after COMMIT.
     func run(in session: PostgresSession) throws -> [AnnouncedOutcome] {
         try session.transaction { session in
             let claims = try lockClaims(in: session)

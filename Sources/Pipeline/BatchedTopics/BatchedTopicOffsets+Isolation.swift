@@ -123,7 +123,8 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Commits that the isolated record is at work, or only waits. Returns whether Kafka took the commit.
+    /// Writes into the commit's metadata whether the worker works on the isolated record or the record waits, so that a
+    /// death counts only during the work. Returns whether Kafka took the commit.
     func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
         guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
             commit(metadata, of: partition, consumer)
@@ -137,8 +138,8 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// Commits that the isolated record could not be done although the process lives, so that no death counts against
-    /// it.
+    /// Marks the isolated record as waiting in the commit's metadata: the process survived a try that could not finish
+    /// the record. A later death does not count against the record.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

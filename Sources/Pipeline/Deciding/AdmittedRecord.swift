@@ -4,7 +4,7 @@ import Kafka
 /// The facts that the consumer knows about a record that it admitted. A class, because each step of the submission
 /// reads it.
 final class AdmittedRecord: Sendable {
-    /// The record. Its value is left out if it was decoded, because the submission holds all of it.
+    /// Without its value if the decoder made a submission of the value, because the submission holds the same data.
     let record: ConsumerRecord
     let decoded: SubmissionDecoder.Decoded
     /// The bytes that the record with its value takes in memory, roughly. The partition's window is charged with them.
@@ -28,7 +28,8 @@ final class AdmittedRecord: Sendable {
     /// without a try.
     let isSetAside: Bool
 
-    /// - Parameter decoded: the decoded value of the record. A dead letter keeps the value itself.
+    /// - Parameter decoded: a submission or a dead letter. For a dead letter `record` keeps the value, because the copy
+    ///   on the dead-letter topic needs it.
     init(
         record: ConsumerRecord, decoded: SubmissionDecoder.Decoded, ticket: PlayerLanes.Ticket? = nil,
         assignment: UInt64,

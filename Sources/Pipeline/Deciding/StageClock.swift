@@ -1,7 +1,7 @@
 import NamesAndTimes
 import Operations
 
-/// The stages in which a submission waits. Their names are the labels of `receiptd_stage_duration_seconds{stage}`.
+/// The stages of a submission. Their names are the values of the label in `receiptd_stage_duration_seconds{stage}`.
 enum Stage: String, CaseIterable {
     /// The wait behind earlier submissions of the player.
     case turn

@@ -4,10 +4,10 @@ import NamesAndTimes
 import Operations
 import Synchronization
 
-/// Isolates notifications of a history that kill the process. If several leases of a history ended without progress,
-/// the worker takes each notification with nothing else in flight, and first writes its name to the database.
+/// Isolates notifications of Apple's history that kill the process. If several leases of a history ended without
+/// progress, the worker takes each notification with nothing else in flight, and first writes its name to the database.
 extension NotificationHistoryPoll {
-    /// The seconds between two looks whether all other work has ended.
+    /// The seconds between two checks whether all other work has ended.
     private static let turnLookSeconds = 0.02
 
     /// Runs `body` beside the process' other work. Throws `Abandoned` if its turn does not come in time.
@@ -33,7 +33,7 @@ extension NotificationHistoryPoll {
             let accused = AccusedPlace(named, of: name, in: source.places, seconds: Self.leaseSeconds)
             let accusation = Accusation { await accused.change(isAtWork: $0) }
             let effects = try await Suspected.$work.withValue(accusation) { try await work(on: [body]) }
-            // The accusation ends here. While Apple is asked for the next page, a death counts against no notification.
+            // While the worker asks Apple for the next page, a death counts against no notification.
             await accusation.waits()
             guard let renewed = accused.place else { return nil }
             place = renewed
@@ -62,7 +62,7 @@ extension NotificationHistoryPoll {
     }
 }
 
-/// The notification of each history that this process took alone most recently, and survived.
+/// The notification of each history that this process isolated most recently, and survived.
 final class HistorySuspects: Sendable {
     private let names = Mutex<[HistoryScope: Digest256]>([:])
 
@@ -71,8 +71,8 @@ final class HistorySuspects: Sendable {
     func last(of scope: HistoryScope) -> Digest256? { names.withLock { $0[scope] } }
 }
 
-/// The place in a history while one of its notifications is taken alone. Each change of the accusation extends the
-/// history's lease.
+/// The worker's place in Apple's notification history while it isolates one notification. The row names the
+/// notification only while the worker works on it. Each write of that name extends the history's lease.
 private final class AccusedPlace: Sendable {
     private let name: Digest256
     private let places: any HistoryPlaces
@@ -89,8 +89,8 @@ private final class AccusedPlace: Sendable {
     /// The place; nil if another replica has the lease.
     var place: HistoryPlace? { current.withLock { $0 } }
 
-    /// Accuses or clears the notification. Returns whether the change is durable. Returns true if the lease is lost,
-    /// because then nothing can count against the notification.
+    /// Writes or removes the notification's name. Returns whether the change is durable. Returns true if the lease is
+    /// lost, because then no death can count against the notification.
     func change(isAtWork: Bool) async -> Bool {
         guard let place else { return true }
         do {

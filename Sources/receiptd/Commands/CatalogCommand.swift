@@ -28,7 +28,7 @@ struct CatalogCommand: CommandGroup {
 
     struct Diff: DatabaseCommand {
         static let configuration = CommandConfiguration(
-            commandName: "diff", abstract: "Shows what an import of a catalog file would change.")
+            commandName: "diff", abstract: "Shows the changes that an import of a catalog file would make.")
 
         @Argument(help: "A YAML file.") var file: String
         @OptionGroup var options: SettingsOptions

@@ -4,8 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of deliveries to report keeps these promises, the one in memory and the one in PostgreSQL.
-@Suite("Stores of deliveries to report to Apple, in memory and in PostgreSQL")
+@Suite("Both stores of deliveries to report to Apple, in memory and in PostgreSQL")
 struct OwedFinishesConformance {
     struct Subject {
         let ledger: any PurchaseLedger

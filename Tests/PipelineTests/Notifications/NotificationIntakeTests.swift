@@ -168,7 +168,7 @@ struct NotificationIntakeTests {
         let cluster = try MockCluster(topics: [Self.topic: 1])
         let intake = try intake(cluster, properties: ["enable.idempotence": "true"])
         #expect(await take("test", intake) == .taken)
-        // OUT_OF_ORDER_SEQUENCE_NUMBER for a record that no broker acknowledged is fatal to the producer.
+        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, for the oldest unacknowledged batch is fatal to the producer.
         cluster.pushRequestErrors(apiKey: 0, [45])
         #expect(await take("test 1", intake) == Self.notStored)
         try await eventually("a new producer takes its place") { await take("test 1", intake) == .taken }

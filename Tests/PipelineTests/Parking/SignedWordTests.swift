@@ -99,7 +99,7 @@ struct SignedWordTests {
         }
     }
 
-    @Test("a proven transaction that Apple does not know keeps waiting, and is never called unknown")
+    @Test("a submission stays parked, and is not rejected, while Apple does not know its proven transaction")
     func unknownTransaction() async throws {
         try await with(Self.sandboxWithAPI) { bench in
             for refusal: AppleAnswer.Refusal in [.unknownTransaction, .invalidTransaction] {
