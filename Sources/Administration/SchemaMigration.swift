@@ -1,7 +1,7 @@
 import Ledger
 import Postgres
 
-/// The work of `receiptd migrate`.
+/// Upgrades the schema for `receiptd migrate`, and turns PostgreSQL's refusals into exit codes.
 package enum SchemaMigration {
     /// Migrates, and returns the state of the schema before. Throws a failure with exit code 69 if a session held the
     /// tables, 78 if the role lacks a right.

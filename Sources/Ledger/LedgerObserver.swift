@@ -1,7 +1,8 @@
 import Fulfillment
 import Postgres
 
-/// Receives the ledger's news. Called from any thread; must not block.
+/// The functions that the ledger calls after commits, failures and suspicious rows. Any thread may call them, and they
+/// must not block.
 public struct LedgerObserver: Sendable {
     /// A part of the ledger that runs again and again, and retries after a failure.
     public enum Part: Sendable {

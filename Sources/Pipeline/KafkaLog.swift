@@ -52,7 +52,7 @@ final class KafkaVoice: Sendable {
     var trouble: KafkaTrouble? { fold.withLock { $0.trouble } }
 }
 
-/// A line for the log.
+/// A line that the process logs about Kafka.
 enum KafkaSaying: Equatable {
     case trouble(KafkaTrouble, secondsSince: Double)
     case recovered(seconds: Double)

@@ -1,7 +1,7 @@
 import Fulfillment
 import Kafka
 
-/// The settings of the pipeline.
+/// A worker's settings for topics, Kafka's clients, retries, parking and the shutdown.
 public struct PipelineSettings: Sendable {
     public var submissionsTopic = "receipt-submissions"
     public var outcomesTopic = "receipt-outcomes"

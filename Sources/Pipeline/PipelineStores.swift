@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The pipeline's stores, all in one database.
+/// The stores through which a worker reads and writes its one database.
 public struct PipelineStores: Sendable {
     let ledger: any PurchaseLedger
     let outbox: any UnpublishedEvents

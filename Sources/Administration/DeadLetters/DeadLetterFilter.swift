@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import Pipeline
 
-/// Selects the dead letters that an operator means. Nil means any.
+/// Selects dead letters by an operator's options. An option that is nil selects all letters.
 package struct DeadLetterFilter: Sendable {
     private let bundleID: String?
     private let reason: DeadLetter.Reason?

@@ -1,7 +1,7 @@
 import Foundation
 import ReceiptdConfiguration
 
-/// The file that `receiptd proof` is given.
+/// Reads the file that an operator names to `receiptd proof`.
 package enum ProofFile {
     /// The most bytes: a receipt of 1 MiB in base64, with an envelope around it.
     package static let maximumSize = 4 * 1024 * 1024

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The terminal that a stream goes to.
+/// Finds out the width and the colors of the terminal to which a stream goes.
 package enum Terminal {
     /// Returns the characters of a line, by `COLUMNS` or by the terminal. Returns nil if the stream goes to a file or a
     /// pipe, where nothing is cut.

@@ -82,8 +82,8 @@ public final class ServerAPIClient: Sendable {
         return .trouble(.init(.credentials))
     }
 
-    /// Asks about `noTransaction`, an id that no player chose. Anybody can send an id, so its `blocked` answer accuses
-    /// the credentials only if this neutral id gets the same answer.
+    /// Asks about `noTransaction`, an id that no player chose. Anybody can send an id, so a `blocked` answer about a
+    /// sent id shows wrong credentials only if `noTransaction` gets the same answer.
     private func askNeutrally(
         _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {

@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// The fleet's subscriptions, for metrics.
+/// The numbers of followed subscriptions by state, and of overdue checks, for metrics.
 public struct SubscriptionCounts: Sendable, Equatable {
     /// The seconds after which a due check counts as overdue.
     static let overdueSeconds = 3600.0

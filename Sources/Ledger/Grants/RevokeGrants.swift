@@ -1,7 +1,7 @@
 import Fulfillment
 import Postgres
 
-/// Writes that grants are revoked or reinstated.
+/// Writes revocations and reinstatements into the rows of grants.
 package enum RevokeGrants {
     private static let statement = LedgerSQL.statement(PackageResources.revoke_grants_sql)
 

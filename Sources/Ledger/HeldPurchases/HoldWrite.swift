@@ -3,7 +3,7 @@ import NamesAndTimes
 import Postgres
 
 /// Ends one hold in one SQL transaction, in the order of a batch: it locks the claims, then the hold's row, reads the
-/// facts, settles the decision and writes it. The rows that INSERT returns have the last word.
+/// facts, settles the decision and writes it. The rows that INSERT returns decide.
 package struct HoldWrite: Sendable {
     package enum Ending: Sendable {
         case published(OutcomeEvent)

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The fleet's backlog, for metrics.
+/// The numbers of rows that wait in PostgreSQL for the whole fleet, for metrics.
 public struct LedgerCounts: Sendable, Equatable {
     /// The highest number that is counted.
     public static let maximum: Int64 = 100_000

@@ -1,7 +1,7 @@
 import Fulfillment
 import NamesAndTimes
 
-/// A UTC day of records, which has a partition of the outcomes.
+/// A UTC day of records, which has a partition of the outcomes table.
 package struct OutcomeDay: Hashable, Comparable {
     package let sinceEpoch: Int32
 

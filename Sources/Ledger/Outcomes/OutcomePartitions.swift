@@ -2,8 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// The outcomes' partitions, one for each UTC day. Writers never wait for them: records of a day whose partition is
-/// missing go to the default partition, and no step here blocks a writer for longer than the functions' `lock_timeout`.
+/// The outcomes table's partitions, one for each UTC day. Writers never wait for them: records of a day without a
+/// partition go to the default partition, and no step here blocks a writer for longer than the functions'
+/// `lock_timeout`.
 package enum OutcomePartitions {
     /// The age in seconds from which a transaction is no batch. No change waits for the locks of an older one.
     static let oldTransaction = 1.0

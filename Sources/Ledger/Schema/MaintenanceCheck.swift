@@ -1,7 +1,7 @@
 import Postgres
 
-/// The right of this role to make and drop the outcomes' partitions. The check makes a partition in a transaction that
-/// is rolled back, and looks up the rights to drop one.
+/// The right of this role to create and drop partitions of the outcomes table. The check creates a partition in a
+/// transaction that is rolled back, and looks up the rights to drop a partition.
 public enum MaintenanceCheck: Sendable, Equatable {
     case able
     /// Sessions hold the tables at the moment, so that the check could not make a partition.

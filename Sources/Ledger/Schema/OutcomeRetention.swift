@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Postgres
 
-/// Makes the outcomes' partitions of coming days, and drops decided submissions after their time. It never drops
-/// grants, holds or refunds. One replica at a time does it for all. It waits for no lock: the report names the
+/// Creates the outcomes table's partitions of coming days, and drops decided submissions after their time. It never
+/// drops grants, holds or refunds. One replica at a time works for all. It waits for no lock: the report names the
 /// obstacle, and the next turn tries again.
 public struct OutcomeRetention: Sendable {
     /// Rows that one statement deletes at most.

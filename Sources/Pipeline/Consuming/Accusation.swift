@@ -2,12 +2,12 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The accusation of the one record or row that this process isolates. While it is made, a death of the process counts
-/// against the record. The worker makes it before the record's work begins, withdraws it while the work waits, and
-/// makes it again before the work goes on.
+/// The stored mark that a death of the process counts against the one record or row that this process isolates. The
+/// worker makes this accusation before the record's work begins, withdraws it while the work waits, and makes it again
+/// before the work goes on.
 ///
-/// `works` and `waits` try again until the change is durable, or until the task is cancelled. A record without an
-/// accusation must not compute, and an accused record must not wait.
+/// `works` and `waits` try again until the change is durable, or until the task is cancelled. The worker must not work
+/// on the record without the accusation, and must not wait for anything with it.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool

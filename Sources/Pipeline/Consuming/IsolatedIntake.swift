@@ -13,7 +13,7 @@ final class IsolatedIntake {
     private let slots: WorkSlots
     private let turn: IsolationTurn
     private let logger: Logger
-    /// The isolated record's open request to make or withdraw its accusation; nil if there is none.
+    /// The unanswered request to make or withdraw the isolated record's accusation; nil if there is none.
     private var request: AccusationRequest?
 
     init(
@@ -83,7 +83,7 @@ final class IsolatedIntake {
     }
 
     /// Answers the isolated record's request. While the record waits, other members take records. The record goes on
-    /// once their records are done and Kafka has its accusation again.
+    /// once those records are done and Kafka has the accusation again.
     private func answerRequest(_ consumer: KafkaConsumer) {
         guard let request, !request.isOver else { return }
         if request.isAtWork { guard slots.isLeasingIdle, turn.take(.submissions) else { return } }

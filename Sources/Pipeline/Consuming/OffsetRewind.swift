@@ -33,7 +33,7 @@ public struct OffsetRewind: Sendable {
         case workerHasBegun
     }
 
-    /// The move of one partition.
+    /// The committed offset of one partition, and the offset that replaces it.
     public struct Move: Sendable, Equatable, CustomStringConvertible {
         public let partition: TopicPartition
         /// The committed offset; nil if the group never committed, so that it begins at the earliest record anyway.

@@ -7,7 +7,7 @@ import Synchronization
 /// a time, while no source has leased another row.
 ///
 /// The database counts the lease before the worker reads the row, as Kafka has a record's offset before the record is
-/// isolated. If a worker died beside an innocent row, the row's next try ends and clears the row.
+/// isolated. If a worker died for another reason, the row's next try ends and clears the row.
 final class SuspectTurns: Sendable {
     private let parking: ParkingContext
     private let failures: Failures
@@ -63,7 +63,7 @@ final class SuspectTurns: Sendable {
     /// Returns whether a suspect is due. Returns false during an outage of Apple, and while the database is out of
     /// reach.
     private func isAnyDue(_ hasSuspect: () async throws -> Bool) async -> Bool {
-        // During an outage tries last long and are cut off, so that a death would accuse an innocent row.
+        // During an outage tries last long and are cut off, so that a death would count against a harmless row.
         guard !parking.apple.isDown else { return false }
         do { return try await hasSuspect() } catch {
             failures.report(error, of: part)
