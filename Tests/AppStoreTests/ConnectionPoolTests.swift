@@ -88,7 +88,7 @@ struct ConnectionPoolTests {
         #expect(try await ask(2) { _, _ in untilEnd }.answers == [answered, answered])
     }
 
-    @Test("An interim answer is not the answer")
+    @Test("An interim answer is skipped until the final answer comes")
     func interim() async throws {
         let reply = RawServer.Reply(bytes: "HTTP/1.1 100 Continue\r\n\r\n" + RawServer.Reply.answer.bytes)
         let (answers, counts) = try await ask(2) { _, _ in reply }

@@ -77,7 +77,7 @@ struct AppleToldTests {
     }
 
     @Test(
-        "a published grant is finished at Apple, also after a worker's death or Apple's failure",
+        "a published grant is finished at Apple, even after a worker's death or Apple's failure",
         arguments: [nil, "finishTold", "outage"])
     func finished(_ trouble: String?) async throws {
         try await ParkingBed.run { bed in

@@ -123,7 +123,7 @@ struct ConsumptionDecisionTests {
         #expect(one.leased.decision(under: one.catalog, at: Self.soon) == one.decision)
     }
 
-    @Test("a refund request is answered until twelve hours after Apple signed it, and not later")
+    @Test("a refund request is answered for twelve hours after Apple signed the request")
     func end() {
         let end = Self.signedAt.milliseconds + 12 * 3_600_000
         let leased = Self.leased()

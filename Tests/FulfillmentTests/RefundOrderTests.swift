@@ -85,7 +85,7 @@ struct RefundOrderTests {
         }
     }
 
-    @Test("in any order of delivery the newest notification counts in the end, also if earlier refunds are lost")
+    @Test("in any order of delivery the newest notification counts in the end, even if earlier refunds are lost")
     func newestWord() {
         var played = 0
         for story in Self.stories(4) {

@@ -46,7 +46,7 @@ struct UnreadRefundTests {
         #expect(unread.deadLetter.detail.contains("revocationPercentage"))
     }
 
-    @Test("a refund counts though other fields of its purchase or its renewal info cannot be read")
+    @Test("a refund counts even if other fields of the purchase or the renewal info cannot be read")
     func otherFacts() {
         for field in ["quantity", "expiresDate", "purchaseDate", "type", "signedDate", "revocationDate"] {
             #expect(refund(verdict("REFUND", .told(Self.told(field))))?.change != nil, "\(field)")

@@ -84,9 +84,7 @@ struct AnnouncedTests {
         }
     }
 
-    @Test(
-        "a purchase announced as refunded is granted after a reversal signed later, not after a reversal signed earlier"
-    )
+    @Test("a purchase announced as refunded is granted only after a reversal that Apple signed later")
     func reversed() async throws {
         try await Subject.withPlayer { subject, _ in
             try await subject.enter([try Subject.told("1000") { $0.cancelledAt = Sample.noon }])

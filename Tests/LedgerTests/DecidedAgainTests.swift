@@ -250,7 +250,7 @@ struct DecidedAgainTests {
     }
 
     @Test(
-        "a subscription's revisions continue above all that a lost state may have published, also after a second loss"
+        "a subscription's revisions continue above all that a lost state may have published, even after a second loss"
     )
     func revisions() async throws {
         let database = try await LedgerDatabase()

@@ -219,7 +219,7 @@ struct HoldTests {
         await ledger.close()
     }
 
-    @Test("a hold is leased once for each newer catalog, and not for a catalog older than the last that kept it")
+    @Test("a hold is leased once for each catalog that is newer than the last catalog that kept the hold")
     func catalogs() async throws {
         let database = try await LedgerDatabase()
         let ledger = database.ledger()

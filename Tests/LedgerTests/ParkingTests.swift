@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Parked submissions")
 struct ParkingTests {
-    @Test("a parked submission is leased unchanged once it is due, and not before")
+    @Test("a parked submission is leased unchanged, and only once it is due")
     func roundTrip() async throws {
         try await withParking { database, store in
             let history = WaitingHistory(

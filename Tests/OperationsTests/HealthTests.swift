@@ -76,7 +76,7 @@ struct HealthTests {
         #expect(!health.readyz().ok)
     }
 
-    @Test("Setting a condition tells whether it changed, not whether its reason did")
+    @Test("Setting a condition tells whether the condition changed, and ignores a changed reason")
     func change() {
         let health = Health()
         #expect(!health.set(.joinedGroup, unmet: "still joining"))

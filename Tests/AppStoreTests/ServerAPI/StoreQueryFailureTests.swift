@@ -38,7 +38,7 @@ struct StoreQueryFailureTests {
         #expect(!StoreQueryAnswer<Bool>.notFound.restartsPaging)
     }
 
-    @Test("a body that is no answer of the API is trouble, also with status 200")
+    @Test("a body that is no answer of the API is trouble, even with status 200")
     func noAnswer() async throws {
         let answers: [(ScriptedServerAPI.Reply, AppleAnswer.TroubleKind)] = [
             (.init(status: 404, body: "<html>"), .notJSON), (.init(status: 302), .notJSON),

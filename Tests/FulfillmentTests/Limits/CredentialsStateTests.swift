@@ -156,7 +156,7 @@ struct CredentialsStateTests {
         expect(&state, mayAsk: true, at: 100_000)
     }
 
-    @Test("a missing secret is reported at once, and no longer once it is there")
+    @Test("a missing secret is reported at once, and until the secret is there")
     func missing() {
         var state = CredentialsState()
         state.secret(isMissing: true)

@@ -16,7 +16,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "an account's history is granted to the owner of its receipt's purchase, and another player is granted nothing",
+        "purchases of an account's history are granted only to the owner of the receipt's purchase",
         arguments: Implementation.allCases)
     func otherPlayers(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in
@@ -41,7 +41,7 @@ struct AccountHistoryConformance {
     }
 
     @Test(
-        "purchases that Apple lists beside a receipt are granted or held for its owner, not for another player",
+        "purchases that Apple lists beside a receipt are granted or held only for the receipt's owner",
         arguments: Implementation.allCases)
     func listedLater(implementation: Implementation) async throws {
         try await implementation.withLedger { ledger in

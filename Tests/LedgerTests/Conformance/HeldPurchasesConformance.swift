@@ -89,7 +89,7 @@ struct HeldPurchasesConformance {
     }
 
     @Test(
-        "a hold is leased once for each newer catalog, and not again for the same catalog if it stays held",
+        "a hold that stays held is leased once for each newer catalog",
         arguments: Implementation.allCases)
     func outdated(implementation: Implementation) async throws {
         try await with(implementation) { subject in

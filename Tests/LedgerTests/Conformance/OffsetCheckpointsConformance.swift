@@ -84,7 +84,7 @@ struct OffsetCheckpointsConformance {
     }
 
     @Test(
-        "lost claims are reported from their earliest time until the latest report is entered, not an older report",
+        "lost claims are reported from their earliest time until the latest report is entered",
         arguments: Implementation.allCases)
     func lostClaims(implementation: Implementation) async throws {
         let checkpoints = try await checkpoints(implementation)

@@ -57,7 +57,7 @@ struct ParkedSubmissionsConformance {
     }
 
     @Test(
-        "a parked submission is leased as it was parked, when it is due and not before",
+        "a parked submission is leased as it was parked, and only once it is due",
         arguments: Implementation.allCases)
     func comesBack(implementation: Implementation) async throws {
         try await with(implementation) { subject in

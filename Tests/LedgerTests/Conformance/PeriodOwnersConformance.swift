@@ -45,7 +45,7 @@ struct PeriodOwnersConformance {
     }
 
     @Test(
-        "a held subscription gives no owner to a subscription that shares its period, also after its rejection",
+        "a held subscription gives no owner to a subscription that shares its period, even after the hold's rejection",
         arguments: Implementation.allCases)
     func held(implementation: Implementation) async throws {
         try await AnnouncedSubject.with(implementation) { subject in

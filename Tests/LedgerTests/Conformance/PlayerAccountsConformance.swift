@@ -65,7 +65,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a token belongs to the player of its latest record, also if another partition's earlier record comes after it",
+        "a token belongs to the player of its latest record, even if an earlier record of another partition arrives later",
         arguments: Implementation.allCases)
     func partitions(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in

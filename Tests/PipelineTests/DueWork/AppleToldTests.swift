@@ -159,7 +159,7 @@ struct AppleToldTests {
         #expect((0.01..<8).contains(delays[0]) && (0.01..<12).contains(delays[1]) && (90...100).contains(delays[2]))
     }
 
-    @Test("a refund answer waits two seconds at a time, not counted as tries, until the grant's event is acknowledged")
+    @Test("until the grant's event is acknowledged, a refund answer waits two seconds at a time without counting tries")
     func unacknowledged() async throws {
         let (ledger, queries) = (InMemoryLedger(), InMemoryStoreQueries())
         try await Self.grant("1000", isAcknowledged: false, in: ledger, queries)

@@ -163,7 +163,7 @@ struct HeldSourceTests {
         }
     }
 
-    @Test("a suspected hold is tried while nothing else is leased; a hold set aside is counted and not tried")
+    @Test("a suspected hold is tried while nothing else is leased; a set-aside hold is counted without a try")
     func suspects() async throws {
         try await with { bench, holds in
             let beside = Shared<[Int]>([])

@@ -31,7 +31,7 @@ struct LocalRefusalTests {
         bench.metrics.outcomes.with(kind.rawValue, reason?.rawValue ?? "").value
     }
 
-    @Test("a refused receipt that Apple calls genuine is disputed and decided again, at a position of its own")
+    @Test("a refused receipt that Apple calls genuine is disputed, and decided again at another position")
     func disputed() async throws {
         try await with { bench in
             bench.apple.answer(ParkingBench.genuine)

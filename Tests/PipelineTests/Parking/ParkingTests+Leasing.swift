@@ -49,7 +49,7 @@ extension ParkingTests {
         }
     }
 
-    @Test("a suspect is tried alone and accused only while at work; a submission set aside is counted, not tried")
+    @Test("a suspect is isolated, and accused only during the work; a set-aside submission is counted without a try")
     func suspects() async throws {
         try await with(ParkingBench()) { bench in
             let loop = bench.leaseLoop()

@@ -165,7 +165,7 @@ struct ParkingTests {
         }
     }
 
-    @Test("a record whose workers died is parked untried as crashed, also where it is blocked, and due in an hour")
+    @Test("a record that killed its workers is parked as crashed for an hour without a try, even if its app is blocked")
     func setAside() async throws {
         try await with(ParkingBench()) { bench in
             bench.apple.answer(ParkingBench.genuine)

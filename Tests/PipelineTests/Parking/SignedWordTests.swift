@@ -54,7 +54,7 @@ struct SignedWordTests {
         return SubmissionInHand(parked: ParkingBench.leased(submission(proof), .doubt, history: history))
     }
 
-    @Test("a proven receipt whose purchase Apple's answers leave out keeps waiting with the detail empty_answer")
+    @Test("a submission stays parked with empty_answer if Apple's answers leave out its proven receipt's purchase")
     func waits() async throws {
         try await with(Self.sandbox) { bench in
             for answer in [ParkingBench.emptyInSandbox, .refused(.nothingTold)] {

@@ -181,7 +181,7 @@ struct ConsolePartsTests {
         #expect(sessions.find(ended.id, now: 3) == nil)
     }
 
-    @Test("a password, also with a colon, signs in only the user of its own name")
+    @Test("a password, even with a colon, signs in only its own user")
     func passwords() async throws {
         let passwords = Passwords([
             .init(name: "ann", role: .operate, password: try Self.hash("a:b")),
