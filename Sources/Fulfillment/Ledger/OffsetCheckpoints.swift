@@ -134,8 +134,8 @@ public protocol OffsetCheckpoints: Sendable {
     /// falls, and losses in several topics, count as one. Throws if the database is out of reach.
     func lostClaims() async throws -> LostClaims?
 
-    /// Notes that the group has entered the claims of this fall. A fall that was noticed later stays open. Throws if
-    /// the database is out of reach.
+    /// Notes that the group has entered the claims of this fall. The claims of a fall that was noticed later still have
+    /// to be entered. Throws if the database is out of reach.
     func entered(_ claims: LostClaims) async throws
 }
 

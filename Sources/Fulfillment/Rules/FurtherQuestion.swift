@@ -26,7 +26,7 @@ public enum FurtherQuestion: Sendable, Equatable {
 }
 
 /// The answers to further questions about one submission. They are kept while the submission waits, so that a retry
-/// asks only the open questions.
+/// asks only the unanswered questions.
 public struct FurtherAnswers: Sendable, Equatable {
     /// The most answers that are kept for one submission, so that parked rows stay small. A retry asks again for the
     /// rest.

@@ -71,7 +71,7 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         under catalog: Catalog
     ) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase> {
         try await pool.run { [leaseSeconds, waitSeconds] session in
-            // This lease too is committed before a worker reads the row.
+            // Like every lease, it is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect,
                 [
@@ -103,7 +103,8 @@ public final class PostgresAnnouncements: AnnouncedPurchases {
         return found.leased
     }
 
-    /// Leaves purchases unclaimed. Returns the ones that were still leased and open; the others were claimed meanwhile.
+    /// Leaves purchases unclaimed. Returns those that were still leased and not settled yet. Players got the others
+    /// meanwhile.
     @discardableResult
     private static func leaveUnreadable(
         _ unreadable: [(transaction: StoreTransactionID, lease: LeasedAnnouncement.Lease)], under catalog: Catalog,

@@ -6,7 +6,7 @@ import Postgres
 /// Writes one batch in one SQL transaction (READ COMMITTED). It inserts claims, enters sightings of devices, and locks
 /// the claims that existed already. Later statements read the facts under these claims: a row that conflicted is
 /// invisible to the statement that met it. Then it settles the decisions and writes them. The rows that INSERT returns
-/// have the last word.
+/// decide.
 struct DecisionBatchWrite: Sendable {
     enum LookUp: Sendable {
         /// Looks up grants only under claims that existed before: every grant has its claim.

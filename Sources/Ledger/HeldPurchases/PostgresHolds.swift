@@ -53,7 +53,7 @@ public struct PostgresHolds: HeldPurchases {
 
     public func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase> {
         try await pool.run { [leaseSeconds] session in
-            // This lease too is committed before a worker reads the row.
+            // Like every lease, it is committed before a worker reads the row.
             let rows = try session.execute(
                 Self.leasingSuspect, [.float8(leaseSeconds), .int4(Self.deathsOfPoison), .int8(catalogVersion)])
             if let setAside = try SetAsidePurchase(rows, deaths: "deaths_alone") { return .setAside(setAside) }

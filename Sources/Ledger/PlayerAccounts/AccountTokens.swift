@@ -15,11 +15,11 @@ enum AccountTokens {
 
     /// Finds the facts about the tokens that the decisions mention.
     ///
-    /// It locks the rows of tokens of which something may be learnt, after the claims. If two replicas meet a token for
-    /// the first time, the second reads the facts that the first has learnt.
+    /// After the claims, this function locks the rows of tokens about which the batch may learn something. If two
+    /// replicas meet a token for the first time, the second reads the facts that the first has learnt.
     ///
-    /// A token that cannot change any more is not locked: a constant, or a token that the player sent before and by
-    /// known accounts.
+    /// Two kinds of tokens need no lock, because nothing about them changes: a constant, and a token that the player
+    /// sent before with known accounts.
     static func find(for decisions: [PendingDecision], in session: PostgresSession) throws -> Facts {
         var mentioned: Set<AccountTokenKey> = []
         for decision in decisions { mentioned.formUnion(decision.mentionedTokens) }

@@ -88,7 +88,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         forget(offsets.all, lost: fatal != nil)
-        // A broker that did not answer the commit does not hear this worker leave either.
+        // If the broker did not answer the commit, the worker does not wait for the broker's answer to its departure.
         consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 

@@ -287,7 +287,7 @@ extension PartitionHandover {
             all, consumer, seconds: max(1, started + grace - WallClock.monotonicSeconds))
         let uncommitted = assignment.partitions.values.count { $0.progress.position != $0.progress.committed?.offset }
         forget(all)
-        // A broker that did not answer the commit does not hear this worker leave either.
+        // If the broker did not answer the commit, the worker does not wait for the broker's answer to its departure.
         consumer.close(withinSeconds: isHeard ? PipelineLimits.closeSeconds : 0)
         logger.info(
             "stopped consuming",

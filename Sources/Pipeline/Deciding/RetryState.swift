@@ -15,7 +15,7 @@ final class RetryState {
     /// The wait in memory that is under way, or that has ended and is not counted yet; nil if there is none.
     private var uncounted: (seconds: Double, since: Double, downSecondsBefore: Double)?
     private(set) var history: WaitingHistory
-    /// The answers to further questions. A retry asks only the open questions.
+    /// The answers to further questions. A retry asks only the unanswered questions.
     var further: FurtherAnswers
 
     init(of item: SubmissionInHand, in parking: ParkingContext) {

@@ -96,8 +96,8 @@ struct NotificationWorker: Sendable {
     }
 
     /// Returns the transaction as Apple describes it now; nil if Apple cannot be asked or does not answer. The worker
-    /// asks once. After a failure the notification becomes a dead letter that an operator hears of, and a redriven dead
-    /// letter makes the worker ask again.
+    /// asks once. After a failure the notification becomes a dead letter for an operator. A redriven dead letter makes
+    /// the worker ask again.
     private func transaction(of refund: UnreadRefund, under catalog: Catalog) async -> NotifiedTransaction? {
         let app = refund.transaction.bundleID
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }

@@ -23,7 +23,7 @@ final class MissingCredentials: Sendable {
     private let apps = Mutex<[BundleID: Evidence]>([:])
 
     /// Notes a proof that needs the missing credentials. Returns whether the app now counts as misconfigured, and
-    /// whether that is news.
+    /// whether it did not before.
     func note(
         _ bundleID: BundleID, player: PlayerID, proof: Digest256, now: Double
     ) -> (isMisconfigured: Bool, isNews: Bool) {

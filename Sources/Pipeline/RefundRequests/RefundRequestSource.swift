@@ -48,7 +48,7 @@ struct RefundRequestSource: DueWork {
         let request = leased.request
         let reply = await queries.answerConsumption(
             of: request.transactionID, answer,
-            // These answers are few and have a deadline, so that they do not go behind all other requests.
+            // Refund answers are few and have a deadline, so that they do not go behind all other requests.
             StoreQueryContext(
                 bundleID: request.bundleID, credentials: credentials, environment: request.environment,
                 share: .submission, notAfter: request.answerBy))
