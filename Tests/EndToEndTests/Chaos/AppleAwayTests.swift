@@ -9,14 +9,14 @@ import Testing
 
 extension Chaos {
     private static let outageSeconds = Order.environment["CHAOS_OUTAGE"].flatMap { Int($0) }
-    /// The memory of a release build.
+    /// The highest memory of a release build.
     private static let memoryMegabytes = 150
     private static let parkedRows = 1000
     private static let submissionsPerSecond = 500
-    /// The broker keeps 5 MB of each: enough for five minutes and more.
+    /// The in-process broker keeps 5 MB of each partition, which suffices for more than five minutes.
     private static let partitions: Int32 = 32
 
-    /// The settings are an operator's defaults, not those of tests.
+    /// The defaults of these settings, which other tests shorten.
     private static let defaults = [
         "RETRY_INITIAL_DELAY_SECONDS": "0.5", "RETRY_MAX_DELAY_SECONDS": "300", "RETRY_PARK_AFTER_SECONDS": "30",
         "RETRY_DOUBT_SECONDS": "600", "APPLE_TIMEOUT_SECONDS": "10",
@@ -31,7 +31,7 @@ extension Chaos {
         try await Testbed.run(partitions: Self.partitions, latency: .fixed(50), settings: Self.defaults) { bed in
             let worker = try bed.startWorker()
             var properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])
-            // The broker keeps batches as they come: large and compressed ones last for longer.
+            // The broker stores batches as it receives them, so large compressed batches leave room for more records.
             properties["compression.type"] = "zstd"
             properties["linger.ms"] = "2000"
             let producer = try KafkaProducer(properties: properties, log: { _ in })
@@ -60,7 +60,7 @@ extension Chaos {
                 try await last(.milliseconds(100))
             }
             let healed = ContinuousClock.now
-            // The first is quickly counted, while the worker has the processor.
+            // The first condition is cheap, and leaves the processor to the worker.
             while bed.outcomes.answerCount < plan.truths.count || bed.unanswered(plan) > 0,
                 ContinuousClock.now - healed < .seconds(600)
             {

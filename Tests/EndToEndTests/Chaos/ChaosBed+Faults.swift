@@ -9,7 +9,7 @@ import Testing
 @testable import Demo
 
 extension ChaosBed {
-    /// A fault on, and what ends it.
+    /// Ends a fault that has begun.
     typealias Cure = @Sendable () async throws -> Void
 
     func begin(_ fault: ChaosFault, _ step: ChaosSchedule.Step) async throws -> Cure {
@@ -87,7 +87,7 @@ extension ChaosBed {
         case .databaseSilent:
             try await databaseProxy.setSilent(true)
             return { [databaseProxy] in
-                // Half-open: neither side was told, and then the connections are gone.
+                // Half-open connections: neither side learnt of the cut, and then the connections are gone.
                 try await databaseProxy.cut()
                 try await databaseProxy.setSilent(false)
             }
@@ -132,7 +132,8 @@ extension ChaosBed {
         return noBehaviour
     }
 
-    /// The time counts from now: all requests of one fault get the same end, but for seconds.
+    /// Returns the value of `Retry-After`. A date or milliseconds name the same end for all requests of the fault.
+    /// Seconds count from each request.
     private static func retryAfter(_ fault: ChaosFault) -> String {
         let end = Date(timeIntervalSinceNow: Double(ChaosFault.retryAfterSeconds))
         switch fault {

@@ -6,9 +6,10 @@ import TestSupport
 
 @testable import Demo
 
-/// Faults by which the database loses what it had committed, while the workers live on.
+/// Faults by which the database loses commits while the workers keep running.
 extension ChaosBed {
-    /// A cold copy of the data directory is taken now and put back at the end: the same timeline, at an earlier place.
+    /// Copies the data directory of the stopped server, and restores the copy at the end: the same timeline, at an
+    /// earlier position.
     func beginPutBack() async throws -> Cure {
         try await blocking { [server] in
             server.stopServer()
@@ -26,8 +27,8 @@ extension ChaosBed {
         }
     }
 
-    /// A standby is promoted, and nobody keeps the old primary from living on: established sessions stay with it, new
-    /// ones reach the promoted. At the end the old one is gone for good.
+    /// Promotes a standby while the old primary keeps running: established sessions stay with the old primary, and new
+    /// sessions reach the promoted server. At the end the old primary is gone for good.
     func beginPromotion() async throws -> Cure {
         let standby = try await blocking { [server] in try server.startStandby() }
         otherServer.value = standby
@@ -59,7 +60,7 @@ extension ChaosBed {
         }
     }
 
-    /// The workers are kept away from the moment when the test has read what is about to be lost.
+    /// Cuts the workers off before the test reads the rows that the database is about to lose.
     private func losing(_ body: () async throws -> Void) async throws {
         databaseLife.beginLosing()
         defer { databaseLife.endLosing() }

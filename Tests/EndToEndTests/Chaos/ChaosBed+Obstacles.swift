@@ -5,11 +5,12 @@ import TestSupport
 
 @testable import Demo
 
-/// Faults that block the workers without an end to any process or connection.
+/// Faults that block the workers and end no process or connection.
 extension ChaosBed {
     private static let unavailable: Int32 = 69
 
-    /// One of the workers' sessions hangs, in the middle of its work where one is at work. The server lives.
+    /// Freezes the backend of a worker's session, if possible of a session with an SQL transaction. The server keeps
+    /// running.
     func beginFrozenBackend() async throws -> Cure {
         var backend: Int32?
         try await eventually("a worker has a session") {
@@ -32,7 +33,7 @@ extension ChaosBed {
         return { [self] in try await database("GRANT INSERT ON grants TO \(Self.workersRole)") }
     }
 
-    /// A backup, say: it reads all tables in one transaction. Meanwhile an operator migrates a schema that is current.
+    /// Reads all tables in one SQL transaction, as a backup does. Meanwhile an operator migrates a current schema.
     func beginReader(_ step: ChaosSchedule.Step) async throws -> Cure {
         let seconds = step.seconds
         let reading = Task { [self] in
@@ -59,12 +60,12 @@ extension ChaosBed {
         return {
             _ = await reading.result
             let ending = try await migration.value
-            // The migration may have met another fault, and says so then.
+            // Another fault may have stopped the migration; its message says so.
             if ending.code != 0 { print("chaos: migrate beside a reader: \(ending.code) \(ending.errors.suffix(200))") }
         }
     }
 
-    /// Another worker is started on the port of one that runs: it ends, and disturbs nobody.
+    /// Starts a worker on the HTTP port of a running worker. The new worker must end, and disturb nobody.
     func beginPortTaken(_ victim: Worker) async throws -> Cure {
         let port = try await victim.port()
         let second = try startDoomedWorker(["HTTP_PORT": "\(port)"])

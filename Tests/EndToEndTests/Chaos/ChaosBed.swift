@@ -15,29 +15,29 @@ final class ChaosBed: Sendable {
     static let inFlight = 200
     static let appleConcurrency = 16
     static let workersRole = "receiptd"
-    /// A session counts as hung 5 s later: `databaseBackendHung` lasts longer.
+    /// A session counts as hung 5 s after this time-out. `databaseBackendHung` lasts longer than both.
     private static let statementTimeout = "?options=-cstatement_timeout%3D8s"
     /// Short times, so that work is parked and taken up again within the run.
     private static let settings = [
         "APPLE_MAX_CONCURRENCY": "\(appleConcurrency)", "MAX_IN_FLIGHT": "\(inFlight)", "RETRY_PARK_AFTER_SECONDS": "1",
         "SHUTDOWN_GRACE_SECONDS": "5",
-        // The in-process broker takes a batch although it refused the one before it, which no broker does: librdkafka
-        // concludes that it has both.
+        // The in-process broker accepts a batch after it refused the batch before. No real broker does, so librdkafka
+        // concludes that the broker has both.
         "KAFKA_PROPERTIES": TestBroker.workerProperties + (TestBroker.isReal ? "" : ";max.in.flight=1"),
     ]
 
     let bed: Testbed
     let server: EmbeddedPostgres
-    /// Nil where it is a real one.
+    /// The in-process broker; nil if the run uses a real one.
     let broker: MockCluster?
     let databaseProxy: TCPProxy
     let appleProxy: TCPProxy
     /// A standby of the server, or the one that was promoted.
     let otherServer = Locked<EmbeddedPostgres?>(nil)
-    /// The life of the database, which changes when it may lack what it had.
+    /// Counts the losses of commits.
     let databaseLife = DatabaseLife()
     private let running = Mutex<[Worker]>([])
-    /// Submissions that were parked once, of databases that are gone, too.
+    /// The submissions that were ever parked, in the present database or in one that is gone.
     private let parkedBefore = Locked<Set<String>>([])
 
     var apple: AppStoreSimulation { bed.apple }
@@ -73,7 +73,7 @@ final class ChaosBed: Sendable {
             worker.process.send(SIGCONT)
             try? await worker.kill()
         }
-        // One that still follows, or was promoted, where a run ended amid it.
+        // A standby that still follows, or a promoted server, if a run ended during a promotion.
         if let other = otherServer.value { _ = try? await blocking { other.stop() } }
         await databaseProxy.stop()
         await appleProxy.stop()
@@ -115,7 +115,7 @@ final class ChaosBed: Sendable {
         return worker
     }
 
-    /// A worker that is not expected to stay.
+    /// Starts a worker that should end by itself.
     func startDoomedWorker(_ more: [String: String]) throws -> Worker {
         try bed.startWorker(proxied.merging(more) { _, given in given })
     }
@@ -141,14 +141,14 @@ final class ChaosBed: Sendable {
         try await bed.parkedOnce().union(parkedBefore.value)
     }
 
-    /// Before the database loses it.
+    /// Keeps the ids of parked submissions. Call it before the database loses their rows.
     func rememberParked() async throws { parkedBefore.value = try await everParked() }
 
     func takeOut(_ worker: Worker) {
         running.withLock { all in all.removeAll { $0.process === worker.process } }
     }
 
-    /// Statements in a session of their own, each by itself. It may write where others may not.
+    /// Runs the statements one by one in a session of the test's own, which may write while the database is read-only.
     func database(_ statements: String...) async throws {
         let direct = bed.databaseURL + "?options=-cdefault_transaction_read_only%3Doff"
         try await Seeds.withPool(direct) { pool in

@@ -5,7 +5,7 @@ enum ChaosFault: String, CaseIterable, Sendable {
     case workerKilled, workerFrozen, workerStopped, workerAdded, workerPortTaken
     case databaseStopped, databaseCrashed, databaseSessionsEnded, databaseReadOnly, databaseFull, databaseDeadlocks
     case databaseLocked, databaseSlow, databaseCut, databaseSilent
-    /// One backend hangs, for seconds and for longer than any deadline of the workers.
+    /// One backend hangs: frozen for a few seconds, hung for longer than any deadline of the workers.
     case databaseBackendFrozen, databaseBackendHung
     case databaseRightTaken, databaseReader
     case databasePutBack, databasePromoted
@@ -22,16 +22,16 @@ enum ChaosFault: String, CaseIterable, Sendable {
         return rawValue.hasPrefix("apple") ? .apple : .kafka
     }
 
-    /// Seconds that Apple asks for.
+    /// The seconds of Apple's `Retry-After`.
     static let retryAfterSeconds = 5
 
-    /// Whether a commit may be lost: an order that rests on it is not promised then.
+    /// Whether the fault may lose commits. Workers then promise no order that depends on a lost commit.
     var isLoss: Bool { self == .databasePutBack || self == .databasePromoted }
 
     /// The faults that the worker does not withstand yet.
     static let pending: Set<ChaosFault> = []
 
-    /// The least time that the fault must last to be one.
+    /// The shortest time after which the fault has an effect.
     var leastSeconds: Double {
         switch self {
         case .databaseBackendHung: 15
@@ -40,17 +40,17 @@ enum ChaosFault: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether `Retry-After` is told: every replica must hear of it, so that nothing else may be broken meanwhile.
+    /// Whether Apple sends `Retry-After`. Every replica must learn of it, so no other fault comes at the same time.
     var isLimit: Bool { rawValue.hasPrefix("appleLimits") }
 }
 
-/// Faults in an order that follows only from the seed: each comes once before any comes twice.
+/// Draws faults in an order that depends only on the seed. Each fault comes once before any comes twice.
 struct ChaosSchedule: Sendable {
     struct Step: Sendable, CustomStringConvertible {
         let faults: [ChaosFault]
-        /// Seconds that they last.
+        /// The seconds that the faults last.
         let seconds: Double
-        /// The worker's place.
+        /// The index of the worker or broker that the fault concerns.
         let victim: Int
 
         var description: String {
@@ -58,19 +58,19 @@ struct ChaosSchedule: Sendable {
         }
     }
 
-    /// One fault in so many comes together with another.
+    /// One fault in this many comes together with another.
     private static let pairing = 3
 
     private let faults: [ChaosFault]
     private var random: SeededRandom
     private var deck: [ChaosFault] = []
 
-    /// - Parameter faults: what there is to draw from.
+    /// - Parameter faults: the faults to draw from.
     init(seed: UInt64, faults: [ChaosFault]) {
         random = SeededRandom(seed: seed)
         self.faults = faults
         deck = faults.shuffled(using: &random)
-        // Short runs are to see one, too.
+        // A fault that loses commits comes first, so that even short runs have one.
         if let loss = deck.lastIndex(where: \.isLoss) { deck.append(deck.remove(at: loss)) }
     }
 

@@ -5,23 +5,23 @@ import TestSupport
 
 @testable import Demo
 
-/// One run: workers under load, fault after fault, and what is to be judged afterwards.
+/// One run: workers under load, one fault after another, and the evidence for the judge.
 struct ChaosRun {
     static let perSecond = 40
-    /// A recovery that takes longer is not waited for.
+    /// The longest wait for a recovery.
     private static let recoveryLimit = Duration.seconds(60)
 
     let seed: UInt64
-    /// The time of faults; coming up and settling take their own.
+    /// The seconds during which faults occur. The start before and the settling after them are not counted.
     let seconds: Int
     let chaos: ChaosBed
     let plan: Plan
 
     private let faults: [ChaosFault]
 
-    /// In every other run the database may lose what it had. Repeated decisions come in another order, so that nothing
-    /// may depend on who came first then.
-    /// - Parameter faults: only these.
+    /// In runs with an even seed the database may lose commits. Workers then repeat decisions in another order, so the
+    /// plan has no records whose answer depends on the order.
+    /// - Parameter faults: the faults to draw from; nil for all that workers withstand.
     init(seed: UInt64, seconds: Int, chaos: ChaosBed, faults: [ChaosFault]? = nil) {
         let known =
             faults
@@ -68,7 +68,7 @@ struct ChaosRun {
             try await eventually("what Apple told of is as it said", within: .seconds(150)) {
                 try await bed.hasAll(told.all)
             }
-            // A lost decision was answered before: only the ledger tells that it is decided again.
+            // A lost decision already has an answer on the topic. Only the ledger shows that it was decided again.
             let refunded = chaos.databaseLife.losses != 0 ? told.all.refunded : []
             try await eventually("whatever was told is in the ledger", within: .seconds(150)) {
                 let granted = Set(
@@ -92,9 +92,9 @@ struct ChaosRun {
         evidence.progress.stalls = notes.stalls
         evidence.isLossy = chaos.databaseLife.losses != 0
         evidence.load.highestInFlight = notes.highestInFlight
-        // A partition that begins to fetch after the others were paused brings one record more.
+        // A partition that begins to fetch after the others were paused delivers one further record.
         evidence.load.inFlightLimit = ChaosBed.inFlight + Int(EmbeddedParts.partitions)
-        // Connections that went silent are still counted by the simulated Apple.
+        // The simulated Apple still counts the requests of connections that went silent.
         if !notes.wasSilent {
             evidence.load.appleConcurrencyLimit = (ChaosBed.workers + 1) * ChaosBed.appleConcurrency
         }
@@ -123,7 +123,7 @@ struct ChaosRun {
             let began = Self.now
             var cures: [ChaosBed.Cure] = []
             for fault in step.faults {
-                // Another one may keep this from beginning.
+                // The step's other fault may prevent this fault.
                 do { cures.append(try await chaos.begin(fault, step)) } catch {
                     print("chaos: \(fault.rawValue) did not begin: \(error)")
                 }
@@ -148,8 +148,8 @@ struct ChaosRun {
         }
     }
 
-    /// Seconds until nothing waits of what was sent before the fault's end, but what is parked. More than full speed:
-    /// the backlog is gone.
+    /// Returns the seconds until each submission sent before the fault's end is answered or parked; nil if that takes
+    /// too long.
     private func recover(_ load: RunningLoad) async throws -> Double? {
         let bed = chaos.bed
         let began = ContinuousClock.now
@@ -192,18 +192,19 @@ struct ChaosRun {
 }
 
 extension [ToldPurchases.Purchase] {
-    /// Players by transaction: what Apple has not taken back.
+    /// The players of the purchases that Apple has not refunded, by transaction.
     var inForce: [String: String] {
         Dictionary(filter { !$0.isRefunded }.map { ($0.id, $0.player) }, uniquingKeysWith: { $1 })
     }
 
-    /// A lost one of these is decided again, then perhaps behind the refund: no grant is due then.
+    /// The refunded purchases. If the database loses the decision about one, a worker may decide it again after the
+    /// refund, and then grants nothing.
     var refunded: Set<String> { Set(lazy.filter(\.isRefunded).map(\.id)) }
 }
 
 extension Plan {
-    /// The plan without order where a receipt comes twice: the first may be parked, and the second be answered before
-    /// it.
+    /// Returns the plan without an expected order of the submissions that share a receipt: a worker may park the first
+    /// of them, and answer the second earlier.
     func whereOrderIsOpen() -> Plan {
         var submissions: [String: Set<String>] = [:]
         for record in records {

@@ -2,23 +2,23 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Whole workers among failing parts. One test at a time: each keeps the machine busy.
+/// Whole workers whose services fail. The tests run one at a time, because each uses the whole machine.
 @Suite(.serialized)
 struct Chaos {
-    /// The order of `scripts/chaos.sh`.
+    /// The options of `scripts/chaos.sh`, in environment variables.
     enum Order {
         static let environment = ProcessInfo.processInfo.environment
         static let seed = environment["CHAOS_SEED"].flatMap(UInt64.init)
-        /// The seed of a run without an order, among all other tests: a failure is the change's, and not the draw's.
-        /// The database falls back in it.
+        /// The seed of a run among all other tests. It is fixed, so that a failure comes from the change under test. In
+        /// this run the database falls back.
         static let usualSeed: UInt64 = 102_080
-        /// The seconds of faults. Without an order a short run, for it runs among all other tests then.
+        /// The seconds of faults. A run among all other tests is short.
         static let seconds = environment["CHAOS_SECONDS"].flatMap { Int($0) } ?? 20
-        /// Only these, also such as the worker does not withstand yet.
+        /// The only faults to draw from, even if the worker does not withstand them yet; nil for the usual faults.
         static let faults = environment["CHAOS_FAULTS"].map { names in
             names.split(separator: ",").compactMap { ChaosFault(rawValue: String($0)) }
         }
-        /// Whether the parts that take minutes are wanted too.
+        /// Whether the tests that take minutes run.
         static let isWhole = environment["CHAOS_SECONDS"] != nil
     }
 
@@ -39,7 +39,7 @@ struct Chaos {
             for verdict in verdicts {
                 #expect(verdict.problems.isEmpty, "seed \(seed): \(verdict): \(verdict.problems.prefix(5))")
             }
-            // The workers' logs are of use then.
+            // An error makes the test bed keep the workers' logs.
             if verdicts.contains(where: { !$0.problems.isEmpty }) {
                 throw DeadlinePassed(description: "seed \(seed) broke an invariant")
             }

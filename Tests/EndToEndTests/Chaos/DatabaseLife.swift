@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts the times that the database may have lost what it had. While it loses it, nothing can be said of what it has.
+/// Counts the times that the database may have lost commits. During such a loss its content proves nothing.
 final class DatabaseLife: Sendable {
     private let state = Mutex((losses: 0, isLosing: false))
 
-    /// Nil while it is losing.
+    /// The number of losses so far; nil during a loss.
     var losses: Int? { state.withLock { $0.isLosing ? nil : $0.losses } }
 
     func beginLosing() { state.withLock { $0.isLosing = true } }

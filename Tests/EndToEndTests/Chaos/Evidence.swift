@@ -3,7 +3,7 @@ import Foundation
 import Kafka
 import Postgres
 
-/// All that a run leaves behind, as plain values: the judge asks nobody and shares no code with the worker.
+/// The results of a run, as plain values. The judge reads only these values, and shares no code with the worker.
 struct Evidence: Sendable {
     struct Event: Sendable {
         let id: String
@@ -30,7 +30,8 @@ struct Evidence: Sendable {
         let answer: String
     }
 
-    /// While Apple asked to wait, or gave no answer: how many requests it may have seen. Milliseconds.
+    /// A time, in milliseconds, in which Apple asked to wait or gave no answer, and the most requests that the worker
+    /// may send in it.
     struct Quiet: Sendable {
         let from: Int64
         let until: Int64
@@ -40,11 +41,11 @@ struct Evidence: Sendable {
 
     struct Recovery: Sendable {
         let fault: String
-        /// Nil where it never came.
+        /// Nil if the worker did not recover in time.
         let seconds: Double?
     }
 
-    /// The most work under way at once, and its limit; and when Apple may hardly be asked.
+    /// The highest numbers of requests and submissions in flight, their limits, and the quiet times.
     struct Load: Sendable {
         var highestAppleConcurrency = 0
         var appleConcurrencyLimit = Int.max
@@ -55,13 +56,13 @@ struct Evidence: Sendable {
 
     struct Progress: Sendable {
         var recoveries: [Recovery] = []
-        /// The things that did not move although nothing that they need was away.
+        /// The kinds of work that stopped although every service that they need answered.
         var stalls: [String] = []
-        /// The things that were not done within the time given after the last fault.
+        /// The work that was not done in time after the last fault.
         var unsettled: [String] = []
     }
 
-    /// The rows of PostgreSQL.
+    /// The grants, and the number of holds, in PostgreSQL at the end.
     struct Rows: Sendable {
         var grants: [Grant] = []
         var heldTransactions = 0
@@ -74,19 +75,19 @@ struct Evidence: Sendable {
     }
 
     var plan = Plan()
-    /// The events in the order of each partition, repeats included.
+    /// The events in the order of each partition, with repeats.
     var events: [Event] = []
-    /// Reasons by record key.
+    /// The reasons of the dead letters, by record key.
     var deadLetters: [String: Set<String>] = [:]
     var rows = Rows()
     var told = Told()
-    /// Submissions that were parked once: they come later by themselves.
+    /// The submissions that were ever parked. Their events may come out of order.
     var everParked: Set<String> = []
     var requests: [Request] = []
     var load = Load()
     var monitor = ChaosMonitor.Findings()
     var progress = Progress()
-    /// Whether the database lost what it had committed.
+    /// Whether the database lost commits.
     var isLossy = false
     var faults: [String] = []
 }
@@ -97,7 +98,7 @@ extension Evidence {
 }
 
 extension Evidence.Event {
-    /// Whether nobody submitted its purchase.
+    /// Whether the event is about a purchase that nobody submitted.
     var isOfTold: Bool { submissionID.hasPrefix("apple-") }
 }
 
@@ -108,7 +109,7 @@ extension Evidence {
         faults = content.faults
         for event in content.events {
             let value = event.record.value ?? []
-            // Foundation's reader, not the project's.
+            // The judge shares no code with the worker, so Foundation reads the JSON.
             guard let json = try? JSONSerialization.jsonObject(with: Data(value)) as? [String: Any] else {
                 faults.append("an outcome that is no JSON at \(event.record.offset)")
                 continue

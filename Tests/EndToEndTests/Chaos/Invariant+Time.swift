@@ -4,8 +4,8 @@ extension Evidence {
     /// The limit for a debug build's memory, which is higher than a release build's.
     static let memoryMegabytes = 512
 
-    /// First events of one player's submissions are in the submissions' order: all but those answered without Apple
-    /// and those that were parked.
+    /// Returns the violations of each player's order: the first events of the player's submissions come in the order of
+    /// the submissions, except local answers and submissions that were ever parked.
     func disorder() -> [String] {
         var first: [String: Int64] = [:]
         for event in events where first[event.submissionID] == nil { first[event.submissionID] = event.offset }
@@ -57,9 +57,9 @@ extension Evidence {
         return problems
     }
 
-    /// A 429 allows this much: until its `Retry-After` is over nobody asks, but for requests under way and for the
-    /// moment that it takes to tell the other replicas. Milliseconds.
-    /// - Parameter until: where all were told the same end; else each counts by itself.
+    /// Expects no request between each 429 and the end of its `Retry-After`. A grace allows the requests under way, and
+    /// the time in which the other replicas learn of the 429. All times are in milliseconds.
+    /// - Parameter until: the end that Apple named to all requests; nil if each 429 has its own end.
     mutating func expectQuiet(
         afterLimitsSince start: Int64, through end: Int64, retryAfter milliseconds: Int64, until: Int64? = nil
     ) {

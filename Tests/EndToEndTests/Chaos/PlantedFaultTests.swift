@@ -28,7 +28,7 @@ extension Chaos {
         }
     }
 
-    /// Some at once: each waits for the group most of its time.
+    /// Runs three scenes at a time, because a scene mostly waits for its consumer group.
     private func each(
         of faults: [PlantedFault], _ body: @escaping @Sendable (PlantedFault) async throws -> Void
     ) async throws {

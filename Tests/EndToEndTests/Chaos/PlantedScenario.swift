@@ -4,11 +4,11 @@ import TestSupport
 
 @testable import Demo
 
-/// A short scene in which one planted fault shows, and a sound worker breaks nothing.
+/// A short scene in which a worker with one planted fault breaks an invariant, and a sound worker breaks none.
 struct PlantedScenario: Sendable {
     let fault: PlantedFault
 
-    /// The invariants that the fault breaks in the scene, the first for certain.
+    /// The invariants that the fault may break in the scene. It breaks at least one of them.
     var broken: Set<Invariant> {
         switch fault {
         case .commitAhead, .commitAfterRevoke, .commitWithoutCheckpoint: [.commitsAreSafe]
@@ -55,7 +55,7 @@ struct PlantedScenario: Sendable {
         return evidence
     }
 
-    /// Others share theirs: it is neither stopped nor are its sessions.
+    /// Whether the scene stops the server or its sessions. The other scenes share a server.
     private var needsOwnServer: Bool {
         switch fault {
         case .checkpointNotCompared, .earlierHistoryCounts, .hungBatchDropped: true
@@ -66,7 +66,7 @@ struct PlantedScenario: Sendable {
     private var plan: Plan {
         var plan = Plan.genuine(count: 240, players: 60)
         guard fault == .parkedRowDropped else { return plan }
-        // Trouble with two receipts, for longer than memory waits: fewer than would open the circuit.
+        // Apple fails for two receipts until the worker parks them. Two failures are too few to open the circuit.
         for number in 0..<2 {
             plan.addGenuine(
                 1000 + number, player: "troubled-\(number)", behaviour: [.status(21005).times(7), .genuine])

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Demo
 
-/// Scenes in which the database blocks the workers, or loses what it had committed.
+/// Scenes in which the database blocks the workers, or loses commits.
 extension Scene {
-    /// The plan comes in three parts.
+    /// The ends of the plan's first two parts. The scenes send the plan in three parts.
     private static let first = 80
     private static let second = 160
 
-    /// Checkpoints cannot be written for seconds, and everything else can.
+    /// For some seconds the workers can write everything except checkpoints.
     func checkpointsWait() async throws {
         monitor.start()
         try bed.startWorker()
@@ -29,8 +29,8 @@ extension Scene {
         await settle()
     }
 
-    /// An earlier copy of the data directory is put back under the worker.
-    /// - Parameter isCheckpointed: whether what is lost had its checkpoint, or was only decided.
+    /// Restores an earlier copy of the data directory while the worker runs.
+    /// - Parameter isCheckpointed: true if the lost decisions were checkpointed, false if they were only decided.
     func putBack(isCheckpointed: Bool) async throws {
         let server = try #require(bed.parts.postgres)
         monitor.start()
@@ -57,7 +57,7 @@ extension Scene {
         await settle()
     }
 
-    /// A session stops in the middle of a batch, and the server lives.
+    /// Freezes a session in the middle of a batch. The server keeps running.
     func hungBatch() async throws {
         monitor.start()
         // A session counts as hung 5 s after its statement's time-out.
@@ -97,13 +97,13 @@ extension Scene {
         try await bed.outcomes.until("\(count) are answered") { $0.answers.count >= count }
     }
 
-    /// Answered, checkpointed and committed.
+    /// Returns when the first `count` submissions are answered, checkpointed and committed.
     private func done(_ count: Int) async throws {
         try await answered(count)
         try await eventually("all is committed") { try await bed.lag() == 0 }
     }
 
-    /// A session of the test's own holds a lock on a table until the body has returned, or the server has stopped.
+    /// Holds a lock on a table, in a session of the test's own, until the body returns or the server stops.
     private func whileLocked(_ table: String, _ mode: String, _ body: () async throws -> Void) async throws {
         try await Seeds.withPool(bed.databaseURL) { pool in
             let locking = Task {
@@ -127,7 +127,7 @@ extension Scene {
         }
     }
 
-    /// The name in `pg_locks`.
+    /// Returns the name of a lock mode in `pg_locks`.
     private static func name(of mode: String) -> String {
         mode == "EXCLUSIVE" ? "ExclusiveLock" : "AccessExclusiveLock"
     }

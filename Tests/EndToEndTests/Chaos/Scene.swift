@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import Demo
 
-/// The treatment of a worker in a scene, and the observations meanwhile.
+/// Plays a scene with workers, and keeps the observations.
 final class Scene: Sendable {
     let bed: Testbed
     let load: RunningLoad
@@ -17,7 +17,7 @@ final class Scene: Sendable {
     private let unsettled = Locked<[String]>([])
     private let told = Locked<Evidence.Told>(Evidence.Told())
 
-    /// A submission without an answer by then is lost. A worker joins its group within seconds.
+    /// The time after which a submission without an answer counts as lost. A worker joins its group within seconds.
     private static let settling = Duration.seconds(25)
     private static let outageSeconds = 6
     private static let toldPurchases = 40
@@ -38,7 +38,7 @@ final class Scene: Sendable {
         await settle()
     }
 
-    /// Nothing is decided: nothing may be committed. Then the workers are killed.
+    /// Apple hangs, so that the workers decide nothing and must commit nothing. Then the test kills the workers.
     func hangingApple(_ meanwhile: (Testbed) async throws -> Void) async throws {
         try await bed.apple.setOutage(.hang)
         await load.finish()
@@ -59,7 +59,7 @@ final class Scene: Sendable {
         load.start(perSecond: 20)
         try await bed.outcomes.until("the worker is at work") { $0.events.count > 20 }
         try await bed.apple.setOutage(.http503)
-        // The first ones open the circuit, and then others probe it.
+        // The first failures open the circuit. Later requests are probes.
         let from = Self.now + 1000
         try await last(.seconds(Self.outageSeconds))
         quiets.value.append(
@@ -78,13 +78,13 @@ final class Scene: Sendable {
         bed.apple.setBehaviour([.http(429, headers: ["Retry-After": "\(ChaosFault.retryAfterSeconds)"])])
         await bed.apple.waitUntil { ($0.answers["http_429"] ?? 0) > 0 }
         bed.apple.setBehaviour(nil)
-        // Fresh submissions come all the while that Apple wants no requests.
+        // Fresh submissions arrive during the whole `Retry-After`.
         try await last(.seconds(ChaosFault.retryAfterSeconds))
         await load.finish()
         await settle()
     }
 
-    /// Purchases that nobody submits wait for longer than it takes to refund some of them.
+    /// Announces purchases that nobody submits. Apple refunds some of them before their wait ends.
     func toldByApple() async throws {
         try bed.startWorker(["MISSED_PURCHASE_SECONDS": "4"])
         let purchases = try ToldPurchases(bed: bed)
@@ -123,7 +123,7 @@ final class Scene: Sendable {
     func settle() async {
         do {
             try await bed.settle(plan, within: Self.settling)
-            // A lost decision was answered before.
+            // A lost decision already has an answer on the topic.
             try await eventually("whatever was told is in the ledger", within: Self.settling) {
                 let granted = try await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) ?? 0 }
                 let told = bed.outcomes.content.events.filter { $0.type == "receipt.granted" }
