@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts.
+/// Whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Announced purchases, end to end", .wholeSystem)
 struct AnnouncedTests {
     private static let settings = [
@@ -15,10 +15,10 @@ struct AnnouncedTests {
         "MISSED_PURCHASE_SECONDS": "1",
     ]
 
-    /// The worker grants so many clients' purchases; then it is killed, and another takes its place.
+    /// The number of purchases that a worker grants before the test kills and replaces it.
     private static let grantsOfAWorker = 100
 
-    /// Apple tells of a purchase of gems that was made just now.
+    /// Returns Apple's notification of a purchase of gems that was made just now.
     private static func announcement(_ transaction: String, token: String) throws -> String {
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         var purchase = SimulatedPurchase(
@@ -32,7 +32,7 @@ struct AnnouncedTests {
                     of: purchase, bundleID: ParkingBed.castle, signedDateMilliseconds: now)))
     }
 
-    /// The seeds' catalog, with an app that grants what nobody submits.
+    /// Imports the seeds' catalog with `missed_purchases: grant` for one app.
     private func grantMissedPurchases(in bed: ParkingBed) async throws {
         try await bed.importCatalog(
             bed.document.replacing(
@@ -53,7 +53,7 @@ struct AnnouncedTests {
                 try await bed.account(ServerApp.token(number), isOf: "p-\(number)")
                 try await bed.notify(Self.announcement(String(9_000_000 + number), token: ServerApp.token(number)))
             }
-            // Some clients come back before anything is delivered, some after.
+            // These clients submit before the delivery. Others submit after it.
             for number in numbers where number % 4 == 0 {
                 try await bed.submit("p-\(number)", ParkingBed.receipt(String(9_000_000 + number)))
             }
@@ -82,7 +82,7 @@ struct AnnouncedTests {
                 #expect(answers.count { $0 == "receipt.granted" } == 1, "\(number): \(answers)")
             }
             for number in numbers where number % 4 == 1 {
-                // The order is open: another worker publishes the event of a worker that died behind its COMMIT, later.
+                // No order is promised: if a worker died after its COMMIT, another worker publishes the event later.
                 try await bed.until("a late submission is answered") {
                     bed.answers("p-\(number)").contains("receipt.rejected already_granted")
                 }

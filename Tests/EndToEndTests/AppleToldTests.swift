@@ -6,7 +6,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts.
+/// Whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Finished deliveries and refund answers sent to Apple, end to end", .wholeSystem)
 struct AppleToldTests {
     private static let app = "com.example.castle.server"
@@ -14,14 +14,14 @@ struct AppleToldTests {
     private static let lena = SimulatedAccount("lena", bundleID: app)
     private static let settings = DemoRun.settings(signing: Seeds.signing)
 
-    /// A purchase whose delivery Apple is to be told of, and whose refund requests are answered; granted to `p-1`.
+    /// Buys and submits a purchase for `p-1`. The app finishes purchases at Apple, and answers refund requests.
     private func buy(in bed: ParkingBed) async throws -> String {
         let id = try await pay(in: bed)
         try await bed.submit(signedTransaction: bed.apple.signedTransaction(id), player: "p-1", bundle: Self.app)
         return id
     }
 
-    /// - Parameter isRetired: the catalog refuses it.
+    /// - Parameter isRetired: true if the catalog rejects the product as retired.
     private func pay(in bed: ParkingBed, isRetired: Bool = false) async throws -> String {
         var document = bed.document.replacing(
             "      private_key_setting: SEEDS_SERVER_API_KEY\n",
@@ -51,7 +51,7 @@ struct AppleToldTests {
         }
     }
 
-    /// Ends every lease.
+    /// Ends the leases of all tried deliveries and refund requests.
     private func endLeases(in bed: ParkingBed) async throws {
         for table in ["finishes", "refund_requests"] {
             _ = try await bed.number(
@@ -96,7 +96,7 @@ struct AppleToldTests {
                 bed.apple.setBehaviour(nil, of: .finish)
             }
             try await bed.until("it is finished") {
-                // The retry settings govern the next try.
+                // For the other troubles the retry settings decide when the next try comes.
                 if trouble == "finishTold" { try await endLeases(in: bed) }
                 return try await isFinished(id, in: bed)
             }
@@ -147,7 +147,7 @@ struct AppleToldTests {
             try await bed.until("it is decided") {
                 bed.answers("p-1").contains(isRefused ? "receipt.rejected retired_product" : "receipt.granted")
             }
-            // The update stands for a minute that passes and for the end of every lease.
+            // The update simulates that a minute passes and every lease ends.
             try await bed.until("it is answered") {
                 _ = try await bed.number(
                     "WITH due AS (UPDATE refund_requests SET due_at = now() WHERE due_at IS NOT NULL RETURNING 1) SELECT count(*) FROM due"

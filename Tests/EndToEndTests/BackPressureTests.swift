@@ -21,7 +21,7 @@ extension EndToEnd {
                 highest = max(highest, scrape["receiptd_in_flight"] ?? 0)
                 return scrape["receiptd_paused"] == 1 && highest > 0
             }
-            // Apple's time-out is a second here: what is in memory is asked for again meanwhile.
+            // The time-out of a request is one second here, so the worker asks again about the submissions in memory.
             for _ in 0..<10 {
                 highest = max(highest, try await worker.scrape()["receiptd_in_flight"] ?? 0)
                 try await last(.milliseconds(200))

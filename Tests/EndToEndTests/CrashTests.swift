@@ -9,7 +9,7 @@ import Testing
 @testable import Pipeline
 
 extension EndToEnd {
-    /// The place where a process dies: right after a step, when it is reached for the n-th time.
+    /// The death of a process: right after a step, when the process reaches the step for the n-th time.
     struct Crash: Sendable, CustomStringConvertible {
         let point: CrashPoint
         let times: Int
@@ -28,7 +28,8 @@ extension EndToEnd {
         var eventIDCount = 0
     }
 
-    /// On a real broker each test has topics of its own, by whose names the ids of rejections and holds are made.
+    /// Returns a name that is equal in two runs. On a real broker each test has its own topics, and the ids of
+    /// rejections and holds depend on the topic's name.
     private static func name(_ event: OutcomeLog.Event) -> String {
         guard TestBroker.isReal, !["receipt.granted", "receipt.revoked"].contains(event.type) else { return event.id }
         return "\(event.type) \(event.submissionID) \(event.reason ?? "-") \(event.transactionID ?? "-")"
@@ -49,7 +50,7 @@ extension EndToEnd {
                     #expect(ledger == undisturbed, "after \(crash)")
                 }
             }
-            // Each waits for the group most of its time, and for the processor the rest.
+            // Eight tests run at a time, because each mostly waits for its consumer group.
             for _ in 0..<8 { addNext() }
             while try await group.next() != nil { addNext() }
         }

@@ -14,7 +14,7 @@ import Testing
 @testable import ReceiptdConfiguration
 
 extension EndToEnd {
-    /// Three that are submissions all the same, and three that are none.
+    /// Unsigned records: three are sound submissions, three are not.
     private static var unsigned: [PlannedRecord] {
         (0..<6).map { number in
             let value =
@@ -27,7 +27,7 @@ extension EndToEnd {
         }
     }
 
-    /// The filters choose from `unsigned`.
+    /// Checks that each filter lists the expected number of the `unsigned` records.
     private static func filters(_ environment: [String: String]) async throws {
         for (options, rows) in [
             (["--bundle", "x"], 0), (["--player", "p"], 3), (["--player", "key-4"], 1), (["--player", "key-0"], 0),
@@ -221,7 +221,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await bed.submit(plan.records)
             try await bed.settle(plan)
-            // The command finds no offset for a time either: every partition stays where it is.
+            // The in-process broker returns no offset for a time, so every partition stays at its offset.
             let planned = try await Program.run(
                 ["rewind", "--to", "2026-11-01T00:00:00Z", "--dry-run"], environment: bed.environment())
             #expect(planned.code == 0 && planned.output.contains("nothing was done"), "\(planned)")

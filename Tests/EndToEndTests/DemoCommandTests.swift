@@ -9,7 +9,8 @@ import Testing
 /// The demo as a whole process.
 @Suite("The demo, as a process", .wholeSystem)
 struct DemoCommandTests {
-    /// The environment names these only: an address where nobody listens, and libpq's own ways to another server.
+    /// An environment that the demo must ignore: an address where nobody listens, and libpq's variables for another
+    /// server.
     private static let hostile = [
         "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none",
         "KAFKA_PROPERTIES": "security.protocol=SSL", "PGHOST": "127.0.0.1", "PGHOSTADDR": "192.0.2.1", "PGPORT": "1",
@@ -33,7 +34,7 @@ struct DemoCommandTests {
         return Running(process: try ChildProcess(start), output: output)
     }
 
-    /// Command lines of a process's children, by their numbers.
+    /// Returns the command lines of a process's children, by process id.
     private func children(of parent: Int32) -> [Int32: String] {
         var found: [Int32: String] = [:]
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
@@ -48,7 +49,7 @@ struct DemoCommandTests {
         return found
     }
 
-    /// `postgres -D DIRECTORY/data …`
+    /// Returns the directory in the command line `postgres -D DIRECTORY/data …`; nil without such a line.
     private func dataDirectory(_ commands: some Collection<String>) -> String? {
         commands.lazy.compactMap { line -> String? in
             let words = line.split(separator: " ")

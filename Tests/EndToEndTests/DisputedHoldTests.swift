@@ -4,13 +4,14 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers, commands and the console on real parts.
+/// Whole workers, commands and the console, with PostgreSQL, a broker and the simulated Apple.
 @Suite("Two players' holds of one purchase, end to end", .wholeSystem)
 struct DisputedHoldTests {
     private static let app = "com.example.castle.server"
     private static let token = "3c9e6679-7425-40de-944b-e07fc1f90ae7"
 
-    /// One that the catalog does not know, held first for a thief without its token, then for its buyer.
+    /// Makes two holds of a purchase of an unknown product: first of a thief without the purchase's token, then of the
+    /// buyer.
     private func hold(_ id: String, in bed: ParkingBed) async throws {
         let claims = """
             {"transactionId":"\(id)","originalTransactionId":"\(id)","bundleId":"\(Self.app)",\
@@ -54,7 +55,7 @@ struct DisputedHoldTests {
             let rejected = try await bed.holds("reject", "8701", "--player", "thief-8701")
             #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
             #expect(try await held(in: bed) == ["8701 buyer-8701 ownership_disputed"])
-            // The product is still unknown.
+            // The product is still unknown, so the release makes a hold for another reason.
             #expect(try await bed.holds("release", "8701").code == 0)
             try await bed.until("the dispute is over") {
                 try await held(in: bed) == ["8701 buyer-8701 unknown_product"]

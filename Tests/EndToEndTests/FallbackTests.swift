@@ -36,7 +36,7 @@ extension EndToEnd {
             try await SharedServer.replace(name, byCopyOf: "\(name)_before")
             if !whileRunning { workers = [try bed.startWorker(), try bed.startWorker()] }
             try await eventually("what was lost is granted again") {
-                // The first look may meet a connection that the restore has cut.
+                // The first query may meet a connection that the restore has cut.
                 let again = try? await Checker(bed: bed, plan: plan).grants()
                 return again.map { Set($0.keys) == Set(grants.keys) } ?? false
             }

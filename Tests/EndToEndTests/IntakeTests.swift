@@ -8,7 +8,7 @@ import Testing
 
 @testable import Demo
 
-/// Apple posts, a worker takes back.
+/// Apple posts refunds to an intake, and a worker revokes the grants.
 @Suite("Apple's notifications by HTTP, end to end", .wholeSystem)
 struct IntakeTests {
     private static let signing = Seeds.directory.appendingPathComponent("signing")
@@ -79,7 +79,7 @@ struct IntakeTests {
             try await bed.until("the genuine one is read") {
                 try await bed.number("SELECT count(*) FROM notifications") == 1
             }
-            // Offsets are kept after what their records say.
+            // The worker checkpoints an offset after the effects of its record.
             try await bed.until("its offset is kept") { try await bed.parts.notificationsDone(in: bed.pool) >= 1 }
             #expect(try await bed.parts.notificationsDone(in: bed.pool) == 1, "nothing else was on the topic")
             #expect(bed.outcomes.collected.deadLetters.isEmpty)
@@ -105,7 +105,7 @@ struct IntakeTests {
             simulated.hasNotificationURL = true
             put(simulated)
             let port = try await intake(in: bed)
-            // Posts in Apple's place.
+            // The test posts in place of Apple.
             let posting = Task { [apple = bed.apple] in
                 try await eventually("Apple was asked for a test") { !apple.notifications().isEmpty }
                 for notification in apple.notifications() {
@@ -137,7 +137,7 @@ struct IntakeTests {
     func vainNotification(attempt: ToldNotification.AttemptResult?, words: String) async throws {
         let apple = Shared<AppStoreSimulation?>(nil)
         let options = { (options: inout AppStoreSimulation.Options) in
-            // Apple's tries have ended before anybody asks for them.
+            // Apple's tries to deliver the notification end before the command asks for their results.
             options.notified = { notification in
                 guard let attempt else { return }
                 apple.value?.inStore { store in _ = try? store.attempted(notification.id, attempt) }

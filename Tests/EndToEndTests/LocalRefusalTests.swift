@@ -9,7 +9,8 @@ import Testing
 extension EndToEnd {
     @Suite("Local refusals put to Apple, end to end")
     struct LocalRefusalTests {
-        /// Signed by nobody: a forgery here, and the simulated App Store calls genuine what it says.
+        /// Returns a receipt without a signature. The worker rejects it as forged, and the simulated App Store calls it
+        /// genuine.
         private static func forged(_ transaction: String) -> String {
             SimulatedReceipt(
                 bundleID: Receipts.castle, appAppleID: Receipts.castleAppleID,
@@ -51,7 +52,8 @@ extension EndToEnd {
                 try await eventually("nothing is owed") {
                     try await bed.query("SELECT count(*) FROM outbox") { $0.int8(0, 0) } == 0
                 }
-                // Another one's, by the same bytes: Apple is asked, and nothing is told besides.
+                // Another player submits the first receipt. The worker checks it with Apple, and publishes only the
+                // rejection.
                 let value = Self.forged("8901")
                 try await submit("8902", value, to: bed)
                 try await eventually("the other one is refused and checked") {

@@ -9,13 +9,13 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts.
+/// Whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Refunds, end to end", .wholeSystem)
 struct NotificationTests {
     private static let roots = ["APPLE_ROOT_CERTIFICATES_FILE": Seeds.signing.appendingPathComponent("root.pem").path]
     private static let boughtAt: Int64 = 1_777_629_600_000
 
-    /// Body of a notification about a purchase of gems, signed so many days after it.
+    /// Returns the body of a notification about a purchase of gems, signed `day` days after the purchase.
     private static func body(
         _ type: String, of transaction: String, day: Int64, id: String? = nil, appAppleID: Int64 = 1_450_000_001,
         product: String = "com.example.castle.gems.100"
@@ -109,7 +109,7 @@ struct NotificationTests {
             #expect(headers["dead-letter-detail"]?.isEmpty == false)
             try await bed.importCatalog(
                 bed.document.replacing("app_apple_id: 1450000001\n", with: "app_apple_id: 1450000099\n"))
-            // The command has the worker's roots: by others it would be a dead letter again, and stay.
+            // The command needs the worker's roots. With other roots the notification would become a dead letter again.
             let environment = bed.environment(Self.roots)
             try await bed.until("the catalog is in force") {
                 try await Program.run(["dead-letters", "redrive", "--again"], environment: environment).code == 0
@@ -157,7 +157,7 @@ struct NotificationTests {
             try await bed.until("all are granted") { try await bed.number("SELECT count(*) FROM grants") == 40 }
             for round in 0..<25 {
                 for id in ids {
-                    // Each refund comes many times, and the reversals come before and after.
+                    // Each refund comes several times, before and after its reversal.
                     let type = round % 5 == 3 ? "REFUND_REVERSED" : "REFUND"
                     try await bed.notify(Self.body(type, of: id, day: Int64(round / 5 * 2 + (round % 5 == 3 ? 1 : 0))))
                 }
@@ -165,7 +165,7 @@ struct NotificationTests {
             }
             try await bed.until("all are taken") { try await bed.parts.notificationsDone(in: bed.pool) == 1000 }
             try await bed.until("nothing is owed") { try await bed.number("SELECT count(*) FROM outbox") == 0 }
-            // The newest word of each is the reversal of the last day.
+            // The newest notification of each purchase is the reversal of the last day.
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE revoked_at IS NULL") == 40)
             #expect(try await bed.number("SELECT count(*) FROM refund_notices") == 40 * 10)
             for id in ids {
@@ -202,7 +202,7 @@ struct NotificationTests {
                     value: Array(body.utf8), headers: [], timestampMilliseconds: nil))
             let revoked = { bed.outcomes.content.events.filter { $0.type == "receipt.revoked" } }
             try await eventually("it is revoked") { !revoked().isEmpty }
-            // The first look may meet a connection that the restore has cut.
+            // The first query may meet a connection that the restore has cut.
             try await eventually("it is done with") { (try? await bed.parts.notificationsDone(in: bed.pool)) == 1 }
             try await SharedServer.replace(name, byCopyOf: "\(name)_before")
             try await eventually("it is revoked again") {
@@ -211,13 +211,13 @@ struct NotificationTests {
             }
             Self.expectOneRevocation(revoked())
             #expect(worker.log.contains("the worker reads a topic again"))
-            // Subscriptions go on above what the lost state told of them.
+            // The row makes later revisions of subscriptions higher than the revisions of the lost state.
             let kept = "SELECT count(*) FROM offsets_decided_again WHERE topic = '\(bed.parts.notificationsTopic)'"
             #expect(try await bed.query(kept) { $0.int8(0, 0) } == 1)
         }
     }
 
-    /// A revocation that the database lost is told again: with its id, or above the revision that consumers have seen.
+    /// Checks that a lost revocation is published again with the same id, or with a revision above the published one.
     private static func expectOneRevocation(_ told: [OutcomeLog.Event]) {
         #expect(Set(told.map(\.transactionID)) == ["91000001"])
         let revisions = told.compactMap { event -> Int64? in
@@ -230,7 +230,7 @@ struct NotificationTests {
     @Test("a refunded grant that a fallen-back database lost is granted again and revoked")
     func lostGrant() async throws {
         let plan = Plan.genuine(count: 3, players: 3)
-        // Refunds are read meanwhile.
+        // Apple answers slowly, so that after the restore the worker reads the refund before it decides again.
         try await Testbed.run(latency: .uniform(700, 800)) { bed in
             let worker = try bed.startWorker()
             let name = try #require(bed.databaseURL.split(separator: "/").last?.removingPercentEncoding)

@@ -51,13 +51,13 @@ struct OperatorDecisionTests {
                 bed.answers("mallory-77") == ["receipt.granted"] && bed.answers("p-2") == ["receipt.granted"]
             }
             _ = try await expect("players", "erase", "mallory-77", "--dry-run", in: bed)
-            // Nobody can be asked here, and silence is no consent.
+            // Without a terminal nobody can confirm, so the command changes nothing.
             let unasked = try await expect("players", "erase", "mallory-77", in: bed, code: 64)
             #expect(unasked.contains("--yes") && unasked.contains("nothing was done"))
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'mallory-77'") == 1)
             let told = try await expect("players", "erase", "mallory-77", "--yes", in: bed)
             #expect(told.contains("pseudonym"))
-            // Every table, as one text.
+            // No row of any table, as text, may name the player.
             let tables = try await bed.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
             #expect(tables.count > 20)
             for table in tables {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// Whole workers on real parts.
+/// Whole workers with PostgreSQL, a broker and the simulated Apple.
 @Suite("Parking, end to end", .wholeSystem)
 struct ParkingTests {
     @Test("a submission that Apple cannot answer is parked, outlives its worker, and is granted once Apple answers")
@@ -18,7 +18,7 @@ struct ParkingTests {
             var worker = try bed.startWorker()
             try await bed.submit("p-parked", receipt)
             try await bed.until("the submission is parked") { try await bed.waits("p-parked", .appleTrouble) }
-            // The player's later ones, and everybody else's, go on.
+            // Other submissions go on.
             try await bed.submit("p-other", ParkingBed.receipt("7002"))
             try await bed.until("another is granted") { bed.answers("p-other") == ["receipt.granted"] }
             #expect(bed.answers("p-parked").isEmpty)
@@ -26,7 +26,7 @@ struct ParkingTests {
             #expect(try await bed.number("SELECT count(*) FROM parked") == 1)
             bed.apple.register(receiptData: receipt, behaviour: nil)
             worker = try bed.startWorker()
-            // The dead worker's lease, if it had one.
+            // If the dead worker had leased the row, that lease ends first.
             try await bed.until("it is granted") { bed.answers("p-parked") == ["receipt.granted"] }
             try await bed.until("its row is gone") { try await bed.number("SELECT count(*) FROM parked") == 0 }
             #expect(try await bed.number("SELECT count(*) FROM grants WHERE transaction_id = '7001'") == 1)
@@ -51,7 +51,7 @@ struct ParkingTests {
             try await bed.until("all are parked") {
                 try await bed.number("SELECT count(*) FROM parked WHERE reason = 'apple_trouble'") == 3
             }
-            // The worker stops with its offsets committed: the record would kill workers before its parked row does.
+            // The worker commits its offsets and stops, so that the parked row kills workers, and not the record.
             await first.stop()
             for receipt in receipts { bed.apple.register(receiptData: receipt, behaviour: nil) }
             var worker = try bed.startWorker(["RECEIPTD_CRASH_ON_SUBMISSION": "p-poison"])
@@ -59,7 +59,7 @@ struct ParkingTests {
             try await bed.until("it is set aside, and what was beside it is granted") {
                 if !worker.isRunning {
                     deaths += 1
-                    // The update stands for a minute.
+                    // The update simulates the minute after which the lease ends.
                     _ = try await bed.number(
                         """
                         WITH freed AS (UPDATE parked SET leased_until = now() - interval '1 second'
@@ -103,9 +103,9 @@ struct ParkingTests {
     @Test("a blocked app's submissions do not delay another app's, and are answered once its credentials work")
     func blockedApp() async throws {
         try await ParkingBed.run { bed in
-            // Fewer places than the blocked app has submissions.
+            // The worker has fewer places than the blocked app has submissions.
             _ = try bed.startWorker(DemoRun.settings(signing: Seeds.signing).merging(["MAX_IN_FLIGHT": "10"]) { $1 })
-            // Only what is proven accuses credentials.
+            // Only answers about proven receipts count against credentials.
             let blocked = (0..<30).map { ParkingBed.provenReceipt("72\(100 + $0)", bundle: ParkingBed.club) }
             for receipt in blocked {
                 bed.apple.register(receiptData: receipt, behaviour: [.status(21004).times(1_000_000)])

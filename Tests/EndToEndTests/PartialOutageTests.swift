@@ -60,7 +60,7 @@ struct PartialOutageTests {
         }
     }
 
-    /// So many fill the window that the circuit opens, and none of them is ever answered.
+    /// The failing receipts fill the window and open the circuit. Apple never answers one of them.
     @Test("sixty first receipts that always get 21005 leave a window of 24 free for other players")
     func stuckWindow() async throws {
         try await ParkingBed.run { bed in
@@ -140,7 +140,7 @@ struct PartialOutageTests {
                 try await bed.number("SELECT count(*) FROM grants WHERE player_id = 'hog'") == 20
             }
             let granted = try await bed.number("SELECT sum(transaction_id::bigint - 61000)::bigint FROM grants")
-            // One of 0 to 20 is missing.
+            // The sum of the granted numbers tells the missing number of 0 to 20.
             let missing = Int(210 - granted)
             try await bed.submit("p-again", receipts[missing], player: "hog")
             try await bed.until("it is granted as well") {

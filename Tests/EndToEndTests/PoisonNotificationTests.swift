@@ -13,7 +13,7 @@ struct PoisonNotificationTests {
     private static let gems = "\(app.bundleID).gems"
     private static let settings = ServerApp.settings(["MISSED_PURCHASE_SECONDS": "1"])
 
-    /// Three purchases of three players, and what Apple tells of each. The second one is poison.
+    /// Makes three purchases of three players, and returns Apple's notifications of them. The second kills workers.
     private static func buy(in bed: ParkingBed) throws -> [SignedNotification] {
         let first = bed.apple.notifications().count
         try bed.apple.inStore { store in
@@ -30,7 +30,8 @@ struct PoisonNotificationTests {
         numbers.allSatisfy { bed.answers(ServerApp.token($0)).contains("receipt.granted") }
     }
 
-    /// Starts a worker for each that died, until what is hoped for has come. Returns how many died, and the last one.
+    /// Starts a new worker after each death until the condition holds. Returns the number of deaths and the last
+    /// worker.
     private func restart(
         in bed: ParkingBed, _ settings: [String: String], after death: () async throws -> Void = {},
         until isDone: @escaping () async throws -> Bool
@@ -69,7 +70,7 @@ struct PoisonNotificationTests {
             let letters = bed.outcomes.collected.deadLetters.values.flatMap(\.self)
             #expect(letters.map(\.value) == [Array(told[1].body.utf8)])
             #expect(letters.first?.headers.contains { $0.value == Array("crashed".utf8) } == true)
-            // A record that comes now is taken as ever.
+            // The worker takes a later record as usual.
             try await bed.submit("s-50", ParkingBed.receipt("9550"))
             try await bed.until("a later submission is answered") { bed.answers("s-50") == ["receipt.granted"] }
             #expect(worker.isRunning)
@@ -88,7 +89,7 @@ struct PoisonNotificationTests {
             let (deaths, worker) = try await restart(
                 in: bed, settings, after: { _ = try await bed.number(expire) },
                 until: { Self.isGranted([0, 2], in: bed) })
-            // The windows before it are progress, at first.
+            // The history's windows before the notification count as progress at first, so more workers die.
             #expect(deaths >= 6 && deaths <= 12, "\(deaths) deaths")
             let rounds =
                 "SELECT count(*) FROM notification_history WHERE bundle_id = '\(Self.app.bundleID)' AND starts = 0"

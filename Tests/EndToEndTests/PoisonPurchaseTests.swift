@@ -28,7 +28,7 @@ struct PoisonPurchaseTests {
         try await bed.until("it is set aside, and what was beside it is granted", seconds: 240) {
             if !worker.isRunning {
                 deaths += 1
-                // The update stands for minutes that pass.
+                // The update simulates the minutes after which the lease ends.
                 _ = try await bed.number(
                     """
                     WITH freed AS (UPDATE \(table) SET leased_until = now() - interval '1 second'

@@ -26,7 +26,7 @@ extension EndToEnd {
             let letter = try #require(bed.outcomes.content.deadLetters.first)
             #expect(letter.value == poison.value && letter.key == poison.key)
             let detail = letter.headers.last { $0.name == "dead-letter-detail" }?.value
-            // The fourth was to read it once more, in order to park it.
+            // After three deaths a worker reads the record once more to park it, and dies.
             #expect(String(decoding: detail ?? [], as: UTF8.self).contains("died 4 times"))
             #expect(bed.outcomes.events(of: "genuine-9999").isEmpty)
             // The workers take later records side by side, and live.
@@ -82,7 +82,7 @@ extension EndToEnd {
                     guard worker.log.contains("partitions assigned") else { return false }
                     return try await (worker.scrape()["receiptd_in_flight"] ?? 0) > 0
                 }
-                // Where it is taken in isolation it is killed at most once: another one is next.
+                // Only the fourth worker isolates a record, so at most one death counts against it. The fifth lives.
                 if round == 4 { break }
                 try await worker.kill()
             }

@@ -40,13 +40,13 @@ extension EndToEnd {
             }
             if whileMoreComes { try await feed.send(rest) }
             try await eventually("every grant is in the ledger") {
-                // The first look may meet the connection that was cut.
+                // The first query may meet a connection that the restore has cut.
                 let granted = try? await bed.query("SELECT count(*) FROM grants") { $0.int8(0, 0) }
                 return granted == Int64(feed.places.count)
             }
             if !whileMoreComes { try await feed.send(rest) }
             try await bed.settle(plan)
-            // Decided again at another time: the same events of the same owners, in other bytes.
+            // Workers decide again at a later time: event ids and owners stay the same, and the bytes differ.
             let grants = try await Checker(bed: bed, plan: plan).grants()
             #expect(Set(grants.keys) == plan.certainGrants)
             #expect(bed.outcomes.content.answers.values.allSatisfy { $0.count == 1 })

@@ -41,7 +41,7 @@ extension EndToEnd {
         let settings = [
             "SUBMISSION_SIGNING_KEYS": keys.joined(separator: ","), "LOCAL_REFUSAL_CHECKS_PER_MINUTE": "0",
             "NOTIFICATION_HISTORY_SECONDS": "0",
-            // Requests are counted: none may be given up because the machine is busy with other tests.
+            // The test counts requests, so no request may time out while other tests keep the machine busy.
             "APPLE_TIMEOUT_SECONDS": "10",
         ]
         try await Testbed.run(settings: settings) { bed in
@@ -111,7 +111,7 @@ extension EndToEnd {
             try changed.write(to: file, atomically: true, encoding: .utf8)
             let imported = try await Program.run(["catalog", "import", file.path], environment: bed.environment())
             #expect(imported.code == 0 && imported.output.contains(product), "\(imported)")
-            // Each probe is a purchase of its own: the earlier ones stay held.
+            // Each probe is another purchase, because the earlier purchases stay held.
             var number = 0
             try await eventually("the new product is granted", within: .seconds(10)) {
                 number += 1

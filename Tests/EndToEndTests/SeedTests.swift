@@ -9,7 +9,7 @@ extension EndToEnd {
     @Test("every sample case has the outcome that it expects", .takesLong)
     func seeds() async throws {
         let cases = try SeedCase.loadAll(in: Seeds.directory)
-        // Requests are counted: none may be given up because the machine is busy with other tests.
+        // The test counts requests, so no request may time out while other tests keep the machine busy.
         try await Testbed.run(settings: ["APPLE_TIMEOUT_SECONDS": "3"]) { bed in
             for arrangement in cases.flatMap(\.arrangements) { bed.apple.register(arrangement) }
             let properties = KafkaProperties([("bootstrap.servers", bed.parts.bootstrapServers)])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Demo
 
-/// A month of simulated players, whose clients mostly say nothing, on real parts.
+/// A month of simulated players with whole workers. Clients submit only some of the purchases.
 @Suite("A simulated month, end to end", .wholeSystem)
 struct SimulatedMonthTests {
     private static let app = ServerApp(
@@ -21,15 +21,16 @@ struct SimulatedMonthTests {
         ])
     private static let settings = ServerApp.settings([
         "NOTIFICATION_HISTORY_SECONDS": "2", "MISSED_PURCHASE_SECONDS": "1",
-        // A month goes by in minutes: what Apple would take in an hour has to be asked in seconds.
+        // A month passes in minutes, so the requests of an hour come within seconds.
         "APPLE_MAX_REQUESTS_PER_SECOND": "1000",
     ])
     /// The length of a player's day.
     private static let dayMilliseconds = Int64(TestScale.number("MONTH_DAY_MILLISECONDS", or: 1000))
     private static let players = TestScale.number("MONTH_PLAYERS", or: 40)
-    /// Notifications that are only found in Apple's history, of ten.
+    /// The number of notifications, of each ten, that only Apple's history has.
     private static let lostOfTen = 3
-    /// The time over which questions about subscriptions that end at once are spread, and a few more.
+    /// The seconds over which workers spread their questions about subscriptions that end at the same time, and some
+    /// more.
     private static let longestSpreadSeconds = 720
 
     private static func plan() -> SimulatedLife.Plan {
@@ -42,7 +43,7 @@ struct SimulatedMonthTests {
         return plan
     }
 
-    /// The notifications that the store made and that are not on their way yet.
+    /// The notifications that the store made and the test has not published yet.
     private final class Told: Sendable {
         private let list = Mutex<[SignedNotification]>([])
         func add(_ notification: SignedNotification) { list.withLock { $0.append(notification) } }
@@ -69,7 +70,7 @@ struct SimulatedMonthTests {
         try await ParkingBed.run(options: configure) { bed in
             try await bed.importCatalog(bed.document + Self.app.catalog)
             let summary = try await live(told, in: bed)
-            // Nothing renews from now on: every subscription in force is asked about once its period has passed.
+            // Nothing renews from now on, so workers ask about each subscription whose period ends. Count before that.
             let questions = bed.apple.counters.endpoints[SimulatedEndpoint.subscriptions.rawValue] ?? 0
             let seconds = TestScale.seconds(for: Self.players)
             #expect(summary.subscriptions.count > 10 && summary.purchases.count > 50)
@@ -80,7 +81,7 @@ struct SimulatedMonthTests {
                 try await Self.wrong(summary, in: bed).isEmpty
             }
             do {
-                // An end that was told before the subscription had an owner is asked for, some minutes later.
+                // If Apple announced an end before the subscription had an owner, a worker asks some minutes later.
                 try await bed.until("states are the store's", seconds: seconds + Self.longestSpreadSeconds) {
                     try await Self.differences(summary, in: bed).isEmpty
                 }
@@ -103,7 +104,8 @@ struct SimulatedMonthTests {
         }
     }
 
-    /// Returns once the life is over and everything that is not lost is on the topic.
+    /// Returns the store's final state once the simulated life is over and the topic has all notifications that are not
+    /// lost.
     private func live(_ told: Told, in bed: ParkingBed) async throws -> StoreSummary {
         var worker = try bed.startWorker(Self.settings)
         let start = Self.now()
@@ -125,7 +127,7 @@ struct SimulatedMonthTests {
             if Self.now() - start > Int64(8 * (kills + 1)) * Self.dayMilliseconds, kills < 3 {
                 kills += 1
                 await bed.kill(worker)
-                // The lease of Apple's history ends, as by time two minutes later.
+                // The update ends the lease of Apple's history, which would otherwise last two minutes.
                 _ = try await bed.number("UPDATE notification_history SET leased_until = '-infinity' RETURNING 1::int8")
                 worker = try bed.startWorker(Self.settings)
             }
@@ -146,8 +148,8 @@ struct SimulatedMonthTests {
         summary.purchases + summary.subscriptions.flatMap(\.periods)
     }
 
-    /// Ids with their players that are paid for, and not granted to whoever paid. A purchase that was refunded or given
-    /// up for another plan may have been so before it could be granted.
+    /// Returns the paid purchases, with their players, that the player does not have. It ignores purchases that were
+    /// refunded or given up for another plan, perhaps before the grant.
     private static func missing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let granted = try await bed.rows(
             "SELECT transaction_id || ' ' || player_id FROM grants WHERE revoked_at IS NULL")
@@ -155,13 +157,14 @@ struct SimulatedMonthTests {
         return Set(paid.map { "\($0.transactionID) \($0.accountToken ?? "")" }).subtracting(granted)
     }
 
-    /// Grants that are in force for what was refunded, or of what nobody bought.
+    /// Returns the valid grants of refunded purchases, and of purchases that nobody made.
     private static func wrong(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let granted = try await bed.rows("SELECT transaction_id FROM grants WHERE revoked_at IS NULL")
         return Set(granted).subtracting(all(summary).filter { $0.revokedAt == nil }.map(\.transactionID))
     }
 
-    /// All but those of which nothing was ever granted, as all of it was refunded before that: nobody is told of them.
+    /// Returns the subscriptions that the ledger must have: all except those whose periods were all refunded before any
+    /// grant.
     private static func followed(
         _ summary: StoreSummary, in bed: ParkingBed
     ) async throws -> [StoreSummary.Subscription] {
@@ -183,7 +186,7 @@ struct SimulatedMonthTests {
         return Set(wanted).symmetricDifference(kept)
     }
 
-    /// The store's and the ledger's view of one subscription, for people who look why they differ.
+    /// Returns the store's and the ledger's view of one subscription, for a person who looks for the difference.
     private static func story(of id: String, _ summary: StoreSummary, in bed: ParkingBed) async throws -> String {
         let wanted = summary.subscriptions.filter { $0.originalTransactionID == id }
         let periods = Set(wanted.flatMap(\.periods).map(\.transactionID))
@@ -196,7 +199,7 @@ struct SimulatedMonthTests {
         return "store: \(wanted)\ntold: \(told.joined(separator: "\n"))\nkept: \(kept)\ntaken: \(taken)"
     }
 
-    /// Whether they will renew, where that is not as the store has it.
+    /// Returns the subscriptions whose `will_renew` differs between the store and the ledger.
     private static func renewing(_ summary: StoreSummary, in bed: ParkingBed) async throws -> Set<String> {
         let kept = try await bed.rows(
             "SELECT original_transaction_id || ' ' || coalesce(will_renew::text, 'unknown') FROM subscriptions")

@@ -10,7 +10,7 @@ extension EndToEnd {
         try await Testbed.run { bed in
             let worker = try bed.startWorker()
             try await eventually("ready") { await worker.isReady() }
-            // A newer release may have imported what is a fault to this one.
+            // A newer release may have imported a catalog that this release cannot read.
             try await bed.run("INSERT INTO catalogs (document, sha256) VALUES ('apps: none', sha256('apps: none'))")
             let words = "this release cannot read catalog version"
             try await eventually("/readyz names it, and says ready") {

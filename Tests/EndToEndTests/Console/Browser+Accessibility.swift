@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Holds every page to these rules.
+/// The rules of layout and accessibility that every page must keep.
 extension Browser {
-    /// The folder for pictures of pages.
+    /// The folder for screenshots; nil for none.
     private static let pictures = ProcessInfo.processInfo.environment["RECEIPTD_TEST_SCREENSHOTS"]
-    /// The rules of accessibility, by `scripts/check-tools.sh`.
+    /// The path of axe, which checks the rules of accessibility. `scripts/check-tools.sh` installs it.
     private static let axe = ProcessInfo.processInfo.environment["RECEIPTD_TEST_AXE"]
 
     func picture(_ name: String) async throws {
@@ -14,7 +14,7 @@ extension Browser {
         try await screenshot(URL(fileURLWithPath: folder).appendingPathComponent("\(name).png"))
     }
 
-    /// Rules that are broken gravely, with the first element that breaks each.
+    /// Returns the rules with serious violations, each with the first element that violates it.
     func graveFaults() async throws -> [String] {
         let path = try #require(Self.axe, "RECEIPTD_TEST_AXE names axe.min.js: make test sets it")
         _ = try await evaluate(String(contentsOfFile: path, encoding: .utf8) + "; return typeof axe;")
@@ -29,20 +29,20 @@ extension Browser {
         return found as? [String] ?? ["axe gave no answer"]
     }
 
-    /// The width of all content in CSS pixels: if it is more than the window's, one must scroll sideways.
+    /// The width of all content in CSS pixels. If it exceeds the window's width, a user must scroll sideways.
     var contentWidth: Int? {
         get async throws { try await evaluate("return document.documentElement.scrollWidth") as? Int }
     }
 
-    /// The requests of the page, besides itself.
+    /// The addresses of the resources that the page loaded.
     var requests: [String]? {
         get async throws {
             try await evaluate("return performance.getEntriesByType('resource').map(entry => entry.name)") as? [String]
         }
     }
 
-    /// Finds parts that one must scroll or guess to read: a table wider than its place, a word of a cell broken,
-    /// buttons of one row on several lines, a label that is not above its field.
+    /// Finds parts that are hard to read: a table wider than its container, a word broken in a cell, the buttons of a
+    /// row on several lines, a label that is not above its field.
     func layoutFaults() async throws -> [String] {
         let found = try await evaluate(
             """

@@ -6,7 +6,7 @@ import TestSupport
 /// Headless Chromium, over WebDriver (https://www.w3.org/TR/webdriver2/).
 final class Browser {
     private static let elementKey = "element-6066-11e4-a52e-4f735466cecf"
-    /// A busy machine is slow to start one.
+    /// The seconds for the start of a browser, which is slow on a busy machine.
     private static let seconds = 120.0
 
     private let driver: ChildProcess
@@ -21,8 +21,8 @@ final class Browser {
     }
 
     /// - Parameters:
-    ///   - width: of the window, in CSS pixels.
-    ///   - runsScripts: of pages.
+    ///   - width: the width of the window, in CSS pixels.
+    ///   - runsScripts: whether the browser runs the scripts of pages.
     static func run(
         width: Int = 1_200, isDark: Bool = false, runsScripts: Bool = true, _ body: (Browser) async throws -> Void
     ) async throws {
@@ -53,7 +53,7 @@ final class Browser {
         let answer = try await Self.ask(self.port, "POST", "/session", asked) as? [String: Any]
         guard let id = answer?["sessionId"] as? String else { throw Fault(description: "no session: \(answer ?? [:])") }
         session = id
-        // A window cannot be as narrow as a phone: its view can.
+        // A window cannot be as narrow as a phone, but its viewport can.
         try await devtools(
             "Emulation.setDeviceMetricsOverride",
             ["width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false])
@@ -62,7 +62,7 @@ final class Browser {
             ["features": [["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]]])
     }
 
-    /// Up to three times: on a busy machine chromedriver may end, or hang, before it listens.
+    /// Starts chromedriver, with up to three tries: on a busy machine it may end, or hang, before it listens.
     private static func startDriver(in folder: URL) async throws -> (ChildProcess, port: Int) {
         var said = ""
         for attempt in 1...3 {
@@ -100,12 +100,12 @@ final class Browser {
         get async throws { try await ask("GET", "/source", nil) as? String ?? "" }
     }
 
-    /// Runs in the page, with the rights of its inspector.
+    /// Runs a script in the page, with the rights of the inspector.
     func evaluate(_ script: String) async throws -> Any? {
         try await ask("POST", "/execute/sync", ["script": script, "args": [Any]()])
     }
 
-    /// The script ends by calling its last argument.
+    /// Runs a script that ends when it calls its last argument.
     func evaluateLater(_ script: String) async throws -> Any? {
         try await ask("POST", "/execute/async", ["script": script, "args": [Any]()])
     }
@@ -118,8 +118,8 @@ final class Browser {
         _ = try await ask("POST", "/element/\(try await find(selector))/value", ["text": text])
     }
 
-    /// Reads the text of a page that may be loaded anew, or get new content, between the look for the element and for
-    /// its text.
+    /// Reads an element's text. Tries again if the page loads or changes between the search for the element and the
+    /// reading of its text.
     func text(_ selector: String) async throws -> String {
         while true {
             do {
@@ -136,7 +136,7 @@ final class Browser {
         return id
     }
 
-    /// Keys one by one, as a person presses them.
+    /// Presses the keys one by one, as a person does.
     func press(_ keys: String) async throws {
         let actions = keys.flatMap { key in
             [["type": "keyDown", "value": "\(key)"], ["type": "keyUp", "value": "\(key)"]]
@@ -145,7 +145,7 @@ final class Browser {
             "POST", "/actions", ["actions": [["type": "key", "id": "keyboard", "actions": actions]]])
     }
 
-    /// The whole page, however long.
+    /// Writes a picture of the whole page into the file.
     func screenshot(_ file: URL) async throws {
         let shot = try await devtools("Page.captureScreenshot", ["format": "png", "captureBeyondViewport": true])
         guard let text = (shot as? [String: Any])?["data"] as? String, let data = Data(base64Encoded: text) else {

@@ -27,7 +27,7 @@ struct ConsoleBrowserTests {
         try await eventually("signed in") { try await browser.source.contains("id=\"q\"") }
     }
 
-    /// Fills lists with the longest values: holds of one player that differ in little, and one row of each other list.
+    /// Fills the lists with the longest values: many similar holds of one player, and one row of each other list.
     private static func fillLong(_ bed: ParkingBed) async throws {
         _ = try await bed.number(
             """
@@ -161,7 +161,7 @@ struct ConsoleBrowserTests {
                 try await browser.click("main form button")
                 try await eventually("they are due") { try await browser.address.contains("/changes?made=") }
                 #expect(try await browser.text("[role=status]").contains("2 due now"))
-                // There are none: only the reason that was asked for is offered.
+                // There are no dead letters, so the filter offers only the requested reason.
                 try await browser.open(console + "/dead-letters?reason=bad_signature")
                 try await browser.click("#reason option:nth-child(1)")
                 try await browser.click(".filter button")
@@ -184,7 +184,7 @@ struct ConsoleBrowserTests {
             try await ConsoleTests.fill(bed)
             let console = "http://127.0.0.1:\(try await ConsoleTests.start(in: bed))"
             try await Browser.run { browser in
-                /// Presses Tab until what has the focus is wanted.
+                /// Presses Tab until the wanted element has the focus.
                 func go(to selector: String) async throws {
                     for _ in 0..<60 {
                         try await browser.press(Key.tab)

@@ -95,7 +95,7 @@ struct ConsolePickTests {
             let entered = "reject-held|one player's, product com.example.castle.comet.1, over a day old|1|1 rejected"
             #expect(try await bed.rows(Self.entries) == [entered])
             #expect(try await bed.rows("SELECT transaction_id FROM holds ORDER BY 1") == ["9910", "9912"])
-            // No worker runs: what is released stays so.
+            // No worker runs, so a released hold stays released.
             _ = try await ann.confirm("/confirm?change=release&id=9910")
             let held = try await ann.get("/held").body
             #expect(held.contains("aria-label=\"Release 9912 ") && !held.contains("aria-label=\"Release 9910 "))

@@ -9,15 +9,15 @@ import Testing
 
 @testable import Demo
 
-/// Uses PostgreSQL as workers leave it, by HTTP.
+/// Reads and changes by HTTP the rows that workers wrote.
 @Suite("The console, end to end", .wholeSystem)
 struct ConsoleTests {
-    /// `a right: password` and `another`.
+    /// Users with the passwords `a right: password` and `another`.
     static let users = """
         ann:operate:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwdA$MSali//4Y0JhP+sBuh2ctpiOUWnfMnhVLFL9UVbpQd8
         rob:read:$scrypt$ln=15,r=8,p=1$dGVzdHMgb2YgcmVjZWlwMg$sbKecv7T+yQ2FOmqaB+/Ll8KmQA9r4tMKeCEv6xh3aE
         """
-    /// A player's id is whatever a game server sends.
+    /// A player's id with HTML in it. A game server may send any text.
     static let hostile = "<script>alert(1)"
 
     static func start(in bed: ParkingBed, _ settings: [String: String] = [:]) async throws -> Int {
@@ -26,7 +26,7 @@ struct ConsoleTests {
         return try await Worker(process: console).port()
     }
 
-    /// One granted, three held, one of them of a hostile player, and one parked.
+    /// Makes one granted, three held and one parked purchase. One of the held ones is of the hostile player.
     @discardableResult
     static func fill(_ bed: ParkingBed) async throws -> WorkerProcess {
         let worker = try bed.startWorker()
@@ -82,7 +82,7 @@ struct ConsoleTests {
             #expect(try await ann.get("/held", headers: ["Host": "localhost:\(port)"]).status == 200)
             #expect(try await anybody.get("/metrics", headers: ["Host": "evil.example"]).status == 421)
             #expect(try await anybody.get("/metrics", headers: ["Host": "localhost:\(port)"]).status == 200)
-            // An orchestrator's probe has whatever address the pod has.
+            // An orchestrator probes the pod's own address, so the console accepts any host name here.
             for path in ["/livez", "/readyz"] {
                 let answer = try await anybody.get(path, headers: ["Host": "10.1.2.3:\(port)"])
                 #expect(answer.status == 200, "\(path)")
@@ -125,7 +125,7 @@ struct ConsoleTests {
             #expect(try await rob.get("/search?q=nothing-of-it").body.contains("PostgreSQL has nothing about"))
             #expect(try await rob.get("/search?q=").status == 400)
             #expect(try await rob.get("/nothing").status == 404)
-            // A worker that stops tells what it has counted since the last minute.
+            // A stopping worker stores its counts since the last minute.
             worker.terminate()
             #expect(try await blocking { worker.wait() } == 0)
             let traffic = try await rob.get("/").body
@@ -208,7 +208,8 @@ struct ConsoleTests {
         }
     }
 
-    /// A grant shows that Apple answers again, so that a worker may be trying what is parked at any moment.
+    /// Waits until no parked submission is leased. After a grant Apple answers again, so a worker may try one at any
+    /// moment.
     private static func untilNothingIsTried(in bed: ParkingBed) async throws {
         try await bed.until("the worker has it no more") {
             try await bed.number("SELECT count(*) FROM parked WHERE leased_until > now()") == 0

@@ -10,7 +10,7 @@ import Testing
 /// Answers support's questions in Chromium, each from one search.
 @Suite("Tickets in the console", .serialized, .wholeSystem)
 struct ConsoleTicketTests {
-    /// The searched id, the state, and words of the answer.
+    /// For each ticket the searched id, the expected state, and a part of the expected answer.
     private static let tickets = [
         ("9901", "granted", "was granted to player p-granted"),
         ("p-junk", "refused: malformed_receipt", "without asking Apple"),
@@ -25,7 +25,7 @@ struct ConsoleTicketTests {
         ("p-nobody", "player", "1 refused in the last 2 days"),
     ]
 
-    /// One of each, by a worker where one can.
+    /// Makes one purchase for each ticket, if possible by a worker.
     private static func fill(_ bed: ParkingBed) async throws {
         let worker = try await ConsoleTests.fill(bed)
         try await bed.submit("p-junk", "bm90IGEgcmVjZWlwdA==")

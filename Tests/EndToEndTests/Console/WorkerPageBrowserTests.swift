@@ -54,7 +54,7 @@ struct WorkerPageBrowserTests {
         }
     }
 
-    /// The page of a worker that is ready.
+    /// Opens the page of a ready worker in a browser.
     private static func withPage(
         width: Int = 1_200, runsScripts: Bool = true, _ body: (Testbed, Worker, Browser) async throws -> Void
     ) async throws {
@@ -74,7 +74,7 @@ struct WorkerPageBrowserTests {
         try await bed.submit(plan.records)
         try await bed.settle(plan)
         try await eventually("the page counts them") {
-            // Between two loads there is no page.
+            // While the page reloads it has no element `main`.
             await (try? browser.text("main"))?.contains("5 in all") ?? false
         }
     }

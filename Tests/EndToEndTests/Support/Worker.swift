@@ -6,7 +6,7 @@ import TestSupport
 
 @testable import Demo
 
-/// One worker process and what can be seen of it from outside.
+/// One worker process, observed from outside.
 struct Worker: Sendable {
     let process: WorkerProcess
 
