@@ -6,7 +6,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Every `AppleState` keeps these promises: the limits in front of Apple, and the test double.
 @Suite("Conformance: Apple's state in the limits and in the test double")
 struct AppleStateConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -5,7 +5,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every `ReceiptVerifier` keeps these promises, the test double included.
 @Suite("Conformance: receipt verifiers for receipts and transactions, and the test double")
 struct ReceiptVerifierConformance {
     enum Implementation: String, CaseIterable, Sendable {

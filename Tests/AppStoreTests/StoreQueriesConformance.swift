@@ -6,7 +6,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every `StoreQueries` keeps these promises, the in-memory double included.
 @Suite("Conformance: store queries of the API client and of the in-memory double")
 struct StoreQueriesConformance {
     enum Implementation: String, CaseIterable, Sendable {

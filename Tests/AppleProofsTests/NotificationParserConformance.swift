@@ -6,7 +6,6 @@ import Testing
 
 @testable import AppleProofs
 
-/// Every `NotificationParser` keeps these promises, the scripted double included.
 @Suite("NotificationParser conformance of ProofReader and of the scripted double")
 struct NotificationParserConformance {
     enum Implementation: String, CaseIterable, Sendable {

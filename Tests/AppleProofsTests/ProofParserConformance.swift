@@ -5,7 +5,6 @@ import Testing
 
 @testable import AppleProofs
 
-/// Every `ProofParser` keeps these promises, the scripted double included.
 @Suite("ProofParser conformance of ProofReader and of the scripted double")
 struct ProofParserConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger keeps the same rules for purchases that are in the account's history but not in the receipt.
+/// The account's history has purchases that the receipt lacks.
 @Suite("Ledgers in memory and in PostgreSQL: purchases from an account's history")
 struct AccountHistoryConformance {
     private static func fromHistory(

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Every ledger learns account tokens, and the Apple accounts that bought with them, by the same rules.
+/// A ledger learns account tokens, and the Apple accounts that bought with them.
 @Suite("Ledgers in memory and in PostgreSQL: account tokens")
 struct AccountTokensConformance {
     private static let token = "6e3b2f50-0c1d-4a5e-9f70-112233445566"

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of announced purchases keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of announced purchases in memory and in PostgreSQL")
 struct AnnouncedPurchasesConformance {
     private typealias Subject = AnnouncedSubject

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every budget keeps these promises, the one in memory and the one in PostgreSQL, as each replica sees it.
 @Suite("Apple request budgets in memory and in PostgreSQL")
 struct AppleBudgetConformance {
     private static func scope(_ name: String) -> AppleScope {

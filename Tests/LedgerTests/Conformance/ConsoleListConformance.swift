@@ -8,7 +8,6 @@ import Testing
 
 @testable import Console
 
-/// Every list of the console keeps these promises to the page and the file that show its rows.
 @Suite("Every console list: held, parked, unclaimed, subscriptions, refunds")
 struct ConsoleListConformance {
     enum Implementation: String, CaseIterable, Sendable {

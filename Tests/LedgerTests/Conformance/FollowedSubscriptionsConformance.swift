@@ -7,7 +7,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger of subscriptions keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Subscription ledgers in memory and in PostgreSQL")
 struct FollowedSubscriptionsConformance {
     struct Subject: Sendable {

@@ -4,7 +4,7 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger keeps the same rules for seats: further transactions of a period that is granted already.
+/// A seat is a further transaction of a period that is granted already.
 @Suite("Ledgers in memory and in PostgreSQL: further seats of a granted period")
 struct GrantedPeriodsConformance {
     private typealias Subject = AnnouncedSubject

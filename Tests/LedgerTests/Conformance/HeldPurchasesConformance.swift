@@ -5,7 +5,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of holds keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of held purchases in memory and in PostgreSQL")
 struct HeldPurchasesConformance {
     struct Subject {

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of places keeps these promises to the worker that reads Apple's notification histories.
 @Suite("Stores of notification history places in memory and in PostgreSQL")
 struct HistoryPlacesConformance {
     private struct Subject {

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger of refunds keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Refund ledgers in memory and in PostgreSQL")
 struct NoticeLedgerConformance {
     struct Subject {

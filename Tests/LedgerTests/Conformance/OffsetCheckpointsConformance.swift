@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of checkpoints keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of offset checkpoints in memory and in PostgreSQL")
 struct OffsetCheckpointsConformance {
     private func checkpoints(_ implementation: Implementation) async throws -> any OffsetCheckpoints {

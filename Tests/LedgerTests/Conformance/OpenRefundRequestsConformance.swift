@@ -7,7 +7,6 @@ import Testing
 
 @testable import Ledger
 
-/// Every store of refund requests keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of refund requests in memory and in PostgreSQL")
 struct OpenRefundRequestsConformance {
     struct Subject {

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every place for parked submissions keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of parked submissions in memory and in PostgreSQL")
 struct ParkedSubmissionsConformance {
     struct Subject {

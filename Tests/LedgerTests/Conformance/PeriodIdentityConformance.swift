@@ -5,7 +5,6 @@ import Testing
 
 @testable import Ledger
 
-/// Every ledger keeps the same rules for a paid period that has several transactions and original transactions.
 @Suite("Ledgers in memory and in PostgreSQL: periods with several transaction ids")
 struct PeriodIdentityConformance {
     private typealias Subject = AnnouncedSubject

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Ledger
 
-/// Every ledger keeps the same rules for two subscriptions that share one period.
 @Suite("Ledgers in memory and in PostgreSQL: subscriptions that share a period")
 struct PeriodOwnersConformance {
     private static func judged(_ id: String, of original: String, charged: String) -> JudgedPurchase {

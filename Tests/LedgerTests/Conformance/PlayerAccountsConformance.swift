@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store of players' accounts keeps these promises, the one in memory and the one in PostgreSQL.
 @Suite("Stores of players' account tokens in memory and in PostgreSQL")
 struct PlayerAccountsConformance {
     private typealias Subject = AnnouncedSubject

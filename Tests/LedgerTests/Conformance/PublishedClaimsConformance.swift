@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store reads owners from published events by the same rules, in memory and in PostgreSQL.
 @Suite("Stores of published claims in memory and in PostgreSQL")
 struct PublishedClaimsConformance {
     private func claim(_ transaction: StoreTransactionID, _ player: PlayerID) -> PublishedClaim {

@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every ledger keeps these promises, those in memory and the one in PostgreSQL.
 @Suite("Purchase ledgers in memory, observed in memory, and in PostgreSQL")
 struct PurchaseLedgerConformance {
     enum Kind: CaseIterable {

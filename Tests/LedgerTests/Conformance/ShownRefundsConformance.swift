@@ -4,7 +4,6 @@ import NamesAndTimes
 import TestSupport
 import Testing
 
-/// Every store heeds the refund of an announced purchase if Apple's answer to a submission shows the refund.
 @Suite("Stores in memory and in PostgreSQL: announced purchases whose refund a submission shows")
 struct ShownRefundsConformance {
     private typealias Subject = AnnouncedSubject

@@ -5,7 +5,6 @@ import Testing
 
 @testable import Ledger
 
-/// Every outbox keeps these promises, those in memory and the one in PostgreSQL.
 @Suite("Outboxes in memory, observed in memory, and in PostgreSQL")
 struct UnpublishedEventsConformance {
     enum Kind: CaseIterable {

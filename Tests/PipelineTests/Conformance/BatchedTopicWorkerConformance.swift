@@ -8,7 +8,6 @@ import Testing
 
 @testable import Pipeline
 
-/// Every `BatchedTopicWorker` keeps these promises to the loop that gives it batches.
 @Suite("Conformance: workers for notifications, player accounts and consumption reports")
 struct BatchedTopicWorkerConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Pipeline
 
-/// Every `DueWork` keeps these promises to the loop that does it.
 @Suite("Conformance: finishes, refund requests, subscriptions, histories and the in-memory table of due work")
 struct DueWorkConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Pipeline
 
-/// The sources of parked submissions and of held purchases keep these promises to the loop that leases from them.
 @Suite("Conformance: lease sources of parked submissions and of held purchases")
 struct LeaseSourceConformance {
     enum Implementation: String, CaseIterable, Sendable {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Pipeline
 
-/// Every `LeasingLoop` keeps these promises to the code that starts and stops it.
 @Suite("Conformance: lease loops of parked submissions, due work and announced purchases")
 struct LeasingLoopConformance {
     enum Implementation: String, CaseIterable, Sendable {

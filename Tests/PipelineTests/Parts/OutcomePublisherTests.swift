@@ -111,7 +111,7 @@ struct OutcomePublisherTests {
     func replaced() async throws {
         let publisher = try publisher(["enable.idempotence": "true"])
         try await publisher.publish([Sample.event(0)], traceparent: nil)
-        // OUT_OF_ORDER_SEQUENCE_NUMBER for a record that no broker acknowledged is fatal to the producer.
+        // Error 45, OUT_OF_ORDER_SEQUENCE_NUMBER, for the oldest unacknowledged batch is fatal to the producer.
         cluster.pushRequestErrors(apiKey: Self.produce, [45])
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 1...20 {
