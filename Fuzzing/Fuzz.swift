@@ -1,7 +1,7 @@
 import Foundation
 
-/// `Fuzz list`, `Fuzz seeds FOLDER`, `Fuzz growth [PARSER]`, or, with a parser's name in `FUZZ_PARSER`, libFuzzer itself with its
-/// own arguments. A variable, because libFuzzer starts itself anew for some of its work.
+/// Runs `Fuzz list`, `Fuzz seeds FOLDER` or `Fuzz growth [PARSER]`. With a parser's name in `FUZZ_PARSER` it runs
+/// libFuzzer with libFuzzer's arguments. The name is in a variable, because libFuzzer may restart the program.
 @main
 struct Fuzz {
     static func main() throws {
@@ -23,7 +23,7 @@ struct Fuzz {
         case wrongArguments
     }
 
-    /// A folder of inputs and a dictionary for each parser.
+    /// Writes a folder of inputs and a dictionary for each parser.
     private static func writeSeeds(_ folder: URL) throws {
         for target in FuzzTarget.all {
             let inputs = folder.appending(path: target.name)

@@ -1,15 +1,15 @@
-/// One parser of bytes from outside, and what must hold whatever the bytes are.
+/// One parser of outside bytes, with the conditions that must hold for all bytes.
 struct FuzzTarget: Sendable {
     let name: String
-    /// Inputs to start from: where the parser's own structure is whole, mutations reach behind its first check.
+    /// The inputs to start from. Their structure is intact, so that mutations get past the parser's first check.
     let seeds: @Sendable () throws -> [[UInt8]]
-    /// Traps where something does not hold; the fuzzer keeps the input.
+    /// Traps if a condition does not hold. The fuzzer then keeps the input.
     let check: @Sendable ([UInt8]) -> Void
-    /// The parser alone, without what is compared: what growth is measured of. Nil where `check` does little else.
+    /// The parser without the comparisons, for the measurement of growth; nil if `check` does little else.
     var read: (@Sendable ([UInt8]) -> Void)?
-    /// Bytes that grow with their parameter, of the kinds that have made parsers slow: `--growth` measures them.
+    /// Inputs of growing size, of kinds that have made parsers slow. `Fuzz growth` measures them.
     var families: [GrowthFamily] = []
-    /// Words of the parser's language.
+    /// Words of the parser's format, for the fuzzer's dictionary.
     var words: [String] = []
 
     static let all: [FuzzTarget] = [
@@ -24,7 +24,7 @@ struct FuzzTarget: Sendable {
 /// Inputs of one shape in any size.
 struct GrowthFamily: Sendable {
     let name: String
-    /// A megabyte where nothing else is said; halved for the smaller one of a pair.
+    /// The size in bytes of the larger input of a pair. The smaller input has half of it.
     var size = 1 << 20
     let make: @Sendable (_ size: Int) -> [UInt8]
 

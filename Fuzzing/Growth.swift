@@ -1,15 +1,16 @@
 import CoreFoundation
 import Glibc
 
-/// Whether twice the input costs about twice the work, and not four times.
+/// Checks that twice the input costs about twice the work, and not four times.
 ///
-/// Processor time of this thread, the least of several runs, so that a busy machine makes it slower but no steeper.
+/// It measures the processor time of this thread, and takes the least of several runs. A busy machine makes the work
+/// slower, but does not change the ratio.
 enum Growth {
-    /// Work that grows with the square gives 4, what is linear 2 and a little.
+    /// The highest accepted ratio. Quadratic work gives 4, linear work slightly more than 2.
     private static let steepest = 3.0
     private static let runs = 3
 
-    /// Seconds that nothing of this size may take.
+    /// The most seconds for one input.
     private static let longest = 2.0
 
     static func measure(_ targets: [FuzzTarget]) {
@@ -18,7 +19,7 @@ enum Growth {
             for family in target.families {
                 let half = time(target, family.make(family.size / 2))
                 let whole = half > longest ? .infinity : time(target, family.make(family.size))
-                // Below a millisecond the clock's own steps are what is measured.
+                // Below a millisecond the clock's resolution would decide the ratio.
                 let ratio = whole < 0.001 ? 1 : whole / max(half, 0.000_001)
                 let isGood = ratio <= steepest && whole <= longest
                 if !isGood { isSteep = true }

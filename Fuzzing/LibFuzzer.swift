@@ -1,11 +1,11 @@
 import Foundation
 
-/// The fuzzer that comes with the toolchain, as a library.
+/// Calls libFuzzer, which comes with the toolchain.
 enum LibFuzzer {
-    /// Set once before the first input; libFuzzer calls back on the thread that runs it.
+    /// The target's check, set once before the first input. libFuzzer calls it on the thread that runs libFuzzer.
     nonisolated(unsafe) private static var check: @Sendable ([UInt8]) -> Void = { _ in }
 
-    /// Runs with the program's own arguments until they say that it is enough. The exit code is the fuzzer's.
+    /// Runs libFuzzer with the program's arguments, which limit the run, and returns libFuzzer's exit code.
     static func run(_ target: FuzzTarget) -> Int32 {
         check = target.check
         var count = CommandLine.argc
@@ -25,7 +25,7 @@ enum LibFuzzer {
             _ count: UnsafeMutablePointer<Int32>, _ arguments: UnsafeMutablePointer<Arguments>, _ input: Input
         ) -> Int32
     #else
-        /// Without the trait there is no fuzzer to link with; the rest is compiled as everything else is.
+        /// A build without the trait has no fuzzer to link with. This function replaces it, so that the rest compiles.
         private static func driver(
             _ count: UnsafeMutablePointer<Int32>, _ arguments: UnsafeMutablePointer<Arguments>, _ input: Input
         ) -> Int32 {

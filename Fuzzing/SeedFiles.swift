@@ -2,7 +2,7 @@ import Encodings
 import Foundation
 import Fulfillment
 
-/// The project's sample cases as material.
+/// Reads inputs from the project's sample cases.
 enum SeedFiles {
     private static let folder = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "seeds")
@@ -11,7 +11,7 @@ enum SeedFiles {
         try String(contentsOf: folder.appending(path: path), encoding: .utf8)
     }
 
-    /// The records of all cases, each no longer than `maximum` bytes.
+    /// Returns the records of all cases that have at most `maximum` bytes.
     static func submissions(maximum: Int = 16_384) throws -> [[UInt8]] {
         let cases = folder.appending(path: "cases")
         return try FileManager.default.contentsOfDirectory(atPath: cases.path()).sorted().flatMap { name in
@@ -19,7 +19,7 @@ enum SeedFiles {
         }.filter { $0.count <= maximum }
     }
 
-    /// The decoded `receipt_data` of them, once each.
+    /// Returns the decoded `receipt_data` of these records, each once.
     static func receipts(maximum: Int = 16_384) throws -> [[UInt8]] {
         var receipts = Set<[UInt8]>()
         for record in try submissions(maximum: maximum * 2) {

@@ -1,7 +1,7 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// A package of its own: what it compares with is nothing that receiptd depends on.
+// A package of its own, because receiptd does not depend on the libraries of the comparison.
 let package = Package(
     name: "PartsBenchmark",
     platforms: [.macOS(.v15)],

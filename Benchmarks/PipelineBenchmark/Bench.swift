@@ -63,15 +63,15 @@ struct Bench: AsyncParsableCommand {
         print(try idleRun.measureIdle(seconds: 20))
     }
 
-    /// Uses the worker's own fetch waits and librdkafka's own heartbeats: the short ones of the other runs are for
-    /// their latencies and for restarts, and ask the broker 200 times a second.
+    /// The idle run keeps the default fetch waits and heartbeats. The other runs shorten them for exact latencies and
+    /// quick restarts, and so ask the broker 200 times a second.
     private var idleRun: BenchRun {
         BenchRun(
             build: build, worker: worker, signing: signing, latency: 50, concurrency: concurrency, count: 0,
             settings: ["KAFKA_PROPERTIES="] + set, measuresLatency: false)
     }
 
-    /// Once, or in turn with the other build.
+    /// Measures once and prints the result, or measures both builds in turn and prints the ratios.
     private func report(
         _ run: BenchRun, _ measure: (BenchRun) throws -> (figures: BenchFigures, text: String)
     ) throws {
@@ -130,7 +130,8 @@ struct Bench: AsyncParsableCommand {
         }
     }
 
-    /// A backlog that lasts for the wanted seconds, within what the in-process broker keeps.
+    /// Returns the size of a backlog that lasts for `seconds`, at most `most`, because the in-process broker keeps a
+    /// limited amount.
     private func count(_ latency: Double) -> Int {
         let ceiling = latency > 0 ? Double(concurrency) / latency * 1000 : 12_000
         return min(most, Int(ceiling * seconds))

@@ -1,18 +1,17 @@
 import EmbeddedPostgres
 import Foundation
 
-/// The PostgreSQL of a run: one of its own, or a database that is kept from run to run.
+/// The database of a run: a new PostgreSQL server, or a database that later runs use again.
 final class BenchDatabase {
     /// Describes the database before the run.
     struct Options {
-        /// The URI of a database on this machine that outlives the run. Nil: an empty one, in a PostgreSQL of the run's
-        /// own.
+        /// The URI of a database on this machine that outlives the run; nil for a new server with an empty database.
         var uri: String?
-        /// Made up, each with its claim.
+        /// The number of made-up grants, each with its claim.
         var grants = 0
         /// The size of the event of each made-up grant.
         var eventBytes = 600
-        /// The tables are partitioned by deploy/postgres/partition.sql.
+        /// Whether deploy/postgres/partition.sql partitions the tables.
         var isPartitioned = false
     }
 
@@ -20,11 +19,11 @@ final class BenchDatabase {
         let description: String
     }
 
-    /// A run empties tables: a database with another name is taken for somebody's.
+    /// The beginning of the database's name. A run empties tables, so it refuses a database with another name.
     static let keptName = "receiptd_benchmark"
 
     let uri: String
-    /// The server's. Its sessions are its children.
+    /// The server's process, whose children are the sessions.
     let processID: Int32
     private let embedded: EmbeddedPostgres?
     private let options: Options
@@ -47,7 +46,7 @@ final class BenchDatabase {
         processID = number
     }
 
-    /// Prepares the database. Call it behind `receiptd migrate`.
+    /// Prepares the database. Call it after `receiptd migrate`.
     func prepare() throws {
         if embedded == nil { try psql(Self.clearing) }
         if options.grants > 0, try psql(["SELECT EXISTS (SELECT FROM grants)"]) == "f" { try fill() }
@@ -55,7 +54,7 @@ final class BenchDatabase {
         if embedded == nil || options.grants > 0 { try psql(["VACUUM ANALYZE"]) }
     }
 
-    /// The number of ended transactions, roughly: sessions report theirs now and then.
+    /// Returns the approximate number of ended SQL transactions: sessions report their counts about once a second.
     func transactions() throws -> Int {
         let text = try psql([
             "SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()"
@@ -89,10 +88,10 @@ final class BenchDatabase {
         """,
     ]
 
-    /// Ten purchases of each player. Of each table in one transaction that empties it and makes its indexes anew: of a hundred million
-    /// rows nothing is written twice.
+    /// Inserts the made-up grants, ten of each player. One SQL transaction for each table empties the table and builds
+    /// its indexes, so that PostgreSQL writes none of a hundred million rows twice.
     private func fill() throws {
-        // A run's own transactions, 900000000001 and up to ten thousand more, lie everywhere between these.
+        // The ids of a run's own transactions, from 900000000001 on, lie between the ids of these.
         let step = max(1, 100_000_000 / options.grants)
         let made = """
             (SELECT '9' || lpad((n::bigint * \(step))::text, 15, '0') AS id, 'old-' || n / 10 AS player,

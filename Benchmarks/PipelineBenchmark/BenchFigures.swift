@@ -2,14 +2,14 @@ import Foundation
 
 /// The cost of one run.
 struct BenchFigures {
-    /// Submissions a second; nil where the rate was given.
+    /// Submissions a second; nil if the run has a set rate.
     var throughput: Double?
-    /// Seconds of processor time for 1,000 submissions.
+    /// The seconds of processor time for 1,000 submissions.
     var workerSeconds: Double
     var postgresSeconds: Double
-    /// The most that was resident, in MiB: of the largest worker.
+    /// The peak memory of the largest worker, in MiB.
     var peakMemory: Double
-    /// Milliseconds from record to event.
+    /// The milliseconds from record to event.
     var median: Double?
     var percentile99: Double?
 
@@ -21,7 +21,7 @@ struct BenchFigures {
     }
 }
 
-/// Two builds in turn: the machine's slow and fast minutes fall on both.
+/// Compares two builds that run in turn, so that slow and fast minutes of the machine affect both.
 struct BenchComparison {
     private static let columns: [(name: String, figure: @Sendable (BenchFigures) -> Double?)] = [
         ("throughput", { $0.throughput }), ("worker CPU", { $0.workerSeconds }),
@@ -42,7 +42,7 @@ struct BenchComparison {
         }
     }
 
-    /// Ratios of ours to theirs: the geometric mean of the pairs, and the smallest and largest of them.
+    /// The ratios of our figures to theirs: the geometric mean of the pairs, the smallest ratio and the largest.
     var text: String {
         Self.columns.compactMap { name, figure in
             let ratios = zip(ours, theirs).compactMap { ours, theirs -> Double? in

@@ -4,7 +4,7 @@ import Foundation
     import FoundationNetworking
 #endif
 
-/// Reads the kernel's and the workers' figures of a run.
+/// Reads a run's figures from the kernel and from the workers' metrics.
 extension BenchParts {
     func usage() -> Usage {
         let processes = workers.compactMap { ProcessUsage(processID: $0.processIdentifier) }
@@ -14,7 +14,7 @@ extension BenchParts {
             peakMemory: processes.map(\.peakMemory).max() ?? 0, memory: processes.map(\.memory).max() ?? 0)
     }
 
-    /// The first worker's.
+    /// The metrics of the first worker; nil without an answer.
     private var metrics: String? {
         URL(string: "http://127.0.0.1:\(port)/metrics").flatMap { try? String(contentsOf: $0, encoding: .utf8) }
     }
@@ -42,7 +42,7 @@ extension BenchParts {
         return "stages: " + shares.joined(separator: ", ") + "; a request to Apple \(meanRequest(metrics))"
     }
 
-    /// The mean time from handing a request to the HTTP client until its answer is back.
+    /// Returns the mean time from the start of a request to Apple's answer.
     private func meanRequest(_ metrics: String) -> String {
         func value(_ suffix: String) -> Double {
             metrics.split(separator: "\n").first {

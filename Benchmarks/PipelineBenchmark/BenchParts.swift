@@ -2,15 +2,15 @@ import AppStoreSimulation
 import Foundation
 import Kafka
 
-/// Broker, database, simulator and workers of one run.
+/// The broker, database, simulator and workers of one run.
 final class BenchParts {
     struct Usage {
-        /// Processor seconds of all workers.
+        /// The processor seconds of all workers.
         var worker: Double
         var postgres: Double
-        /// The largest worker's peak.
+        /// The peak memory of the largest worker, in bytes.
         var peakMemory: Int
-        /// The largest worker's memory now.
+        /// The present memory of the largest worker, in bytes.
         var memory: Int
     }
 
@@ -27,7 +27,7 @@ final class BenchParts {
     private let apple = Process()
     private(set) var workers: [Process] = []
     private let build: URL
-    /// The worker's.
+    /// The worker's program: `receiptd`, or the program that replaces it.
     private let program: URL
     private let directory: URL
     private let producer: KafkaProducer
@@ -67,8 +67,8 @@ final class BenchParts {
         environment = [
             "PATH": "/usr/bin:/bin",
             "KAFKA_BOOTSTRAP_SERVERS": broker.bootstrapServers,
-            // The in-process broker answers a fetch that found nothing only after its wait, whatever comes meanwhile: a
-            // real one answers at once. Short, so that the figures are the worker's.
+            // The in-process broker answers an empty fetch only after the whole wait, even if a record arrives. A real
+            // broker answers at once. The wait is short, so that the figures do not include it.
             "KAFKA_PROPERTIES": "\(Self.kafkaProperties);fetch.wait.max.ms=5",
             "DATABASE_URL": database.uri,
             "APPLE_VERIFY_RECEIPT_PRODUCTION_URL": "http://127.0.0.1:\(applePort)/production/verifyReceipt",
@@ -77,7 +77,7 @@ final class BenchParts {
             "APPLE_SERVER_API_SANDBOX_URL": "http://127.0.0.1:\(applePort)/sandbox",
             "APPLE_MAX_CONCURRENCY": String(concurrency),
             "APPLE_ROOT_CERTIFICATES_FILE": URL(fileURLWithPath: signing).appendingPathComponent("root.pem").path,
-            // Three tries at a doubtful answer fit into the run.
+            // Three tries about a doubtful answer must fit into the run.
             "RETRY_DOUBT_SECONDS": "2",
             "HTTP_PORT": String(port),
             "LOG_LEVEL": "warning",
@@ -115,7 +115,7 @@ final class BenchParts {
         }
     }
 
-    /// One for each, of a player of its own.
+    /// Submits one submission of each kind in the list, each of another player.
     func submit(_ kinds: [Traffic.Kind], prefix: String) throws {
         for submission in try prepare(kinds, prefix: prefix) { try send(submission) }
         guard producer.flush(timeoutMilliseconds: 60_000) else {
@@ -123,13 +123,13 @@ final class BenchParts {
         }
     }
 
-    /// Signs on all processors, and before any clock runs: a signature takes longer than the worker takes to check it.
+    /// Signs the receipts on all processors before the measurement: signing takes longer than the worker's check.
     private func prepare(_ kinds: [Traffic.Kind], prefix: String) throws -> [Traffic.Submission] {
         let first = submitted + 1
         submitted += kinds.count
         var submissions = [Traffic.Submission](repeating: .init(), count: kinds.count)
         submissions.withUnsafeMutableBufferPointer { buffer in
-            // Each iteration writes an element of its own.
+            // Each iteration writes another element.
             nonisolated(unsafe) let buffer = buffer
             DispatchQueue.concurrentPerform(iterations: kinds.count) { [traffic] index in
                 guard let made = try? traffic.submission(kinds[index], first + index, prefix: prefix) else { return }
@@ -166,9 +166,9 @@ final class BenchParts {
         }
     }
 
-    /// Milliseconds from record to event, sorted, at an even load.
+    /// Returns the sorted milliseconds from record to event at an even rate.
     ///
-    /// - Parameter flood: so many others beside each of them, 95 % of them junk.
+    /// - Parameter flood: the number of further submissions beside each one, 95 % of them junk.
     func pacedLatencies(rate: Double, count: Int, flood: Int = 0) throws -> [Double] {
         let honest = try prepare(Array(repeating: .genuine, count: count), prefix: "paced")
         let others = try prepare((0..<count * flood).map { $0 % 20 == 0 ? .genuine : .junk }, prefix: "flood")
@@ -186,7 +186,7 @@ final class BenchParts {
         return latencies(sent)
     }
 
-    /// One at a time.
+    /// Returns the sorted milliseconds from record to event for submissions that come one at a time.
     func singleLatencies(count: Int) throws -> [Double] {
         var sent: [(player: String, milliseconds: Int64)] = []
         outcomes.reset()

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Foundation
 import Kafka
 
-/// One latency: a backlog worked off, then a paced load, then single submissions.
+/// One run: the workers process a backlog, then a load at an even rate, then single submissions.
 struct BenchRun {
     static let partitions: Int32 = 64
 
@@ -65,14 +65,14 @@ struct BenchRun {
         return (figures, ([row] + lines).joined(separator: "\n"))
     }
 
-    /// An even load at an everyday rate.
+    /// Measures a load at an even, everyday rate.
     func measure(rate: Double, seconds: Double) throws -> (figures: BenchFigures, text: String) {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings, database: database)
         defer { parts.stop() }
         try parts.startWorkers(replicas)
-        // Joining, and the adaptive limit's way up.
+        // Before the measurement the workers join the group, and the adaptive limit grows.
         _ = try parts.pacedLatencies(rate: rate, count: Int(rate) * 2)
         let before = parts.usage()
         let count = Int(rate * seconds)
@@ -97,12 +97,12 @@ struct BenchRun {
         defer { parts.stop() }
         try parts.startWorkers()
         _ = try parts.pacedLatencies(rate: 100, count: 200)
-        // The workers write the last submissions' rows meanwhile.
+        // In these seconds the workers finish the last submissions.
         Thread.sleep(forTimeInterval: 5)
         let (before, transactions) = (parts.usage(), try parts.database.transactions())
         Thread.sleep(forTimeInterval: seconds)
         let after = parts.usage()
-        // A session tells what it has done now and then: the last second's may be missing at both ends.
+        // A session reports its counts about once a second, so both counts may lack the last second.
         let asked = Double(try parts.database.transactions() - transactions)
         let (worker, postgres) = (after.worker - before.worker, after.postgres - before.postgres)
         return "idle: the worker takes \(format(worker / seconds * 1000, 1)) ms of a processor each second and "
@@ -110,7 +110,7 @@ struct BenchRun {
             + "for \(format(asked / seconds, 1)) transactions each second"
     }
 
-    /// The mix of traffic that operators see, against genuine purchases alone.
+    /// Compares the mix of traffic that operators see with genuine purchases alone.
     func measureMix() throws -> String {
         let genuine = try throughput(of: .genuine)
         let mixed = try throughput(of: nil)
@@ -126,21 +126,21 @@ struct BenchRun {
         defer { parts.stop() }
         try parts.submit(kind.map { Array(repeating: $0, count: count) } ?? Traffic.mix(count), prefix: "backlog")
         try parts.startWorkers()
-        // A doubtful submission ends with its wait, and not with the work.
+        // The wait of a doubtful submission is no work, so the rate leaves these submissions out.
         try parts.waitForEvents(count - (kind == nil ? count * Traffic.Kind.unverifiable.share / 500 : 0))
         let rate = Double(parts.outcomes.count) / parts.outcomes.seconds
         try parts.waitForEvents(count)
         return (rate, try parts.appleRequests() / Double(count), parts.usage().worker / Double(count) * 1000)
     }
 
-    /// Honest purchases at an even rate: alone, and within a flood of ten times as many submissions, 95 % of them junk.
+    /// Measures honest purchases at an even rate: alone, and beside ten times as many submissions, 95 % of them junk.
     func measureFlood(honestRate: Double) throws -> String {
         let parts = try BenchParts(
             build: build, worker: worker, signing: signing, latency: latency, concurrency: concurrency,
             settings: settings)
         defer { parts.stop() }
         try parts.startWorkers()
-        // The adaptive limit starts low.
+        // The adaptive limit starts low, and grows before the measurement.
         _ = try parts.pacedLatencies(rate: honestRate * 2, count: 1000)
         let alone = try parts.pacedLatencies(rate: honestRate, count: 1500)
         let flooded = try parts.pacedLatencies(rate: honestRate, count: 1500, flood: 10)
@@ -157,7 +157,7 @@ struct BenchRun {
 }
 
 extension BenchFigures {
-    /// - Parameter submissions: decided between the two.
+    /// - Parameter submissions: the number of submissions that the workers decided between `start` and `end`.
     init(from start: BenchParts.Usage, to end: BenchParts.Usage, submissions: Double) {
         workerSeconds = (end.worker - start.worker) / submissions * 1000
         postgresSeconds = (end.postgres - start.postgres) / submissions * 1000

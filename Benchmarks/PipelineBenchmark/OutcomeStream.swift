@@ -2,9 +2,9 @@ import Foundation
 import Kafka
 import Synchronization
 
-/// Reads the outcomes topic on a thread of its own: how many events there are, and how long each took.
+/// Reads the outcomes topic on a thread of its own, and keeps the number of events and the time of each.
 ///
-/// A record's time is when the producer made it, so that the reader's own lateness counts nowhere.
+/// An event's time is the record's timestamp, which the producer sets, so a late reader does not distort it.
 final class OutcomeStream: Sendable {
     private struct State {
         var count = 0

@@ -1,19 +1,19 @@
 import Foundation
 
-/// The kernel's figures of a process: processor seconds and memory.
+/// The processor seconds and the memory of a process, as the kernel counts them.
 struct ProcessUsage {
     var cpuSeconds: Double
-    /// Bytes, the most that was ever resident.
+    /// The peak resident memory in bytes.
     var peakMemory: Int
-    /// Bytes that are resident now.
+    /// The present resident memory in bytes.
     var memory: Int
 
-    /// Nil once the process is gone.
+    /// Returns nil if the process has ended.
     init?(processID: Int32) {
         guard let fields = Self.statFields(processID),
             let status = try? String(contentsOfFile: "/proc/\(processID)/status", encoding: .utf8)
         else { return nil }
-        // Fields 14 and 15 of proc(5), counted behind the command's name, which may hold spaces.
+        // Fields 14 and 15 of proc(5). The count starts after the command's name, which may contain spaces.
         let ticks = (Double(fields[11]) ?? 0) + (Double(fields[12]) ?? 0)
         cpuSeconds = ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
         func bytes(_ name: String) -> Int {
@@ -24,7 +24,7 @@ struct ProcessUsage {
         memory = bytes("VmRSS:")
     }
 
-    /// Processor seconds of a process and of all its children, those that have ended included.
+    /// Returns the processor seconds of a process and of all its children, ended children included.
     static func treeSeconds(processID: Int32) -> Double {
         let ticks = Double(sysconf(Int32(_SC_CLK_TCK)))
         guard let fields = statFields(processID) else { return 0 }

@@ -2,7 +2,7 @@ import AppStoreSimulation
 import AppleProofs
 import Foundation
 
-/// Measures the proof of a receipt or a transaction by itself, with a chain that was seen before.
+/// Measures the signature check of a receipt or a transaction alone, with a known certificate chain.
 struct ProofCost {
     /// The number of different receipts, and of different transactions.
     private static let samples = 200
@@ -52,7 +52,7 @@ struct ProofCost {
         return Int((Self.processorSeconds - start) / Double(Self.rounds * proofs.count) * 1e6)
     }
 
-    /// POSIX: `clock` counts millionths of a second.
+    /// The processor seconds of this process. In POSIX `clock` counts microseconds.
     private static var processorSeconds: Double { Double(clock()) * 1e-6 }
 
     private static func claims(_ number: Int) -> String {

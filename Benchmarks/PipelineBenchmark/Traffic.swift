@@ -1,23 +1,23 @@
 import AppStoreSimulation
 import Foundation
 
-/// Makes submissions whose receipts are really signed, by the seeds' keys.
+/// Makes submissions with receipts that the seeds' keys sign.
 struct Traffic: Sendable {
     enum Kind: CaseIterable, Sendable {
-        /// A purchase of our app, never seen before.
+        /// A new purchase of our app.
         case genuine
-        /// The same as a small receipt of iOS 6, of which nothing can be proven: Apple alone is asked.
+        /// A new purchase in a small iOS 6 receipt, which is not provable, so that the worker asks Apple.
         case plain
         /// A genuine receipt of another app.
         case foreign
-        /// No receipt at all, or one whose signature fails.
+        /// A text that is no receipt, or a receipt with a wrong signature.
         case junk
-        /// A receipt that was granted already, from another player.
+        /// A receipt whose purchase another player was granted.
         case repeated
-        /// An iOS 6 receipt whose signature nobody can prove, and that Apple does not know.
+        /// An iOS 6 receipt that is not provable and that Apple does not know.
         case unverifiable
 
-        /// Out of a thousand: what operators saw (docs/threat-model.md).
+        /// The share of a thousand submissions, as operators saw it (docs/threat-model.md).
         var share: Int {
             switch self {
             case .genuine: 100
@@ -37,9 +37,9 @@ struct Traffic: Sendable {
 
     static let bundleID = "com.example.benchmark"
     static let productID = "com.example.benchmark.gold"
-    /// Players share the receipts that crackers hand around.
+    /// The number of foreign receipts. Many players submit the same ones.
     private static let foreignReceipts = 200
-    /// The first purchases of a mix, which come again later.
+    /// The number of purchases at the beginning of a mix that later submissions repeat.
     private static let repeatedPurchases = 50
 
     private let signer: SimulatedSigner
@@ -52,7 +52,7 @@ struct Traffic: Sendable {
         }
     }
 
-    /// The kinds in their shares, shuffled within each thousand.
+    /// Returns the kinds in their shares, shuffled within each thousand.
     static func mix(_ count: Int) -> [Kind] {
         var kinds = [Kind](repeating: .genuine, count: repeatedPurchases)
         while kinds.count < count {
@@ -61,7 +61,7 @@ struct Traffic: Sendable {
         return Array(kinds.prefix(count))
     }
 
-    /// - Parameter number: counts from 1, and names the player too.
+    /// - Parameter number: the submission's number from 1 on, which is also in the player's id.
     func submission(_ kind: Kind, _ number: Int, prefix: String) throws -> Submission {
         let player = "\(prefix)-\(number)"
         let value = """
@@ -80,7 +80,7 @@ struct Traffic: Sendable {
         case .foreign: return foreign[number % foreign.count]
         case .junk:
             if number % 2 == 0 { return String(repeating: "no receipt ", count: 40) + "\(number)" }
-            // A signature over something else.
+            // The signature is over other bytes.
             return try SimulatedReceipt(bundleID: Self.bundleID, purchases: [Self.purchase(number)])
                 .base64Encoded { _ in try signer.sign([UInt8](0..<64)) }
         case .repeated: return try Self.signed(Self.bundleID, number % Self.repeatedPurchases + 1, by: signer)
@@ -95,7 +95,7 @@ struct Traffic: Sendable {
         SimulatedPurchase(transactionID: String(900_000_000_000 + number), productID: productID)
     }
 
-    /// The same bytes for the same number.
+    /// Returns a signed receipt. The same number gives the same bytes.
     private static func signed(_ bundleID: String, _ number: Int, by signer: SimulatedSigner) throws -> String {
         try SimulatedReceipt(bundleID: bundleID, purchases: [purchase(number)])
             .base64Encoded { payload in try signer.sign(payload) }

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 
 extension FuzzTarget {
-    /// The body of a 200 from `verifyReceipt`: Apple is trusted, what stands between us and Apple need not be whole.
+    /// The body of a 200 of verifyReceipt. receiptd trusts Apple, but a proxy may damage the answer.
     static let answer = FuzzTarget(
         name: "answer",
         seeds: { samples.map { Array($0.utf8) } },

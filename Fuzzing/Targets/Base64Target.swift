@@ -28,8 +28,8 @@ extension FuzzTarget {
         ],
         words: ["==", "=", "\r\n", "-_", "+/"])
 
-    /// Foundation's word after what we take beyond it: white space, the URL alphabet, and padding left out. Padding that is there
-    /// must be what the last group lacks and stand at its end, which Foundation does not ask for.
+    /// Returns Foundation's result for the text without the extensions that only our decoder accepts: white space, the
+    /// URL alphabet and missing padding. Existing padding must complete the last group, which Foundation does not check.
     private static func foundation(_ bytes: [UInt8]) -> [UInt8]? {
         var text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         for index in text.indices {
@@ -38,7 +38,7 @@ extension FuzzTarget {
         }
         let padding = text.count { $0 == UInt8(ascii: "=") }
         let lacking = (4 - (text.count - padding) % 4) % 4
-        // A group that lacks three digits is no byte at all.
+        // A group of a single digit makes no byte.
         guard lacking < 3, padding == 0 || padding == lacking,
             text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") })
         else { return nil }

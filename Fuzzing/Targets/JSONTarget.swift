@@ -31,7 +31,7 @@ extension FuzzTarget {
             second.value(again.value)
             mustHold(second.bytes == writer.bytes, "the same value gives the same bytes")
             mustHold(writer.bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "no control character is written")
-            // Foundation refuses numbers that it cannot hold, and takes bytes with NULs for UTF-16.
+            // Foundation refuses numbers beyond its range, and takes bytes with NULs for UTF-16.
             guard !holdsHugeNumber(document.value), !bytes.contains(0) else { return }
             mustHold(foundation(writer.bytes) != nil, "what is read here, Foundation reads")
         },
@@ -48,8 +48,8 @@ extension FuzzTarget {
         try? JSONSerialization.jsonObject(with: Data(bytes), options: .fragmentsAllowed)
     }
 
-    /// Foundation takes UTF-16, UTF-32, a byte order mark and a comma before a closing bracket: none of them is asked for
-    /// here. What it then reads must be read.
+    /// Foundation also accepts UTF-16, UTF-32, a byte order mark and a comma before a closing bracket. This check
+    /// leaves them out. Our parser must accept every other document that Foundation accepts.
     private static func isPlainlyJSON(_ bytes: [UInt8]) -> Bool {
         guard !bytes.contains(0), !bytes.starts(with: [0xEF, 0xBB, 0xBF]),
             String(validating: bytes, as: UTF8.self) != nil,
@@ -58,7 +58,7 @@ extension FuzzTarget {
         return foundation(bytes) != nil
     }
 
-    /// Errs for strings that hold such a text.
+    /// Also returns true for a string that contains such a text.
     private static func hasCommaBeforeBracket(_ bytes: [UInt8]) -> Bool {
         let visible = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         return zip(visible, visible.dropFirst()).contains { $0 == 0x2C && ($1 == 0x5D || $1 == 0x7D) }

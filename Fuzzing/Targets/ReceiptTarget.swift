@@ -40,7 +40,7 @@ extension FuzzTarget {
         return ProofReader(roots: roots)
     }()
 
-    /// The contents of the seeds' receipts; each is proven, or is no receipt at all.
+    /// The contents of the seeds' proven receipts.
     private static let genuine: [LocalReceipt] = {
         let receipts = (try? SeedFiles.receipts()) ?? []
         let proven = receipts.compactMap { bytes -> LocalReceipt? in
@@ -51,7 +51,7 @@ extension FuzzTarget {
         return proven
     }()
 
-    /// Below what the reader refuses for its size.
+    /// The size in bytes, below the reader's limit.
     private static let size = 1_000_000
 
     private static func bytes(_ name: String, _ piece: [UInt8]) -> GrowthFamily {
@@ -60,14 +60,14 @@ extension FuzzTarget {
         }
     }
 
-    /// A message whose payload is a SET of that element, over and over.
+    /// Makes messages whose payload is a SET with many copies of the element.
     private static func inside(_ name: String, _ element: [UInt8]) -> GrowthFamily {
         GrowthFamily(name: name, size: size) { size in
             message(tlv(0x04, tlv(0x31, Array(repeatElement(element, count: size / element.count).joined()))))
         }
     }
 
-    /// A signed message with that content, signed by nobody.
+    /// Returns a signed message with this content and without a valid signature.
     private static func message(_ content: [UInt8]) -> [UInt8] {
         let data = tlv(0x30, tlv(0x06, EncodedOID.data) + tlv(0xA0, content))
         let digest = tlv(0x30, tlv(0x06, EncodedOID.sha256))

@@ -2,7 +2,7 @@ import Crypto
 import Fulfillment
 
 extension FuzzTarget {
-    /// The header `receiptd-signature`, before anything else of a record is looked at.
+    /// The header `receiptd-signature`, which receiptd checks before everything else in a record.
     static let signature = FuzzTarget(
         name: "signature",
         seeds: { [Array(valid.utf8), Array(valid.uppercased().utf8), Array("v1=".utf8), Array("v2=00".utf8), []] },

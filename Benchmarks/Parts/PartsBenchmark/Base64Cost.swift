@@ -1,8 +1,8 @@
 import Encodings
 import Foundation
 
-/// A receipt's base64. Foundation's decoder takes no white space and no URL alphabet, so that what is measured is less than
-/// would have to be done with it.
+/// The cost of decoding a receipt's base64. Foundation's decoder accepts neither white space nor the URL alphabet, so a
+/// real use of it would cost more than this measurement.
 struct Base64Cost {
     let rounds: Int
     private static let times = 2_000

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One part's cost and the library's, each the median of alternated rounds. Microseconds of processor time.
+/// The costs of one part and of the library, in microseconds of processor time, as medians of alternating rounds.
 struct Comparison {
     let part: String
     let library: String
@@ -21,7 +21,7 @@ struct Comparison {
         return "\(part) | \(text(ours)) | \(text(theirs)) | \(text(ours / theirs)) | \(library)"
     }
 
-    /// Measures both in turns, so that what else the machine does meets both.
+    /// Measures both in turn, so that other work of the machine affects both.
     static func alternate(
         _ part: String, library: String, rounds: Int, times: Int, ours: () throws -> Void, theirs: () throws -> Void
     ) rethrows -> Comparison {
@@ -37,7 +37,7 @@ struct Comparison {
 }
 
 enum ProcessorTime {
-    /// Processor seconds of all of the process's threads.
+    /// The processor seconds of all threads of the process.
     static var seconds: Double {
         var time = timespec()
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
@@ -45,5 +45,5 @@ enum ProcessorTime {
     }
 }
 
-/// Something was not read as it was written.
+/// The error of a part or library that returned a wrong result.
 struct WrongResult: Error {}

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import PooledHTTP
 
-/// One POST of a receipt and its answer, by each client.
+/// The cost of one POST of a receipt, with the answer, for each client.
 struct HTTPCost {
     let requests: Int
     let concurrency: Int
@@ -57,7 +57,7 @@ struct HTTPCost {
         return cost
     }
 
-    /// Microseconds of processor time for one request.
+    /// Returns the microseconds of processor time for one request.
     private func cost(_ send: @escaping @Sendable () async throws -> Void) async throws -> Double {
         let start = ProcessorTime.seconds
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,7 +1,7 @@
 import AppStoreSimulation
 import Foundation
 
-/// The simulated App Store in a process of its own, so that its processor time is not the clients'.
+/// The simulated App Store in a process of its own, so that the clients' processor time does not include it.
 struct HTTPServerProcess {
     private let process = Process()
     let url: String

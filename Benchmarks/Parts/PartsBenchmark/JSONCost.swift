@@ -2,7 +2,7 @@ import AppStoreSimulation
 import Encodings
 import Foundation
 
-/// The documents of the hot path: a submission with its receipt, and an answer of verifyReceipt.
+/// The cost of reading the documents of the hot path: a submission with its receipt, and an answer of verifyReceipt.
 struct JSONCost {
     let rounds: Int
     private static let times = 500
