@@ -6,8 +6,8 @@ import Fulfillment
 import SwiftASN1
 import X509
 
-/// A certificate authority for transactions, and one transaction that it signed. The keys come from fixed bytes, so that
-/// a kept input means the same in the next run. Only the signatures are random, and new in each run.
+/// A certificate authority for transactions, and one transaction that it signed. The keys come from fixed bytes, so a
+/// kept input means the same in the next run. Only the signatures are random, and new in each run.
 enum FixedChain {
     static let claims = """
         {"transactionId":"470000000000001","originalTransactionId":"470000000000001","bundleId":"com.example.castle",\

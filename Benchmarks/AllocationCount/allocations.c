@@ -1,5 +1,5 @@
-/* Preloaded into a worker: counts its allocations, and the bytes that it holds at its peak, and writes both as the process ends to
-   the file that ALLOCATIONS_FILE names, with the process's number behind it. glibc only. scripts/check-cost.sh builds and reads it. */
+/* A library to preload into a worker. It counts the worker's allocations and the most bytes held at once. When the process ends, it
+   writes both to the file that ALLOCATIONS_FILE names, with the process id after the name. scripts/check-cost.sh uses it. glibc only. */
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>

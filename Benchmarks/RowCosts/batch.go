@@ -14,17 +14,17 @@ const (
 	bundle     = "com.example.benchmark"
 	topic      = "receipt-submissions"
 	partitions = 64
-	// As a worker writes it, with 236 bytes.
+	// A trace as a worker writes it, with 236 bytes.
 	story = `{"proof":"receipt_data","signature":"proven","source":"apple","catalog":1,"product":"com.example.benchmark.gold",` +
 		`"order":"o-17","device":"device-17","currency":"USD","tries":[[1795849783451,"verifyReceipt","Production","genuine",0,57]]}`
 )
 
 var event = []byte(strings.Repeat(story, 3))[:633]
 
-// A first purchase.
+// A submission of a first purchase.
 type submission struct {
 	transaction, player string
-	// Names whatever else has a hash or an id of its own.
+	// Stands for every hash and id that the submission needs.
 	digest    []byte
 	partition int
 	offset    int64
@@ -32,7 +32,7 @@ type submission struct {
 
 func (s submission) id() []byte { return s.digest[:16] }
 
-// Sorted as the worker sorts what it writes.
+// A batch of submissions, in the orders in which the worker writes its rows.
 type batch struct {
 	byTransaction, byRecord, byEvent []submission
 }
@@ -60,7 +60,7 @@ func newBatch(first int64, size int) batch {
 		byEvent: sorted(func(l, r submission) bool { return bytes.Compare(l.id(), r.id()) < 0 })}
 }
 
-// PostgreSQL's binary forms.
+// A parameter in PostgreSQL's binary form.
 type parameter struct {
 	oid   uint32
 	value []byte
@@ -82,7 +82,7 @@ var (
 	dates      = arrayType{1182, 1082}
 )
 
-// A nil element is null.
+// Returns an array with an element for each row. A nil element is null.
 func (t arrayType) of(rows []submission, element func(submission) []byte) parameter {
 	if len(rows) == 0 {
 		return parameter{t.array, bytes.Join([][]byte{int4(0), int4(0), int4(int32(t.element))}, nil)}
@@ -144,10 +144,10 @@ func (b batch) grants() []parameter {
 		texts.none(), texts.none(), texts.none(), uuids.none(), texts.none(), texts.none(), texts.none()}
 }
 
-// The rows' outcomes, and their traces, which are the last parameter of the statement.
+// Returns the outcomes of the rows, and their traces, which are the statement's last parameter.
 func (b batch) outcomes(v variant) ([]parameter, parameter) {
 	rows := b.byRecord
-	// What the first row of several has besides.
+	// The joined content, which the first row of several has.
 	joined := map[string][]byte{}
 	if v.withoutOutcomes {
 		rows = nil
@@ -182,7 +182,7 @@ func (b batch) outcomes(v variant) ([]parameter, parameter) {
 	}, texts.of(rows, trace)
 }
 
-// Returns the outbox's rows too: once they are acknowledged, a later batch deletes them.
+// Returns the parameters of the outbox, and its rows, which a later batch deletes as acknowledged.
 func (b batch) outbox(v variant) ([]parameter, []submission) {
 	rows := b.byEvent
 	var content []byte

@@ -1,6 +1,6 @@
-// What the parts of a batch cost PostgreSQL: batches of first purchases by the worker's own statements (Sources/Ledger), and in turn
-// batches that lack a part. Each variant has a database of its own, made from one template, and one session; what counts is the
-// processor time of that session's server process. Writing of the log, checkpoints and vacuum are not in it.
+// Measures the cost of each part of a batch in PostgreSQL. It writes batches of first purchases with the worker's own statements
+// (Sources/Ledger), and in turn batches that lack a part. Each variant has one session and a database of its own, copied from a
+// template. The result is the processor time of the session's server process, without log writing, checkpoints and vacuum.
 //
 // usage: RowCosts ROUNDS SIZE,SIZE… [VARIANT…]   in the environment: URI of the server without a database, SOURCES, TEMPLATE
 package main
@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgconn"
 )
 
-// What one round of a variant is made of at least.
+// The least number of submissions in one round of a variant.
 const submissionsEachRound = 64
 
 func check(err error) {
@@ -27,7 +27,7 @@ func check(err error) {
 	}
 }
 
-// Seconds that a server process has run.
+// Returns the processor seconds of a server process.
 func processorSeconds(process uint32) float64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", process))
 	check(err)
@@ -40,7 +40,7 @@ func processorSeconds(process uint32) float64 {
 type measured struct {
 	variant
 	session *session
-	// By size of batch: seconds for 1,000 submissions, one of each round.
+	// By size of batch: the seconds for 1,000 submissions, one value for each round.
 	rounds map[int][]float64
 }
 
@@ -101,7 +101,7 @@ func max(left, right int) int {
 	return right
 }
 
-// The share of a sorted list that lies below.
+// Returns the value below which this share of the values lies.
 func quantile(values []float64, share float64) float64 {
 	sorted := append([]float64{}, values...)
 	sort.Float64s(sorted)

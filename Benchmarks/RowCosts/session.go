@@ -17,7 +17,7 @@ type session struct {
 	connection *pgconn.PgConn
 	statements map[string]string
 	isPrepared map[string]bool
-	// The rows of the outbox that the last batch left.
+	// The outbox rows of the last batch.
 	acknowledged []submission
 }
 
@@ -44,7 +44,7 @@ type call struct {
 	parameters []parameter
 }
 
-// Returns the seconds that the server took.
+// Writes the batch, and returns the processor seconds of the server process.
 func (s *session) write(b batch) float64 {
 	var first, last []call
 	var left []submission
@@ -98,8 +98,8 @@ func (s *session) prepare(one call) {
 	s.isPrepared[one.name] = true
 }
 
-// One round trip.
-// - words: what is sent before the calls, and behind them.
+// Sends the calls in one round trip.
+// - words: SQL before the calls, and SQL after them.
 func (s *session) send(calls []call, words ...string) {
 	batch := &pgconn.Batch{}
 	if len(words) > 0 && words[0] != "" {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A batch that lacks something, or has it in another form.
+// A batch that lacks a part, or has a part in another form.
 type variant struct {
 	name string
-	// What of the batch's rows is left out or joined.
+	// The rows that the batch leaves out.
 	withoutClaims, withoutRisk, withoutOutcomes, withoutOutbox bool
-	// One row for the batch; for each of its partitions.
+	// Whether the batch has one row in place of many: one for the batch, or one for each of its partitions.
 	outcomesByBatch, outcomesByPartition, outboxByBatch bool
-	// The parts of the large statement that are left out of its text.
+	// The parts that the text of the large statement leaves out.
 	without []string
-	// A single statement without BEGIN and COMMIT; COMMIT in one round trip with the last statement.
+	// Whether a single statement runs without BEGIN and COMMIT; whether COMMIT shares a round trip with the last statement.
 	isAlone, commitsAtOnce bool
-	// What the lean yardstick writes (Benchmarks/Yardstick).
+	// Whether the batch writes the rows of the lean yardstick (Benchmarks/Yardstick).
 	isLean bool
-	// Run in the variant's database first.
+	// SQL that runs first in the variant's database.
 	schema string
 }
 
@@ -65,7 +65,7 @@ BEGIN
 END
 $$`
 
-// The first is what the others are compared with. All where none is named.
+// Returns the named variants, after the first variant, with which the report compares them; all variants if none is named.
 func choose(names []string) []variant {
 	if len(names) == 0 {
 		return variants
@@ -91,7 +91,7 @@ func source(path string) string {
 	return string(text)
 }
 
-// The large statement's text.
+// Returns the text of the large statement.
 func (v variant) statement() string {
 	text := source("Grants/SQL/insert_grants_and_outcomes.sql")
 	for _, part := range v.without {

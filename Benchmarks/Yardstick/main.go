@@ -1,11 +1,11 @@
-// A yardstick for receiptd: the bare work of a submission, in batches, as a worker in Go does it.
+// A yardstick for receiptd: a simple worker in Go that does the main work of submissions in batches.
 //
-// It takes submissions from Kafka, asks Apple, writes grants and an outbox in one transaction for many, publishes the granted
-// events and commits offsets behind them. It keeps none of receiptd's promises: nothing is proven, judged, held, retried,
-// recalled or counted, players have no turns, anything unexpected ends it. docs/benchmarks.md says what it is good for.
+// It reads submissions from Kafka, asks Apple, writes many grants and outbox rows in one SQL transaction, publishes the events, and
+// then commits offsets. It keeps none of receiptd's promises: it proves, judges, holds, retries, recalls and counts nothing, keeps no
+// order per player, and ends at any unexpected error. docs/benchmarks.md compares it with receiptd.
 //
-// YARDSTICK=lean leaves the outbox out: one row for each grant, its event published before the offset is committed, and nothing
-// else. Where it dies between the two, nobody publishes the event again.
+// YARDSTICK=lean leaves out the outbox: it writes one row for each grant, publishes the event, and commits the offset. If it dies
+// between the write and the publication, the event is lost.
 package main
 
 import (
@@ -84,7 +84,7 @@ type work struct {
 	message    *kafka.Message
 }
 
-// Commits only what lies before the first unfinished record of each partition.
+// Tracks unfinished records: it commits no offset beyond the first unfinished record of a partition.
 type tracker struct {
 	mutex sync.Mutex
 	open  map[int32][]int64
@@ -131,7 +131,7 @@ const (
 	inFlight  = 2048
 	batchRows = 500
 	writers   = 2
-	// One of several workers at a time: CREATE TABLE IF NOT EXISTS fails where another has just made it.
+	// The lock lets one worker at a time create the tables: CREATE TABLE IF NOT EXISTS can fail beside another one.
 	schemaText = `
 SELECT pg_advisory_xact_lock(1);
 CREATE TABLE IF NOT EXISTS yardstick_grants (
@@ -144,10 +144,10 @@ CREATE TABLE IF NOT EXISTS yardstick_outbox (
 
 var client *http.Client
 
-// Whether an event has a row of its own until it is published. YARDSTICK=lean: it has none.
+// Whether each event has a row in the outbox until its publication; false with YARDSTICK=lean.
 var keepsOutbox = true
 
-// While a batch gathers, the one before it is on its way. YARDSTICK_GATHER sets another time, as in 16ms.
+// The time in which a batch gathers, while PostgreSQL writes the batch before. YARDSTICK_GATHER sets another time, such as 16ms.
 var gatherTime = 4 * time.Millisecond
 
 func main() {
@@ -280,7 +280,7 @@ func ask(body []byte) answer {
 	return a
 }
 
-// One transaction for as many as wait: grants that are new, and their events in the outbox where it is kept.
+// Writes all waiting submissions in one SQL transaction: new grants and, with an outbox, their events.
 func write(pool *pgxpool.Pool, producer *kafka.Producer, decided chan *work) {
 	topic := "receipt-outcomes"
 	ctx := context.Background()
@@ -303,7 +303,7 @@ func write(pool *pgxpool.Pool, producer *kafka.Producer, decided chan *work) {
 	}
 }
 
-// A transaction, or a pool, where each statement is one of its own.
+// An SQL transaction, or a pool, in which each statement is an SQL transaction of its own.
 type database interface {
 	Query(ctx context.Context, sql string, arguments ...interface{}) (pgx.Rows, error)
 	Exec(ctx context.Context, sql string, arguments ...interface{}) (pgconn.CommandTag, error)
@@ -337,7 +337,7 @@ func insertGrants(ctx context.Context, database database, batch []*work) {
 	}
 	check(rows.Err())
 	if isNew != len(batch) {
-		// Records come again where partitions change hands before their offsets are committed. So do their events.
+		// If a partition changes its owner before a commit, Kafka delivers its records again, and their events are published again.
 		log.Printf("%d of %d were new", isNew, len(batch))
 	}
 }
@@ -378,7 +378,7 @@ func reports(producer *kafka.Producer, acknowledged chan *work) {
 	}
 }
 
-// Deletes what is published from the outbox where it is kept, and only then frees the records' offsets.
+// Deletes published events from the outbox, if there is one, and then frees the offsets of their records.
 func tidy(pool *pgxpool.Pool, offsets *tracker, places chan struct{}, acknowledged chan *work) {
 	for first := range acknowledged {
 		batch := []*work{first}

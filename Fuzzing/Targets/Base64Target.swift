@@ -29,7 +29,7 @@ extension FuzzTarget {
         words: ["==", "=", "\r\n", "-_", "+/"])
 
     /// Returns Foundation's result for the text without the extensions that only our decoder accepts: white space, the
-    /// URL alphabet and missing padding. Existing padding must complete the last group, which Foundation does not check.
+    /// URL alphabet and missing padding. Existing padding must complete the last group; Foundation does not check this.
     private static func foundation(_ bytes: [UInt8]) -> [UInt8]? {
         var text = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         for index in text.indices {
