@@ -1,12 +1,13 @@
--- The inventory of the example consumers. The first two tables are what a consumer needs; the last is whatever yours is.
+-- The inventory of the example consumers. Every consumer needs tables like handled_events and purchases. Replace inventory by your
+-- own table.
 
--- Every event once. Rows older than the outcomes topic keeps its records may be deleted.
+-- The handled events. You may delete rows that are older than the retention of the outcomes topic.
 CREATE TABLE IF NOT EXISTS handled_events (
     event_id uuid PRIMARY KEY,
     handled_at timestamptz NOT NULL DEFAULT now()
 );
 
--- What each transaction is worth by the newest revision that was seen: 0 before the first.
+-- The units of each transaction by its newest handled revision. Revision 0 is before the first event.
 CREATE TABLE IF NOT EXISTS purchases (
     transaction_id text PRIMARY KEY,
     revision integer NOT NULL DEFAULT 0,

@@ -1,8 +1,8 @@
-"""An inventory: does what events say, each once, whatever is killed and however often an event comes.
+"""An inventory: it applies each event once, however often the event comes, and whichever process is killed.
 
 KAFKA_BOOTSTRAP_SERVERS   the brokers
 INVENTORY_DATABASE        the inventory's PostgreSQL, with the tables of examples/inventory.sql
-KAFKA_GROUP_ID, KAFKA_SESSION_TIMEOUT_MS    inventory and 10000 unless set
+KAFKA_GROUP_ID, KAFKA_SESSION_TIMEOUT_MS    default: inventory and 10000
 """
 
 import json
@@ -21,7 +21,7 @@ RETRY_SECONDS = 1
 
 
 def event_in(value):
-    """The event in a record's value. Raises ValueError where the value is no event; types that are not known are events."""
+    """Returns the event in a record's value. Raises ValueError if the value is no event. An event may have an unknown type."""
     try:
         event = json.loads(value)
     except (TypeError, RecursionError) as error:
@@ -43,19 +43,19 @@ def event_in(value):
 
 
 def units_of(event):
-    """What the transaction is worth after this event; None where it says nothing of goods."""
+    """Returns the units that the player has of the transaction after this event; None if the event is not about goods."""
     match event["type"]:
         case "receipt.granted" | "receipt.reinstated":
             return event["quantity"]
         case "receipt.revoked":
-            # `units` is what is taken back in all, of a part too.
+            # `units` is the total of revoked units.
             return event["quantity"] - event["units"]
         case _:
             return None
 
 
 def handle(event, sql):
-    """Within one SQL transaction. False where the event came before."""
+    """Applies the event within one SQL transaction. Returns False if the event came before."""
     sql.execute("INSERT INTO handled_events (event_id) VALUES (%(event_id)s) ON CONFLICT DO NOTHING", event)
     if sql.rowcount == 0:
         return False
@@ -71,7 +71,7 @@ def handle(event, sql):
     sql.execute(
         "UPDATE purchases SET revision = %(revision)s, units = %(units)s WHERE transaction_id = %(transaction_id)s",
         {**event, "units": units})
-    # The inventory's own table, in the same transaction: both are there, or neither.
+    # The inventory's own table changes in the same SQL transaction, so PostgreSQL stores all changes or none.
     sql.execute(
         "INSERT INTO inventory (player_id, product_id, units) VALUES (%(player_id)s, %(product_id)s, %(change)s) "
         "ON CONFLICT (player_id, product_id) DO UPDATE SET units = inventory.units + excluded.units",
@@ -80,7 +80,7 @@ def handle(event, sql):
 
 
 def set_aside(record, reason, sql):
-    """Keeps a record that is no event for a person to look at, so that the partition goes on behind it."""
+    """Stores a record that is no event, for a person to look at. The consumer then goes on with the next record."""
     sql.execute(
         "INSERT INTO set_aside (topic, partition, record_offset, reason, value) VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING",
         (record.topic(), record.partition(), record.offset(), reason.replace("\0", ""), record.value()))
@@ -92,20 +92,20 @@ class Inventory:
         self.connection = None
 
     def transaction(self, work):
-        """Connects where it has to, and commits what the work did, or nothing of it."""
+        """Connects if there is no connection, and runs the work in one SQL transaction."""
         if self.connection is None or self.connection.closed:
             self.connection = psycopg2.connect(self.address)
         with self.connection, self.connection.cursor() as sql:
             return work(sql)
 
     def take(self, record):
-        """One try. Returns the word and the event's type and id for the log."""
+        """Tries once to apply a record. Returns the words of the line to print."""
         try:
             event = event_in(record.value())
             is_new = self.transaction(lambda sql: handle(event, sql))
             return "handled" if is_new else "repeated", event["type"], event["event_id"]
         except (ValueError, psycopg2.DataError, psycopg2.IntegrityError) as error:
-            # The value will be the same at each try.
+            # No further try can succeed, because the value stays the same.
             reason = str(error).strip()
             self.transaction(lambda sql: set_aside(record, reason, sql))
             return "set-aside", f"{record.topic()}/{record.partition()}/{record.offset()}", reason
@@ -120,7 +120,7 @@ def main():
         "bootstrap.servers": os.environ["KAFKA_BOOTSTRAP_SERVERS"],
         "group.id": os.environ.get("KAFKA_GROUP_ID", "inventory"),
         "auto.offset.reset": "earliest",
-        # Only what is in the database is committed to Kafka, every few seconds. What a kill leaves uncommitted comes again.
+        # Every few seconds librdkafka commits the offsets of stored events. After a kill the other events come again.
         "enable.auto.offset.store": False,
         "session.timeout.ms": int(os.environ.get("KAFKA_SESSION_TIMEOUT_MS", "10000")),
     })
@@ -140,7 +140,7 @@ def main():
             try:
                 told = inventory.take(record)
             except psycopg2.Error as error:
-                # PostgreSQL is away, or lacks a table or a right: the record waits until that is mended.
+                # PostgreSQL is out of reach, or lacks a table or a right. The record waits until somebody repairs this.
                 print(f"trying again in {RETRY_SECONDS} s: {error}", file=sys.stderr, flush=True)
                 time.sleep(RETRY_SECONDS)
         if told is None:
@@ -148,7 +148,7 @@ def main():
         try:
             consumer.store_offsets(record)
         except KafkaException as error:
-            # The partition is another consumer's by now. The event comes again there, and is known.
+            # Another consumer has the partition now. It reads the event again, and ignores it as a repeat.
             print(error, file=sys.stderr)
         print(*told, flush=True)
     consumer.close()

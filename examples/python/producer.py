@@ -1,7 +1,7 @@
-"""Publishes submissions, one JSON object a line of standard input.
+"""Publishes the submissions on standard input, one JSON object a line.
 
 KAFKA_BOOTSTRAP_SERVERS   the brokers
-SUBMISSION_SIGNING_KEY    one of receiptd's SUBMISSION_SIGNING_KEYS, where it has any
+SUBMISSION_SIGNING_KEY    one of receiptd's SUBMISSION_SIGNING_KEYS, if it has any
 """
 
 import hashlib
@@ -21,9 +21,9 @@ if not os.environ.get("KAFKA_BOOTSTRAP_SERVERS"):
     sys.exit("set KAFKA_BOOTSTRAP_SERVERS")
 producer = Producer({
     "bootstrap.servers": os.environ["KAFKA_BOOTSTRAP_SERVERS"],
-    # Java's. The default of librdkafka is another one, and all producers of the topic must use the same.
+    # Java's partitioner, which all producers of the topic must use. It is not librdkafka's default.
     "partitioner": "murmur2_random",
-    # A submission counts once all replicas have it. A retry neither doubles nor reorders it.
+    # Kafka acknowledges a submission when all in-sync replicas have it. A retry neither doubles nor reorders submissions.
     "enable.idempotence": True,
     "acks": "all",
 })
@@ -32,13 +32,13 @@ failures = []
 
 
 def signature(kind, record_key, value):
-    """The header receiptd-signature, v2: it covers what kind of record this is, the record's key and its value."""
+    """Returns the header receiptd-signature, version v2, which covers the record's kind, key and value."""
     signed = b"receiptd-v2\n%s\n%d\n%s%s" % (kind.encode(), len(record_key), record_key, value)
     return "v2=" + hmac.new(key, signed, hashlib.sha256).hexdigest()
 
 
 def submission_in(line):
-    """The submission in a line. Raises ValueError that says what is missing."""
+    """Returns the submission in a line. Raises ValueError, which names the missing field."""
     submission = json.loads(line)
     if not isinstance(submission, dict):
         raise ValueError("it is no JSON object")
@@ -59,12 +59,12 @@ for number, line in enumerate(sys.stdin, 1):
     try:
         submission = submission_in(line)
     except ValueError as error:
-        # The other lines are sent all the same.
+        # The producer still sends the other lines.
         failures.append(f"line {number} is not sent: {error}")
         continue
-    # What is signed are the bytes that are sent.
+    # The producer signs exactly the bytes that it sends.
     value = json.dumps(submission, separators=(",", ":")).encode()
-    # A game server hands on the trace of the request that it serves. The events will have it too.
+    # A game server passes on the traceparent of the request that it serves. receiptd copies it to the events.
     headers = [("traceparent", f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01")]
     if key:
         headers.append(("receiptd-signature", signature(TOPIC, submission["player_id"].encode(), value)))

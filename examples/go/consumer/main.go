@@ -1,8 +1,8 @@
-// An inventory: does what events say, each once, whatever is killed and however often an event comes.
+// An inventory: it applies each event once, however often the event comes, and whichever process is killed.
 //
 //	KAFKA_BOOTSTRAP_SERVERS   the brokers
 //	INVENTORY_DATABASE        the inventory's PostgreSQL, with the tables of examples/inventory.sql
-//	KAFKA_GROUP_ID, KAFKA_SESSION_TIMEOUT_MS    inventory and 10000 unless set
+//	KAFKA_GROUP_ID, KAFKA_SESSION_TIMEOUT_MS    default: inventory and 10000
 package main
 
 import (
@@ -38,12 +38,12 @@ const retryPause = time.Second
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
-// A record's value is no event, or PostgreSQL will never take what is in it.
+// The error of a record whose value is no event, or has data that PostgreSQL never accepts.
 type noEvent struct{ reason string }
 
 func (e noEvent) Error() string { return e.reason }
 
-// The event in a record's value. Types that are not known are events.
+// Returns the event in a record's value. An event may have an unknown type.
 func eventIn(value []byte) (event, error) {
 	var e event
 	if err := json.Unmarshal(value, &e); err != nil {
@@ -64,20 +64,20 @@ func eventIn(value []byte) (event, error) {
 	return e, nil
 }
 
-// What the transaction is worth after this event; false where it says nothing of goods.
+// Returns the units that the player has of the transaction after this event; false if the event is not about goods.
 func (e event) worth() (int32, bool) {
 	switch e.Type {
 	case "receipt.granted", "receipt.reinstated":
 		return e.Quantity, true
 	case "receipt.revoked":
-		// `units` is what is taken back in all, of a part too.
+		// `units` is the total of revoked units.
 		return e.Quantity - *e.Units, true
 	default:
 		return 0, false
 	}
 }
 
-// Within one SQL transaction. False where the event came before.
+// Applies the event within one SQL transaction. Returns false if the event came before.
 func handle(ctx context.Context, e event, sql pgx.Tx) (bool, error) {
 	inserted, err := sql.Exec(ctx, "INSERT INTO handled_events (event_id) VALUES ($1) ON CONFLICT DO NOTHING", e.EventID)
 	if err != nil || inserted.RowsAffected() == 0 {
@@ -103,7 +103,7 @@ func handle(ctx context.Context, e event, sql pgx.Tx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	// The inventory's own table, in the same transaction: both are there, or neither.
+	// The inventory's own table changes in the same SQL transaction, so PostgreSQL stores all changes or none.
 	_, err = sql.Exec(ctx, `INSERT INTO inventory (player_id, product_id, units) VALUES ($1, $2, $3)
 		ON CONFLICT (player_id, product_id) DO UPDATE SET units = inventory.units + excluded.units`,
 		e.PlayerID, e.ProductID, units-before)
@@ -115,7 +115,7 @@ type inventory struct {
 	connection *pgx.Conn
 }
 
-// Connects where it has to, and commits what the work did, or nothing of it.
+// Connects if there is no connection, and runs the work in one SQL transaction.
 func (i *inventory) transaction(ctx context.Context, work func(pgx.Tx) error) error {
 	if i.connection == nil || i.connection.IsClosed() {
 		connection, err := pgx.Connect(ctx, i.address)
@@ -127,7 +127,7 @@ func (i *inventory) transaction(ctx context.Context, work func(pgx.Tx) error) er
 	return i.connection.BeginFunc(ctx, work)
 }
 
-// One try. Returns what to print.
+// Tries once to apply a record. Returns the line to print.
 func (i *inventory) take(ctx context.Context, record *kafka.Message) (string, error) {
 	e, err := eventIn(record.Value)
 	isNew := false
@@ -151,7 +151,7 @@ func (i *inventory) take(ctx context.Context, record *kafka.Message) (string, er
 	}
 }
 
-// Whether the same value will be refused at each try: it is no event, or PostgreSQL refuses its data (SQLSTATE class 22 or 23).
+// Returns the reason if no try can succeed: the value is no event, or PostgreSQL refuses its data (SQLSTATE class 22 or 23).
 func refusal(err error) (string, bool) {
 	var unread noEvent
 	var refused *pgconn.PgError
@@ -164,7 +164,7 @@ func refusal(err error) (string, bool) {
 	return "", false
 }
 
-// Keeps a record that is no event for a person to look at, so that the partition goes on behind it.
+// Stores a record that is no event, for a person to look at. The consumer then goes on with the next record.
 func setAside(ctx context.Context, record *kafka.Message, reason string, sql pgx.Tx) error {
 	place := record.TopicPartition
 	_, err := sql.Exec(ctx, `INSERT INTO set_aside (topic, partition, record_offset, reason, value) VALUES ($1, $2, $3, $4, $5)
@@ -184,7 +184,7 @@ func main() {
 		"bootstrap.servers": os.Getenv("KAFKA_BOOTSTRAP_SERVERS"),
 		"group.id":          setting("KAFKA_GROUP_ID", "inventory"),
 		"auto.offset.reset": "earliest",
-		// Only what is in the database is committed to Kafka, every few seconds. What a kill leaves uncommitted comes again.
+		// Every few seconds librdkafka commits the offsets of stored events. After a kill the other events come again.
 		"enable.auto.offset.store": false,
 		"session.timeout.ms":       setting("KAFKA_SESSION_TIMEOUT_MS", "10000"),
 	})
@@ -199,7 +199,7 @@ func main() {
 		case *kafka.Message:
 			told, err := goods.take(ctx, record)
 			for err != nil && len(stopping) == 0 {
-				// PostgreSQL is away, or lacks a table or a right: the record waits until that is mended.
+				// PostgreSQL is out of reach, or lacks a table or a right. The record waits until somebody repairs this.
 				log.Printf("trying again in %v: %v", retryPause, err)
 				time.Sleep(retryPause)
 				told, err = goods.take(ctx, record)
@@ -210,7 +210,7 @@ func main() {
 			next := record.TopicPartition
 			next.Offset++
 			if _, err := consumer.StoreOffsets([]kafka.TopicPartition{next}); err != nil {
-				// The partition is another consumer's by now. The event comes again there, and is known.
+				// Another consumer has the partition now. It reads the event again, and ignores it as a repeat.
 				log.Print(err)
 			}
 			fmt.Println(told)

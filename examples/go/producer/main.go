@@ -1,7 +1,7 @@
-// Publishes submissions, one JSON object a line of standard input.
+// Publishes the submissions on standard input, one JSON object a line.
 //
 //	KAFKA_BOOTSTRAP_SERVERS   the brokers
-//	SUBMISSION_SIGNING_KEY    one of receiptd's SUBMISSION_SIGNING_KEYS, where it has any
+//	SUBMISSION_SIGNING_KEY    one of receiptd's SUBMISSION_SIGNING_KEYS, if it has any
 package main
 
 import (
@@ -29,7 +29,7 @@ type submission struct {
 	TransactionID     any    `json:"transaction_id"`
 }
 
-// The submission in a line, or an error that says what is missing.
+// Returns the submission in a line, or an error that names the missing field.
 func submissionIn(line []byte) (submission, error) {
 	var s submission
 	if err := json.Unmarshal(line, &s); err != nil {
@@ -60,9 +60,9 @@ func main() {
 	}
 	producer, err := kafka.NewProducer(&kafka.ConfigMap{
 		"bootstrap.servers": os.Getenv("KAFKA_BOOTSTRAP_SERVERS"),
-		// Java's. The default of librdkafka is another one, and all producers of the topic must use the same.
+		// Java's partitioner, which all producers of the topic must use. It is not librdkafka's default.
 		"partitioner": "murmur2_random",
-		// A submission counts once all replicas have it. A retry neither doubles nor reorders it.
+		// Kafka acknowledges a submission when all in-sync replicas have it. A retry neither doubles nor reorders submissions.
 		"enable.idempotence": true,
 		"acks":               "all",
 	})
@@ -82,16 +82,16 @@ func main() {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 2<<20)
 	for number := 1; lines.Scan(); number++ {
-		// What is signed are the bytes that are sent.
+		// The producer signs exactly the bytes that it sends.
 		value := append([]byte(nil), lines.Bytes()...)
 		submission, err := submissionIn(value)
 		if err != nil {
-			// The other lines are sent all the same.
+			// The producer still sends the other lines.
 			log.Printf("line %d is not sent: %v", number, err)
 			unread++
 			continue
 		}
-		// Waits while too many are not acknowledged.
+		// This call waits while too many submissions are not acknowledged.
 		producer.ProduceChannel() <- &kafka.Message{
 			TopicPartition: kafka.TopicPartition{Topic: &topic, Partition: kafka.PartitionAny},
 			Key:            []byte(submission.PlayerID),
@@ -115,7 +115,7 @@ func main() {
 }
 
 func headers(recordKey, value []byte) []kafka.Header {
-	// A game server hands on the trace of the request that it serves. The events will have it too.
+	// A game server passes on the traceparent of the request that it serves. receiptd copies it to the events.
 	trace := make([]byte, 24)
 	_, err := rand.Read(trace)
 	check(err)
@@ -128,7 +128,7 @@ func headers(recordKey, value []byte) []kafka.Header {
 	return headers
 }
 
-// The header receiptd-signature, v2: it covers what kind of record this is, the record's key and its value.
+// Returns the header receiptd-signature, version v2, which covers the record's kind, key and value.
 func signature(key, kind string, recordKey, value []byte) string {
 	code := hmac.New(sha256.New, []byte(key))
 	fmt.Fprintf(code, "receiptd-v2\n%s\n%d\n", kind, len(recordKey))
