@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Gives each principal the rights on Kafka that it needs and no others. May be repeated: what is there already stays.
+# Gives each principal exactly the rights in Kafka that it needs. You may repeat it: existing ACLs stay.
 #
 #   deploy/kafka/acls.sh --bootstrap-server kafka:9092 --command-config admin.properties
 #
-# Arguments go to kafka-acls.sh. KAFKA_ACLS names that tool where it is called otherwise, or another: KAFKA_ACLS=echo shows what
-# would be done. The brokers must refuse whom no ACL allows (allow.everyone.if.no.acl.found=false). Before Kafka 2.8 each that
-# writes needs --operation IdempotentWrite --cluster too.
+# The script passes its arguments to kafka-acls.sh. KAFKA_ACLS names another program: KAFKA_ACLS=echo prints the commands. The brokers
+# must refuse principals without an ACL (allow.everyone.if.no.acl.found=false). Before Kafka 2.8 each principal that writes also needs
+# --operation IdempotentWrite --cluster.
 set -euo pipefail
 
 tool=${KAFKA_ACLS:-kafka-acls.sh}
 arguments=("$@")
 
-# Whom the brokers know them as: by the log-in's name, or the certificate's.
+# The principals' names in Kafka: the name of the log-in, or of the certificate.
 worker=${WORKER:-User:receiptd-worker}
 operator=${OPERATOR:-User:receiptd-operator}
 intake=${INTAKE:-User:receiptd-intake}
@@ -19,7 +19,7 @@ game_server=${GAME_SERVER:-User:game-server}
 inventory=${INVENTORY:-User:inventory}
 keda=${KEDA:-User:keda}
 
-# As in receiptd's settings.
+# The same names as in receiptd's settings.
 group=${KAFKA_GROUP_ID:-receiptd}
 submissions=${KAFKA_SUBMISSIONS_TOPIC:-receipt-submissions}
 outcomes=${KAFKA_OUTCOMES_TOPIC:-receipt-outcomes}
@@ -28,7 +28,7 @@ notifications=${KAFKA_NOTIFICATIONS_TOPIC:-app-store-notifications}
 accounts=${KAFKA_ACCOUNTS_TOPIC:-player-accounts}
 consumption=${KAFKA_CONSUMPTION_TOPIC:-receipt-consumption}
 
-# Reading and writing let see the topic or group too.
+# The rights to read and to write include the right to describe the topic or group.
 allow() {
     local principal=$1
     shift
@@ -41,8 +41,8 @@ topics() {
 reads() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Read "${named[@]}"; }
 writes() { mapfile -t named < <(topics "${@:2}") && allow "$1" --operation Write "${named[@]}"; }
 
-# receiptd run. It asks how the topics are set, to warn of what compacts where it must not.
-# After PostgreSQL was put back it reads from its own events whose purchases were published.
+# receiptd run. It reads the topics' settings, to warn of a topic that must not be compacted.
+# After a restore of PostgreSQL it reads the owners of published purchases from its own events.
 reads "$worker" "$submissions" "$outcomes" "$notifications" "$accounts" "$consumption"
 writes "$worker" "$outcomes" "$dead_letters"
 mapfile -t all_topics < <(topics "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption")
@@ -50,8 +50,8 @@ groups=(--group "$group" --group "$group-notifications" --group "$group-accounts
 allow "$worker" --operation DescribeConfigs "${all_topics[@]}"
 allow "$worker" --operation Read "${groups[@]}"
 
-# Commands: inspect and dead-letters list read; dead-letters redrive writes to where a record came from; rewind sets the
-# group's offsets back; submit writes and waits for the outcomes; check tries what a worker does.
+# Commands: inspect and dead-letters list read; dead-letters redrive writes to the topic that a record came from; rewind moves
+# the group's offsets back; submit writes and waits for the outcomes; check tries a worker's requests.
 reads "$operator" "$submissions" "$outcomes" "$dead_letters" "$notifications" "$accounts" "$consumption"
 writes "$operator" "$submissions" "$notifications" "$accounts" "$consumption"
 allow "$operator" --operation DescribeConfigs "${all_topics[@]}"
@@ -60,12 +60,12 @@ allow "$operator" --operation Read "${groups[@]}"
 # receiptd intake.
 writes "$intake" "$notifications"
 
-# Game servers: they submit, say whose account tokens are and what was consumed, and read what became of it.
+# Game servers: they write submissions, the players of account tokens and reports of consumption, and read the outcomes.
 writes "$game_server" "$submissions" "$accounts" "$consumption"
 reads "$game_server" "$outcomes"
 allow "$game_server" --operation Read --resource-pattern-type prefixed --group game-server
 
-# The inventory service. Nobody but the worker writes outcomes: what is there is believed.
+# The inventory service. Only the worker may write outcomes, because the inventory believes them.
 reads "$inventory" "$outcomes"
 allow "$inventory" --operation Read --resource-pattern-type prefixed --group inventory
 

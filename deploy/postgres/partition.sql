@@ -2,8 +2,8 @@
 --
 --     psql --set ON_ERROR_STOP=1 --file partition.sql URI
 --
--- As the owner, after `receiptd migrate`, while no worker runs: the tables are locked and written anew, in one transaction.
--- Run a second time it changes nothing. `receiptd migrate` and all statements work on both.
+-- Run it as the owner, after `receiptd migrate`, while no worker runs: it locks and rewrites the tables in one SQL transaction.
+-- A second run changes nothing. `receiptd migrate` and all statements work with and without partitions.
 
 BEGIN;
 DO $$

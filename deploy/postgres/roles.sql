@@ -1,18 +1,18 @@
--- Roles of receiptd's database, each with the rights that its statements need and no others. Idempotent. Run it with psql, as
--- a superuser or as a role that may create roles and is a member of receiptd_owner:
+-- Roles of receiptd's database. Each has exactly the rights that its statements need. You may repeat this script. Run it with
+-- psql, as a superuser or as a role that may create roles and is a member of receiptd_owner:
 --
 --   psql --set ON_ERROR_STOP=1 --file roles.sql --dbname receiptd [--set schema=public]
 --
--- before the first `receiptd migrate`, and after each: a new version may have new tables. Rights that another hand gave one
--- of these roles on tables of the schema are taken away.
+-- before the first `receiptd migrate`, and after each, because a new version may have new tables. The script removes all other
+-- rights of these roles on tables of the schema.
 --
 -- receiptd_owner      receiptd migrate
 -- receiptd_worker     receiptd run, receiptd check
 -- receiptd_operator   every other command, and receiptd console
--- receiptd_support    the commands that only look: inspect, list, catalog show, reconcile; a console without users that change
--- receiptd_reader     whoever reads the columns that the contract promises
+-- receiptd_support    the commands that only read: inspect, list, catalog show, reconcile; a console that only shows
+-- receiptd_reader     outside readers of the columns that the contract promises
 --
--- They have no passwords yet: \password receiptd_worker. receiptd intake needs no database.
+-- The roles have no passwords yet: \password receiptd_worker. receiptd intake needs no database.
 \if :{?schema}
 \else
     \set schema public
@@ -35,8 +35,8 @@ BEGIN
 END
 $$;
 
--- What only looks holds no maintenance up. Support's sessions are not read only by default: receiptd's commands would take
--- the server for a standby. Its rights are what keeps it from writing.
+-- Sessions that only read must not delay maintenance. Support's sessions are not read-only by default, because receiptd's commands
+-- would take the server for a standby. Missing rights prevent these sessions from writing.
 ALTER ROLE receiptd_support SET idle_in_transaction_session_timeout = '60s';
 ALTER ROLE receiptd_reader SET default_transaction_read_only = on;
 ALTER ROLE receiptd_reader SET idle_in_transaction_session_timeout = '60s';
@@ -46,10 +46,10 @@ GRANT CREATE, USAGE ON SCHEMA :"schema" TO receiptd_owner;
 GRANT USAGE ON SCHEMA :"schema" TO receiptd_worker, receiptd_operator, receiptd_support, receiptd_reader;
 GRANT CONNECT ON DATABASE :"DBNAME"
     TO receiptd_owner, receiptd_worker, receiptd_operator, receiptd_support, receiptd_reader;
--- For the table that `grants import` reads its file into.
+-- `grants import` loads its file into a temporary table.
 GRANT TEMPORARY ON DATABASE :"DBNAME" TO receiptd_operator;
 
--- An operator's command does with held and parked submissions what a worker does.
+-- An operator's command needs the worker's rights on held and parked submissions.
 GRANT receiptd_worker TO receiptd_operator;
 
 SELECT to_regclass(format('%I.schema_version', :'schema')) IS NOT NULL AS is_migrated \gset
@@ -61,7 +61,7 @@ SET LOCAL search_path = :"schema";
 REVOKE ALL ON ALL TABLES IN SCHEMA :"schema"
     FROM receiptd_worker, receiptd_operator, receiptd_support, receiptd_reader;
 
--- The worker.
+-- The worker's rights.
 GRANT SELECT ON catalogs, durable_offsets, erasures, schema_version TO receiptd_worker;
 GRANT INSERT ON hold_decisions TO receiptd_worker;
 GRANT SELECT, INSERT ON
@@ -77,11 +77,11 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON
     announced_purchases, claims, consumption_reports, finishes, held_submissions, holds, incidents, outbox, parked, refund_requests, replays,
     subscription_receipts, traffic_hours, traffic_minutes, undelivered, unowned_subscriptions
     TO receiptd_worker;
--- DELETE is what drop_outcomes_day asks for: days go whole, by a function with the owner's rights.
+-- drop_outcomes_day requires the right DELETE, and drops a whole day with the owner's rights.
 GRANT SELECT, INSERT, DELETE ON outcomes TO receiptd_worker;
 GRANT SELECT, DELETE ON outcomes_apart, outcomes_default TO receiptd_worker;
 
--- What commands need besides.
+-- The further rights of commands.
 GRANT INSERT ON catalogs TO receiptd_operator;
 GRANT SELECT, INSERT ON redriven_dead_letters TO receiptd_operator;
 GRANT SELECT, INSERT, UPDATE ON grant_decisions, subscription_transfers TO receiptd_operator;
@@ -93,7 +93,7 @@ GRANT INSERT, UPDATE ON erasures TO receiptd_operator;
 GRANT UPDATE ON outcomes, refusals TO receiptd_operator;
 GRANT DELETE ON account_token_accounts, account_token_senders, account_tokens, player_accounts TO receiptd_operator;
 
--- Support.
+-- The rights of support.
 GRANT SELECT ON
     account_token_senders, account_tokens, announced_purchases, catalogs, claims, consumption_reports, finishes,
     grant_decisions, grants, hold_decisions, holds, local_refusals, outbox, outcomes, parked, proofs, redriven_dead_letters, refund_notices,
@@ -101,7 +101,7 @@ GRANT SELECT ON
     console_changes, undelivered
     TO receiptd_support;
 
--- Outside readers.
+-- The rights of outside readers.
 GRANT SELECT (
     transaction_id, original_transaction_id, player_id, bundle_id, product_id, quantity, environment, purchased_at,
     submission_id, granted_at, revoked_at
