@@ -9,7 +9,7 @@ struct AppleInquiry: Sendable {
     var isLeased = false
     /// The reason why the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
-    /// True for a held purchase. Then neither the ledger nor a fresh JWS answers instead of Apple, because neither need
-    /// know of a refund since the hold began.
+    /// True for a held purchase. Then neither the ledger nor a fresh JWS answers instead of Apple: a refund since the
+    /// hold began may be missing from both.
     var isAskedAgain = false
 }
