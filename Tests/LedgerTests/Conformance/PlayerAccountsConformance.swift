@@ -64,7 +64,7 @@ struct PlayerAccountsConformance {
     }
 
     @Test(
-        "a token belongs to the player of its latest record, even if an earlier record of another partition arrives later",
+        "a token belongs to the player of its latest record, even if another partition's earlier record comes later",
         arguments: Implementation.allCases)
     func partitions(implementation: Implementation) async throws {
         try await Subject.with(implementation) { subject in
