@@ -81,8 +81,9 @@ extension Console {
     }
 
     private func search(_ request: ConsoleRequest, _ session: Sessions.Session) async throws -> ConsoleAnswer {
-        let id = String((request.query["q"] ?? "").trimmed)
-        guard !id.isEmpty, id.count <= SearchLimits.maximumID else {
+        var id = request.query["q"] ?? ""
+        let bare = String(id.trimmed)
+        guard !bare.isEmpty, id.count <= SearchLimits.maximumID else {
             return Self.message(
                 "Search for an id of 1 to \(SearchLimits.maximumID) characters.", .badRequest, title: "Search",
                 session: session)
@@ -101,11 +102,14 @@ extension Console {
                 .tooManyRequests, title: "Search", session: session)
         }
         defer { if isFar { farSearch.end() } }
-        let inspection: Inspection
+        var inspection: Inspection
         do {
-            inspection = try await Inspection.of(
-                id, days: days, limit: SearchLimits.rows, skipping: (page - 1) * SearchLimits.rows,
-                within: SearchLimits.seconds, in: pool)
+            inspection = try await inspect(id, days: days, page: page)
+            // A pasted id may have white space round it. So may a player's id, which is searched first.
+            if inspection.sections.allSatisfy(\.rows.isEmpty), bare != id {
+                id = bare
+                inspection = try await inspect(id, days: days, page: page)
+            }
         } catch is Inspection.TooLong {
             return Self.message(
                 "The search stopped after \(Int(SearchLimits.seconds)) s without an answer. Search fewer days, or ask an operator to "
@@ -114,6 +118,12 @@ extension Console {
         }
         return ConsoleAnswer(
             body: InspectionPage(id: id, days: days, page: page, inspection: inspection, session: session).html)
+    }
+
+    private func inspect(_ id: String, days: Int, page: Int) async throws -> Inspection {
+        try await Inspection.of(
+            id, days: days, limit: SearchLimits.rows, skipping: (page - 1) * SearchLimits.rows,
+            within: SearchLimits.seconds, in: pool)
     }
 
     private static func unknownFilter(_ session: Sessions.Session) -> ConsoleAnswer {

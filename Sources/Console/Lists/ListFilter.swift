@@ -25,10 +25,8 @@ struct ListFilter: Sendable {
     }
 
     init?(_ fields: [String: String], reasons: [String], parts: Set<ListPart>, ages: [ListAge]) {
-        func value(_ name: String) -> String? {
-            let text = String((fields[name] ?? "").trimmed)
-            return text.isEmpty ? nil : text
-        }
+        // An id counts byte by byte, so that its white space stays.
+        func value(_ name: String) -> String? { fields[name].flatMap { $0.isEmpty ? nil : $0 } }
         (bundleID, reason) = (value("bundle"), value("reason"))
         (playerID, productID) = (value("player"), value("product"))
         age = value("age").flatMap(ListAge.init)

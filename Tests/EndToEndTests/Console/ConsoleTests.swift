@@ -119,6 +119,8 @@ struct ConsoleTests {
             }
             let known = try await rob.get("/search?q=9901")
             #expect(known.body.contains("granted to player") && known.body.contains("p-granted"))
+            let pasted = try await rob.get("/search?q=%209901%0A")
+            #expect(pasted.body.contains("granted to player"))
             #expect(!known.body.contains(String(ParkingBed.receipt("9901").prefix(60))))
             let hostile = try await rob.get("/search?q=\(ConsoleClient.encoded(Self.hostile))")
             #expect(hostile.body.contains("waits for an operator's decision") && !hostile.body.contains("<script>"))

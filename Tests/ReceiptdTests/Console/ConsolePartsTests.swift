@@ -11,6 +11,7 @@ struct ConsolePartsTests {
             ("plain", "plain"), ("", ""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\""),
             ("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@a", "'@a"), ("\t=1", "'\t=1"), ("  =1", "'  =1"),
             ("=a,b", "\"'=a,b\""), ("\r=1", "\"'\r=1\""), ("＝1", "'＝1"), ("1-1", "1-1"), ("2026-01-01", "2026-01-01"),
+            ("\u{FEFF}=1", "'\u{FEFF}=1"), ("\u{200B}\u{1}-1", "'\u{200B}\u{1}-1"), ("\u{FEFF}1", "\u{FEFF}1"),
         ])
     func csvCell(text: String, cell: String) {
         #expect(CSV.cell(text) == cell)
@@ -26,6 +27,15 @@ struct ConsolePartsTests {
     func price(milliunits: Int64, text: String) {
         #expect(ShownPrice.text(milliunits, "EUR") == text)
         #expect(ShownPrice.text(nil, "EUR").isEmpty && ShownPrice.text(milliunits, nil).isEmpty)
+    }
+
+    @Test("a filter's player and product keep their white space, because ids count byte by byte")
+    func filteredIDs() throws {
+        let fields = ["player": " bob", "product": "gold\u{A0}", "bundle": "", "reason": "crashed"]
+        let filter = try #require(
+            ListFilter(fields, reasons: ["crashed"], parts: [.player, .product], ages: []))
+        #expect(filter.playerID == " bob" && filter.productID == "gold\u{A0}")
+        #expect(filter.bundleID == nil && filter.reason == "crashed")
     }
 
     @Test("a CSV file begins with its header row, and each row ends with CR LF")
