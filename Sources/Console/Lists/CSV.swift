@@ -7,10 +7,7 @@ enum CSV {
     /// Returns a cell's text. A leading `'` makes text of a cell that a spreadsheet would run as a formula.
     static func cell(_ text: String) -> String {
         var cell = text
-        if let first = text.unicodeScalars.first(where: {
-            !$0.properties.isWhitespace || $0 == "\t" || $0 == "\r" || $0 == "\n"
-        }),
-            runs.contains(first)
+        if let first = text.unicodeScalars.first(where: { runs.contains($0) || !isInvisible($0) }), runs.contains(first)
         {
             cell = "'" + text
         }
@@ -18,6 +15,11 @@ enum CSV {
             return cell
         }
         return "\"" + cell.replacing("\"", with: "\"\"") + "\""
+    }
+
+    /// Returns whether a spreadsheet may leave the character out before a formula, as it does with a byte order mark.
+    private static func isInvisible(_ character: Unicode.Scalar) -> Bool {
+        character.properties.isWhitespace || [.format, .control].contains(character.properties.generalCategory)
     }
 
     /// The characters that begin a formula. Some spreadsheets also take the wide forms for formulas.
