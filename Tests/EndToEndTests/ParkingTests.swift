@@ -187,4 +187,31 @@ struct ParkingTests {
             #expect(try await bed.parked("list", "--reason", "none").code == 64)
         }
     }
+
+    @Test("reject of a submission id that two players chose names the players, and with --player rejects one's")
+    func sharedID() async throws {
+        try await ParkingBed.run { bed in
+            let receipts = ["7401", "7402"].map { ParkingBed.receipt($0) }
+            for receipt in receipts {
+                bed.apple.register(receiptData: receipt, behaviour: [.status(21002).times(1_000_000)])
+            }
+            _ = try bed.startWorker(["RETRY_DOUBT_SECONDS": "600000"])
+            try await bed.submit("p-same", receipts[0], player: "p-one")
+            try await bed.submit("p-same", receipts[1], player: "p-two")
+            try await bed.until("both are parked") {
+                let both = try await (bed.waits("p-one", .doubt), bed.waits("p-two", .doubt))
+                return both.0 && both.1
+            }
+            let refused = try await bed.parked("reject", "p-same")
+            #expect(refused.code == 64 && refused.errors.contains("\"p-one\", \"p-two\""), "\(refused)")
+            let retried = try await bed.parked("retry", "p-same", "--player", "p-one")
+            #expect(retried.code == 0 && retried.output.hasPrefix("1 due"), "\(retried)")
+            let rejected = try await bed.parked("reject", "p-same", "--player", "p-two")
+            #expect(rejected.code == 0 && rejected.output.hasPrefix("1 rejected"), "\(rejected)")
+            try await bed.until("the rejection is published") {
+                bed.answers("p-two") == ["receipt.rejected refused_by_operator"]
+            }
+            #expect(try await bed.waits("p-one", .doubt) && bed.answers("p-one").isEmpty)
+        }
+    }
 }

@@ -55,7 +55,7 @@ public struct ParkedAdministration: WaitingTable {
             let limit = PostgresParameter.int8(limit.map(Int64.init))
             let rows =
                 if let submission = filter.id {
-                    try session.execute(Self.findingNamed, [.text(submission), limit])
+                    try session.execute(Self.findingNamed, [.text(submission), .text(filter.playerID), limit])
                 } else {
                     try session.execute(Self.finding, filter.ofMany + [limit])
                 }

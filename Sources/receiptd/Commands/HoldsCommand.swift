@@ -36,7 +36,7 @@ struct HoldsCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let store = HoldAdministration(pool: pool)
             let found = try await store.count(choice.filter)
-            try await choice.requireOne(found, in: store)
+            try await choice.requireOnePlayer(of: found.all, "held", in: store, \.playerID)
             if choice.operation.dryRun {
                 return print("\(choice.count(found.all - found.released)) would be released; nothing was done")
             }
@@ -66,7 +66,7 @@ struct HoldsCommand: CommandGroup {
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
             let store = HoldAdministration(pool: pool)
             let found = try await store.count(choice.filter)
-            try await choice.requireOne(found, in: store)
+            try await choice.requireOnePlayer(of: found.all, "held", in: store, \.playerID)
             let count = choice.count(found.all)
             if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
             if choice.all { try choice.operation.confirm("reject \(count) held transactions") }
@@ -79,18 +79,5 @@ struct HoldsCommand: CommandGroup {
             print(refused)
             if refused.unreadable > 0 { throw ExitCode(1) }
         }
-    }
-}
-
-extension WaitingChoice<Reason> {
-    /// Throws a `CommandFailure`: with code 1 if the named transaction is not held, and with code 64 if several players
-    /// hold it and the operator names no player.
-    func requireOne(_ found: WaitingCount<Reason>, in store: HoldAdministration) async throws {
-        try requireAny(found.all, "held")
-        guard let id, found.all != 1 else { return }
-        let players = try await store.list(filter, limit: 5).map { ShownText.quoted($0.playerID) }
-        throw CommandFailure(
-            "\(ShownText.quoted(id)) is held for \(found.all) players: name one with --player, "
-                + players.joined(separator: ", "), code: Confirmation.usage)
     }
 }

@@ -1,7 +1,6 @@
 import Administration
 import ArgumentParser
 import BackOffice
-import Foundation
 import Fulfillment
 import Postgres
 import ReceiptdConfiguration
@@ -64,8 +63,9 @@ struct ParkedCommand: CommandGroup {
         @OptionGroup var options: SettingsOptions
 
         func run(_ settings: Settings, in pool: PostgresPool) async throws {
-            let found = try await ParkedAdministration(pool: pool).count(choice.filter)
-            try choice.requireAny(found.all, "parked")
+            let store = ParkedAdministration(pool: pool)
+            let found = try await store.count(choice.filter)
+            try await choice.requireOnePlayer(of: found.all, "parked", in: store, \.playerID)
             let count = choice.count(found.all)
             if choice.operation.dryRun { return print("\(count) would be rejected; nothing was done") }
             if choice.all { try choice.operation.confirm("reject \(count) parked submissions") }

@@ -58,9 +58,8 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
 
     func validate() throws {
         guard (id != nil) != all else { throw ValidationError("Give an id or --all.") }
-        // Two players may wait for one held transaction.
-        let besideID = WaitingFilter<Reason>(playerID: Reason.self == Fulfillment.Reason.self ? rows.player : nil)
-        guard all || (rows.filter() == besideID && rows.limit == nil) else {
+        // Two players may wait for one held transaction, or have chosen one submission id.
+        guard all || (rows.filter() == WaitingFilter(playerID: rows.player) && rows.limit == nil) else {
             throw ValidationError("Options that choose rows, and --limit, need --all.")
         }
         if let id, Reason.hasProducts, !TransactionIDText.isSound(id) {
@@ -78,6 +77,20 @@ struct WaitingChoice<Reason: WaitingReason & ExpressibleByArgument>: ParsableArg
     func requireAny(_ found: Int, _ what: String) throws {
         guard found == 0, let id else { return }
         throw CommandFailure("\(ShownText.quoted(id)) is not \(what)", code: 1)
+    }
+
+    /// Throws as `requireAny` does, and with code 64 if rows of several players have the id.
+    func requireOnePlayer<Table: WaitingTable>(
+        of found: Int, _ what: String, in table: Table, _ player: (Table.Row) -> String
+    ) async throws where Table.Reason == Reason {
+        try requireAny(found, what)
+        guard let id, found > 1 else { return }
+        let players = Set(try await table.list(filter, limit: 100).map(player)).sorted()
+        guard players.count > 1 else { return }
+        let shown = players.prefix(5).map(ShownText.quoted).joined(separator: ", ")
+        throw CommandFailure(
+            "\(ShownText.quoted(id)) is \(what) for \(players.count) players: name one with --player, \(shown)",
+            code: Confirmation.usage)
     }
 }
 

@@ -8,6 +8,7 @@ FROM (
         sum(uuid_hash_extended(id, 0)) AS digests
     FROM parked
     WHERE submission_id = $1 AND ($2::text IS NULL OR bundle_id = $2) AND ($3::text IS NULL OR reason = $3)
+        AND ($4::text IS NULL OR player_id = $4)
     UNION ALL
     SELECT counted.*
     FROM kinds_of_parked($2, $3) AS kind

@@ -6,6 +6,7 @@ WITH chosen AS (
     SELECT id
     FROM parked
     WHERE submission_id = $3 AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
+        AND ($6::text IS NULL OR player_id = $6)
         AND (leased_until IS NULL OR leased_until NOT BETWEEN now() AND now() + interval '10 minutes')
         AND id <> ALL ($8::uuid[])
     UNION ALL

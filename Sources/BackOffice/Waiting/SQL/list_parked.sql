@@ -8,6 +8,7 @@ FROM (
     SELECT id, parked_at
     FROM parked
     WHERE submission_id = $3 AND ($4::text IS NULL OR bundle_id = $4) AND ($5::text IS NULL OR reason = $5)
+        AND ($6::text IS NULL OR player_id = $6)
     UNION ALL
     SELECT one.*
     FROM kinds_of_parked($4, $5) AS kind
