@@ -78,6 +78,8 @@ struct PlayerErasureTests {
             """
             DELETE FROM outbox;
             INSERT INTO device_sightings VALUES ('b', 'ipad', '2026-11-20', 'alice'), ('b', 'ipad', '2026-11-20', 'bob');
+            INSERT INTO claims (original_transaction_id, player_id, bundle_id) VALUES
+                ('period 1', 'alice', 'b'), ('1999', 'alice', 'b'), ('2999', 'bob', 'b');
             INSERT INTO account_tokens VALUES ('b', sha256('t'), 'alice', now()), ('b', sha256('u'), 'bob', now());
             INSERT INTO account_token_senders VALUES ('b', sha256('t'), 'alice'), ('b', sha256('t'), 'bob');
             INSERT INTO account_token_accounts VALUES
@@ -108,7 +110,8 @@ struct PlayerErasureTests {
         #expect(
             try await database.number("SELECT count(*) FROM grants WHERE player_id = '\(Self.pseudonym.text)'") == 5)
         #expect(
-            try await database.number("SELECT count(*) FROM claims WHERE player_id = '\(Self.pseudonym.text)'") == 5)
+            try await database.number("SELECT count(*) FROM claims WHERE player_id = '\(Self.pseudonym.text)'") == 7)
+        #expect(try await database.number("SELECT count(*) FROM claims WHERE player_id = 'bob'") == 2)
         #expect(try await database.number("SELECT count(*) FROM proofs") == 1)
         #expect(try await database.number(others) == 1)
         #expect(try await database.number("SELECT count(*) FROM erasures WHERE player_id IS NULL") == 1)

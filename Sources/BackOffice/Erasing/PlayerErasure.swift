@@ -30,6 +30,7 @@ public struct PlayerErasure: Sendable {
     private static let counting = LedgerSQL.statement(PackageResources.count_player_waiting_sql)
     private static let beginning = LedgerSQL.statement(PackageResources.insert_erasure_sql)
     private static let ending = LedgerSQL.statement(PackageResources.end_erasure_sql)
+    private static let erasingClaims = LedgerSQL.statement(PackageResources.erase_claims_sql)
     private static let deletingSightings = LedgerSQL.statement(PackageResources.delete_player_sightings_sql)
     private static let listingGrants = LedgerSQL.statement(PackageResources.list_player_grants_sql)
     private static let erasingRows = LedgerSQL.statement(PackageResources.erase_player_rows_sql)
@@ -82,6 +83,11 @@ public struct PlayerErasure: Sendable {
         try await walk("device_sightings") { range, session in
             try session.execute(
                 Self.deletingSightings, [.text(player.text), range.first, range.end])
+        }
+        progress("claims")
+        try await walk("claims") { range, session in
+            try session.execute(
+                Self.erasingClaims, [.text(player.text), .text(pseudonym.text), range.first, range.end])
         }
         for _ in 0..<Self.rounds {
             guard try await isAnythingLeft() else {
