@@ -111,6 +111,11 @@ public struct StorePurchase: Sendable, Equatable {
 
     public var isFamilyShared: Bool { ownership == .familyShared }
 
+    /// True if the purchase has another original transaction and no paid period, as only a restored non-consumable has.
+    public var isRestoredCopy: Bool {
+        transactionID != originalTransactionID && expiresAt == nil && webOrderLineItemID == nil
+    }
+
     /// Returns whether `left` is decided and published first: by `purchased_at`, then by the id's bytes.
     public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
         left.purchasedAt != right.purchasedAt

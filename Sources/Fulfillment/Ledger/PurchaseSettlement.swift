@@ -109,7 +109,9 @@ extension PendingDecision {
             return .reject(.ownedByOtherPlayer)
         }
         // The game has a lost copy already. Only a grant of its own lets a revocation take that copy back.
-        guard judged.kind == .nonConsumable, claim.grantedTransaction != nil, lost == nil else { return nil }
+        guard judged.kind == .nonConsumable, lost == nil,
+            claim.grantedTransaction != nil || view.isInForce(purchase.originalTransactionID)
+        else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
         // A non-consumable is granted once: after a release it stays with its owner.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
@@ -183,6 +185,12 @@ extension LedgerView {
     /// transaction. A later period of a subscription is paid, and is no copy.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
         judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
+    }
+
+    /// Returns whether the transaction is granted and not revoked. The claim of a non-consumable does not name a grant
+    /// from a time when the catalog called the product a consumable.
+    fileprivate func isInForce(_ transaction: StoreTransactionID) -> Bool {
+        grants[transaction].map { !$0.isRevoked } ?? false
     }
 
     mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {

@@ -175,7 +175,7 @@ public struct Judge: Sendable {
             judge: self, purchase: purchase, product: product, receipt: receipt,
             accessEnd: accessEnd(of: purchase, in: receipt, besides: further))
         return JudgedPurchase(
-            purchase: purchase, kind: product?.kind, verdict: verdict(on: facts, but: exempt),
+            purchase: purchase, kind: app.settledKind(of: purchase), verdict: verdict(on: facts, but: exempt),
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 

@@ -34,6 +34,15 @@ extension AppPolicy {
         if let type = purchase.type { return type.kind }
         return products[purchase.productID]?.kind
     }
+
+    /// Returns the kind by which the ledger settles the purchase: Apple's signed type, or the catalog's kind; nil if
+    /// unknown. Apple gives a restored non-consumable another original transaction, and never a consumable. So a catalog
+    /// that calls such a purchase a consumable, or lacks it, does not make the ledger grant it once more.
+    func settledKind(of purchase: StorePurchase) -> ProductKind? {
+        if let signed = purchase.type?.kind { return signed }
+        let kind = products[purchase.productID]?.kind
+        return purchase.isRestoredCopy && (kind ?? .consumable) == .consumable ? .nonConsumable : kind
+    }
 }
 
 /// The facts about subscriptions in a decision's evidence; none if the app does not follow renewals.

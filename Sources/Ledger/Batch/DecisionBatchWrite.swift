@@ -165,6 +165,8 @@ struct DecisionBatchWrite: Sendable {
         for purchase in batch.purchases
         where lookUp == .everything || !fresh.contains(purchase.originalTransactionID) {
             wanted.insert(purchase.transactionID)
+            // A restored copy is not granted beside its original.
+            if purchase.period == nil { wanted.insert(purchase.originalTransactionID) }
             refundable.formUnion([purchase.transactionID, purchase.originalTransactionID])
         }
         // A refund of a period has the period's claim too, even before the grant.

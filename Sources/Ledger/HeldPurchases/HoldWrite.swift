@@ -207,7 +207,8 @@ package struct HoldWrite: Sendable {
 
     private func look(into view: inout LedgerView, in session: PostgresSession) throws {
         let shown = decision.decision.revocationsShown.map(\.purchase.transactionID)
-        let wanted = Set([hold.transactionID] + view.claims.values.compactMap(\.grantedTransaction) + shown)
+        let named = view.claims.values.compactMap(\.grantedTransaction)
+        let wanted = Set([hold.transactionID, toldOriginal] + named + shown)
         view.grants = try FindGrants.run(wanted.sorted(), submissions: [hold.identity], in: session)
         for original in view.claims.keys { view.freeRevoked(original) }
         let refundable = Set([hold.transactionID, hold.originalTransactionID, toldOriginal])

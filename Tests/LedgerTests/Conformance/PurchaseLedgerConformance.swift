@@ -202,6 +202,22 @@ struct PurchaseLedgerConformance {
         }
     }
 
+    @Test(
+        "a restored copy is rejected even if its original was granted as a consumable or without a kind",
+        arguments: Kind.allCases, [ProductKind.consumable, nil])
+    func mistakenKind(kind: Kind, granted: ProductKind?) async throws {
+        try await with(kind) { ledger in
+            let first = Sample.judged(Sample.purchase("1000"), granted)
+            let restored = Sample.judged(Sample.purchase("1001", original: "1000"), .nonConsumable)
+            let held = Sample.judged(Sample.purchase("1002", original: "1000"), .nonConsumable, .hold(.unknownProduct))
+            #expect(try await ledger.record(Sample.decision([first], offset: 1)).granted.count == 1)
+            #expect(try await ledger.record(Sample.decision([restored], offset: 2)).reason == .alreadyGranted)
+            #expect(try await ledger.record(Sample.decision([held], offset: 3)).reason == .alreadyGranted)
+            let other = try await ledger.record(Sample.decision([restored], player: "player-2", offset: 4))
+            #expect(other.reason == .ownedByOtherPlayer)
+        }
+    }
+
     @Test("each period of a subscription is granted, to its owner only", arguments: Kind.allCases)
     func subscription(kind: Kind) async throws {
         try await with(kind) { ledger in
