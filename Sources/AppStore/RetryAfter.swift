@@ -1,6 +1,8 @@
 import NamesAndTimes
 
 /// Reads the `Retry-After` header: RFC 9110's two forms, and Apple's own, UNIX time in milliseconds.
+///
+/// `AppleLimits+RetryAfter.swift` says what the worker and the other replicas then do.
 public enum RetryAfter {
     /// The longest wait that is taken from a header: an hour, in milliseconds.
     public static let maximumMilliseconds: Int64 = 3_600_000

@@ -154,31 +154,9 @@ extension AppleLimits {
         case .failed, .doubtful:
             waiting.limits.failed(pass, by: request.suspect, now: now, jitter: .random(in: 0..<1))
             state.failedProofs.note(request.suspect.proof, now: now)
-        case .limited(let seconds):
-            waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
-            let hold = max(0, seconds ?? Self.defaultHoldSeconds)
-            return hold > 0 && waiting.limits.hold(until: now + hold) ? hold : nil
+        case .limited(let seconds): return hold(waiting, forSeconds: seconds, after: pass, now: now)
         case .unknown: waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
         }
         return nil
-    }
-
-    /// Tells the other replicas of a hold, and tries again a few times if the database does not answer.
-    private func share(hold seconds: Double, of scope: AppleScope) {
-        observer?.held(scope, seconds: seconds)
-        guard let budget else { return }
-        let began = now()
-        Task {
-            for pause in [0.2, 1, 5] {
-                do {
-                    let left = seconds - (now() - began)
-                    if left > 0 { try await budget.hold(scope, seconds: left) }
-                    return
-                } catch {
-                    observer?.budgetFailed(error)
-                    guard (try? await Task.sleep(for: .seconds(pause))) != nil else { return }
-                }
-            }
-        }
     }
 }

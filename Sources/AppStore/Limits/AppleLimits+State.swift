@@ -55,13 +55,6 @@ extension AppleLimits: AppleState {
         return .init(isOpen ? .connection : .rateLimited, wasAsked: false)
     }
 
-    /// Returns the seconds until the scope's hold ends; nil if there is no hold.
-    func heldSeconds(_ scope: AppleScope) -> Double? {
-        let now = now()
-        let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity
-        return until > now ? until - now : nil
-    }
-
     // MARK: Credentials
 
     /// Returns whether the app's credentials are worth a request. If not, the answer is `blocked`.
@@ -164,46 +157,6 @@ extension AppleLimits: AppleState {
         }
         if areDoubted { state.told.doubted.insert(key.bundleID) } else { state.told.doubted.remove(key.bundleID) }
         observer?.credentials(bundleID: key.bundleID, areDoubted: areDoubted)
-    }
-
-    // MARK: Other replicas
-
-    private var isInUse: Bool {
-        let now = now()
-        return state.withLock { state in
-            state.scopes.values.contains { !$0.isEmpty || now - $0.lastUse < Self.inUseSeconds }
-        }
-    }
-
-    /// Applies the holds of other replicas until the task is cancelled.
-    public func follow() async {
-        guard let budget else { return }
-        while !Task.isCancelled {
-            do {
-                let holds = try await budget.holds()
-                observer?.budgetAnswered()
-                let now = now()
-                for (scope, seconds) in holds {
-                    let isNews = state.withLock { state in
-                        // A replica prepares an app's scope even before its first request there.
-                        prepare(scope, &state)
-                        return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
-                    }
-                    guard isNews else { continue }
-                    if scope.isOfProofs {
-                        state.withLock { state in
-                            state.concurrency.calm()
-                            gate.adjust(limit: state.concurrency.limit)
-                        }
-                    }
-                    look(at: scope)
-                }
-            } catch {
-                observer?.budgetFailed(error)
-            }
-            let seconds = isInUse ? Self.pollSeconds : Self.idlePollSeconds
-            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
-        }
     }
 }
 

@@ -18,12 +18,6 @@ public final class AppleLimits: Sendable {
     static let answeringSeconds = 60.0
     /// The seconds without a request after which an app's endpoint counts as out of use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
-    /// The seconds of a hold after a 429 that names no time.
-    static let defaultHoldSeconds = 1.0
-    /// The seconds between two looks at other replicas' holds.
-    static let pollSeconds = 0.5
-    /// The seconds between two such looks while this replica has asked nothing for `inUseSeconds`.
-    static let idlePollSeconds = 1.0
     /// The longest sleep of a waiting request in seconds, so that it never misses the end of its wait by much.
     static let longestSleepSeconds = 1.0
 
@@ -115,9 +109,10 @@ public final class AppleLimits: Sendable {
         case answered
         /// The request failed, and no receipt causes such a failure.
         case failed
-        /// The request failed, and a receipt may have caused that.
+        /// The request failed, and a receipt may have caused that. A `Retry-After` here holds no other request back.
         case doubtful
-        /// Apple answered with 429 or `Retry-After`.
+        /// Apple answered with 429, or the request failed as in `failed` and the answer had a `Retry-After`. `seconds`
+        /// is nil if a 429 had none.
         case limited(seconds: Double?)
         /// The end says nothing about Apple, as the end of a cancelled request.
         case unknown

@@ -1,0 +1,107 @@
+import Fulfillment
+import Synchronization
+
+/// What the worker and the other replicas do when Apple answers with `Retry-After`.
+///
+/// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which takes an hour at
+///   most. If the answer is `End.limited`, a hold begins.
+/// - **This replica**: `ScopeLimits` shuts the scope, which is one app, endpoint and environment. The worker sends
+///   nothing there until the hold ends. The circuit counts no failure. Unless Apple limited receiptd's own questions,
+///   the worker also lowers its limit of requests at a time.
+/// - **Other replicas**: `share` writes the hold's end to PostgreSQL, one row for each scope. In every replica `follow`
+///   reads these rows about once a second, and shuts the scopes there too.
+/// - **How long**: until the time that the header names. A 429 without the header counts as `defaultHoldSeconds`. Of
+///   two holds the one that ends later counts.
+/// - **Waiting requests**: a request leaves after `patienceSeconds`, and `notSent` gives it the hold's end. While Apple
+///   as a whole is down, only leased work and proofs that are known to fail leave.
+/// - **The submission**: `ParkingPolicy` keeps it in memory or parks it, and in both cases lets the header's time pass
+///   before the next try. `RetryDelay.afterTry` does so for finishes and refund requests.
+extension AppleLimits {
+    /// The seconds of a hold after a 429 that names no time.
+    static let defaultHoldSeconds = 1.0
+    /// The seconds between two looks at other replicas' holds.
+    static let pollSeconds = 0.5
+    /// The seconds between two such looks while this replica has asked nothing for `inUseSeconds`.
+    static let idlePollSeconds = 1.0
+
+    // MARK: This replica
+
+    /// Shuts the scope after a limited answer. The caller holds the lock.
+    /// - Parameters:
+    ///   - seconds: the time that Apple named; nil without one.
+    ///   - pass: the pass of the request that Apple limited.
+    /// - Returns: the seconds of a hold that the other replicas do not know yet; nil if there is none.
+    func hold(
+        _ waiting: Waiting, forSeconds seconds: Double?, after pass: ScopeLimits.Pass, now: Double
+    ) -> Double? {
+        waiting.limits.withdrew(pass, now: now, jitter: .random(in: 0..<1))
+        let hold = max(0, seconds ?? Self.defaultHoldSeconds)
+        return hold > 0 && waiting.limits.hold(until: now + hold) ? hold : nil
+    }
+
+    /// Returns the seconds until the scope's hold ends; nil if there is no hold.
+    func heldSeconds(_ scope: AppleScope) -> Double? {
+        let now = now()
+        let until = state.withLock { $0.scopes[scope]?.limits.heldUntil } ?? -.infinity
+        return until > now ? until - now : nil
+    }
+
+    // MARK: Other replicas
+
+    /// Tells the other replicas of a hold, and tries again a few times if the database does not answer.
+    func share(hold seconds: Double, of scope: AppleScope) {
+        observer?.held(scope, seconds: seconds)
+        guard let budget else { return }
+        let began = now()
+        Task {
+            for pause in [0.2, 1, 5] {
+                do {
+                    let left = seconds - (now() - began)
+                    if left > 0 { try await budget.hold(scope, seconds: left) }
+                    return
+                } catch {
+                    observer?.budgetFailed(error)
+                    guard (try? await Task.sleep(for: .seconds(pause))) != nil else { return }
+                }
+            }
+        }
+    }
+
+    private var isInUse: Bool {
+        let now = now()
+        return state.withLock { state in
+            state.scopes.values.contains { !$0.isEmpty || now - $0.lastUse < Self.inUseSeconds }
+        }
+    }
+
+    /// Applies the holds of other replicas until the task is cancelled.
+    public func follow() async {
+        guard let budget else { return }
+        while !Task.isCancelled {
+            do {
+                let holds = try await budget.holds()
+                observer?.budgetAnswered()
+                let now = now()
+                for (scope, seconds) in holds {
+                    let isNews = state.withLock { state in
+                        // A replica prepares an app's scope even before its first request there.
+                        prepare(scope, &state)
+                        return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
+                    }
+                    guard isNews else { continue }
+                    if scope.isOfProofs {
+                        state.withLock { state in
+                            state.concurrency.calm()
+                            gate.adjust(limit: state.concurrency.limit)
+                        }
+                    }
+                    look(at: scope)
+                }
+            } catch {
+                observer?.budgetFailed(error)
+            }
+            let seconds = isInUse ? Self.pollSeconds : Self.idlePollSeconds
+            guard (try? await Task.sleep(for: .seconds(seconds))) != nil else { return }
+        }
+    }
+}
