@@ -1,6 +1,22 @@
 import NamesAndTimes
 
 /// Apple's report that it made or reversed a refund.
+///
+/// `StoreNotification.verdict` makes the notice of a notification, by its type:
+///
+/// - REFUND revokes the share that the transaction names, or the whole if it names none. If that share cannot be read,
+///   the worker asks Apple for the transaction first (`UnreadRefund`).
+/// - REVOKE revokes the whole.
+/// - REFUND_REVERSED reverses a refund.
+/// - REFUND with the subtype SEATS makes no notice, because seats are no goods.
+/// - Other types make a notice if their transaction shows a refund, and so do Apple's answers (`init(shownBy:)`).
+///
+/// `RefundWrite` locks the grants under the claims' locks, and calls `settle` for each notice. `RefundState` finds the
+/// refund in force, in whatever order the notices arrived. `GrantRevocations` tells whether the revoked share changed,
+/// and how many units it is.
+///
+/// A change makes an event with the revoked units and the grant's next revision. An erased player gets no event.
+/// `RefundWrite` writes the refund, the grant and the event in the SQL transaction of the notification.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// Apple made a refund at `at`. The reason is `.refund` or `.revoke`.
@@ -71,5 +87,124 @@ public struct RefundKey: Sendable, Hashable {
         self.init(
             transactionID: transaction.purchase.transactionID, bundleID: transaction.bundleID,
             environment: transaction.environment)
+    }
+}
+
+/// The effect of a refund notice on the ledger.
+public enum RefundEffect: Sendable, Equatable {
+    /// The grant changed, or its state is published once more. This is the event.
+    case published(OutcomeEvent)
+    /// The ledger stores the notice, and receiptd publishes nothing. There is no grant, the grant was in that state
+    /// before, or its player was erased.
+    case remembered
+    /// The ledger has the notice already.
+    case duplicate
+    /// The ledger has a newer report of Apple's about the transaction.
+    case outdated
+
+    public var name: String {
+        switch self {
+        case .published(let event): event.kind == .revoked ? "revoked" : "reinstated"
+        case .remembered: "remembered"
+        case .duplicate: "duplicate"
+        case .outdated: "outdated"
+        }
+    }
+}
+
+extension RefundNotice {
+    /// Settles the notice against `view`, and enters the changes there, so that the batch's next notice sees them.
+    /// - Parameter catalog: the source of a reinstated product's payload.
+    public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
+        if let id, !view.taken.insert(id).inserted { return .duplicate }
+        let keys = view.keys(of: self)
+        var grant = view.target(of: self)
+        var state = view.state(of: keys, grant, before: word)
+        state.period = period ?? state.period
+        let before = state.revocation
+        let isNewest = !isReversedUnderAnotherID(in: view) && state.add(word)
+        if !state.words.isEmpty { view.enter(state, of: keys) }
+        guard isNewest || state.revocation != before else {
+            return tellAgain(in: &view, at: now, catalog: catalog) ?? .outdated
+        }
+        let change = grant?.revocations.follow(apple: state.revocation)
+        let event = change.flatMap { grant?.tell($0, told: transaction, at: now, catalog: catalog) }
+        // The grant keeps Apple's refund even if nothing is published, as while an operator's revocation is in force.
+        if let grant { view.grants[grant.transactionID] = grant }
+        return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
+    }
+
+    /// Makes the event of the grant's state once more if a lost state of the database may have published this notice.
+    /// The player may then know another state: the lost state may have published a refund whose reversal came first
+    /// here and changed nothing. Returns nil for a refund without a notification, which Apple's answers show again and
+    /// again.
+    private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
+        guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
+            grant.revision <= view.revisionFloor
+        else { return nil }
+        let event = grant.tell(grant.revocations.standing, told: transaction, at: now, catalog: catalog)
+        view.grants[grant.transactionID] = grant
+        return event.map(RefundEffect.published)
+    }
+
+    /// Returns whether Apple reversed this refund under another id. If a player restores a non-consumable between its
+    /// refund and the reversal, the restored copy still shows the refund, under the copy's own id.
+    private func isReversedUnderAnotherID(in view: RefundView) -> Bool {
+        guard id == nil, transaction.kind == .nonConsumable, let refunded else { return false }
+        let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
+        return others.contains { other in
+            let otherKey = RefundKey(transactionID: other, bundleID: key.bundleID, environment: key.environment)
+            guard let reversal = view.states[otherKey]?.reversedAt else { return false }
+            return refunded.at < reversal
+        }
+    }
+}
+
+extension RefundState {
+    /// The time of Apple's newest report if no refund is in force; nil while one is.
+    fileprivate var reversedAt: Timestamp? { revocation == nil ? signedAt : nil }
+}
+
+extension RefundView {
+    /// Returns the notice's key, and the keys of other ids under which Apple reported a refund of the same period.
+    fileprivate func keys(of notice: RefundNotice) -> [RefundKey] {
+        guard let period = notice.period ?? states[notice.key]?.period else { return [notice.key] }
+        return [notice.key] + states.filter { $0.key != notice.key && $0.value.period == period }.map(\.key)
+    }
+
+    /// Returns the known refund reports of these keys together.
+    /// - Parameters:
+    ///   - grant: the grant. It may have a refund without a report, which another system entered.
+    ///   - word: the new report. It counts as newer than that entered refund.
+    fileprivate func state(of keys: [RefundKey], _ grant: GrantedPurchase?, before word: RefundWord) -> RefundState {
+        var state = RefundState()
+        for known in keys.compactMap({ states[$0] }) {
+            state.add(contentsOf: known)
+            state.period = state.period ?? known.period
+        }
+        if let entered = grant?.revocations.apple, entered.milliPercent > state.revocation?.milliPercent ?? 0 {
+            _ = state.add(RefundWord(time: min(entered.at, word.time), total: entered, isTold: false))
+        }
+        return state
+    }
+
+    fileprivate mutating func enter(_ state: RefundState, of keys: [RefundKey]) {
+        for key in keys { states[key] = state }
+    }
+
+    /// Returns the grant that the notice is about; nil if there is none. A non-consumable may be granted under the id
+    /// of a restored transaction, and a period under another of its ids.
+    func target(of notice: RefundNotice) -> GrantedPurchase? {
+        let isOfKey = { (grant: GrantedPurchase) in
+            grant.bundleID == notice.transaction.bundleID && grant.environment == notice.transaction.environment
+        }
+        if let grant = grants[notice.transactionID] { return isOfKey(grant) ? grant : nil }
+        if let period = notice.period { return grantedUnder[period].flatMap { grants[$0] } }
+        guard notice.transaction.kind == .nonConsumable,
+            let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
+        else { return nil }
+        // A grant that was purchased after the refund is another purchase.
+        if let time = notice.refunded?.at, let bought = grant.purchasedAt, bought > time { return nil }
+        return grant
     }
 }

@@ -1,0 +1,91 @@
+/// The refunds that Apple reported before the purchase was granted.
+extension LedgerView {
+    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
+    /// none is in force.
+    func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
+        let purchase = judged.purchase
+        if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
+        func refund(of transaction: StoreTransactionID) -> GrantRevocations.Revocation? {
+            refunds[
+                RefundKey(
+                    transactionID: transaction, bundleID: decision.submission.bundleID,
+                    environment: decision.environment)]
+        }
+        let ofPeriod = decision.period(of: judged).flatMap { refund(of: $0) }
+        let known = [refund(of: purchase.transactionID), ofPeriod, purchase.refunded].compactMap(\.self)
+        if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
+        // The refund of the original covers its restored copies. A purchase after the refund is a new one.
+        guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
+            let original = refund(of: purchase.originalTransactionID)
+        else { return nil }
+        return purchase.purchasedAt <= original.at ? original : nil
+    }
+
+    /// Returns whether Apple refunded the whole purchase and reversed that, both before the grant.
+    fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
+        guard !refunds.reversed.isEmpty else { return false }
+        let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
+        let ids = [judged.purchase.transactionID, decision.period(of: judged), original]
+        return ids.compactMap(\.self).contains { id in
+            refunds.reversed.contains(
+                RefundKey(
+                    transactionID: id, bundleID: decision.submission.bundleID, environment: decision.environment))
+        }
+    }
+
+    /// Returns whether Apple refunded the whole purchase before the grant.
+    func isRefunded(_ judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
+        refund(of: judged, in: decision).map { !$0.leavesUnits(of: judged.purchase.quantity) } ?? false
+    }
+}
+
+extension PendingDecision {
+    /// Makes the grant of a purchase. If Apple refunded a part before, the grant is revoked in part at once. If the
+    /// database may have lost a decision on the submission, a revocation may have been published: if Apple reversed
+    /// that refund, an event of the reinstatement follows.
+    func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
+        let purchase = judged.purchase
+        var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
+        let refunded = view.refund(of: judged, in: self)
+        guard refunded != nil || isDecidedAgain && view.isReversed(judged, in: self) else { return new }
+        var grant = GrantedPurchase(
+            transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
+            player: submission.playerID, bundleID: submission.bundleID, productID: purchase.productID,
+            quantity: purchase.quantity, environment: environment, purchasedAt: purchase.purchasedAt,
+            expiresAt: purchase.expiresAt, submissionID: submission.submissionID,
+            revision: max(1, view.revisionFloor), revocations: GrantRevocations(apple: refunded), event: event.value)
+        let told = grant.tell(grant.revocations.standing, at: decidedAt, catalog: Catalog(version: 0, apps: []))
+        new.revocation = Settlement.Revocation(grant: grant, event: told)
+        return new
+    }
+
+    /// The transactions whose refunds Apple's answers show.
+    public var revocationsShown: [NotifiedTransaction] {
+        guard case .each(let judged) = verdict else { return shown }
+        return shown
+            + judged.filter { $0.purchase.cancelledAt != nil }.map { judged in
+                NotifiedTransaction(
+                    purchase: judged.purchase, kind: judged.kind, bundleID: submission.bundleID,
+                    environment: environment)
+            }
+    }
+
+    /// Returns the shown refunds of grants in force. Each counts as its notification would.
+    public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
+        guard !view.grants.isEmpty else { return [] }
+        return revocationsShown.compactMap { told in
+            guard let grant = view.grants[told.purchase.transactionID] ?? view.otherGrant(told), !grant.isRevoked
+            else { return nil }
+            return RefundNotice(shownBy: told)
+        }
+    }
+}
+
+extension LedgerView {
+    /// Returns the grant under another id: of a non-consumable with the same original transaction, or of the same
+    /// period. Returns nil if there is none.
+    fileprivate func otherGrant(_ told: NotifiedTransaction) -> Grant? {
+        let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.period
+        return claim.flatMap { claims[$0]?.grantedTransaction }.flatMap { grants[$0] }
+    }
+}
