@@ -1,4 +1,36 @@
 /// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md.
+///
+/// A new reason needs a decision at each of these places. The compiler asks for three:
+///
+/// - `detail`: the sentence for people.
+/// - `TrafficClass.init`: the class of its traffic.
+/// - `PlayerWords.refused`: the sentence that support tells a player.
+///
+/// Tests and scripts ask for these:
+///
+/// - The rule and its place. A rule for one purchase is a line of `PurchaseRule.all`. Another rule is a check in
+///   `Screening`, `Judge` or `PendingDecision.settlement`, and an entry in `Rule`.
+/// - A case in seeds/cases, rows in docs/contract/reasons.md and docs/answers.md, and the name in
+///   docs/schemas/event.schema.json.
+///
+/// Nobody asks for these. Each needs the reason under a condition:
+///
+/// - `AnnouncedTerms.waivedForRenewals`: the rule must not stop a renewal.
+/// - `UndeliveredPurchase.reasons`: the rule leaves a paying player without the purchase.
+/// - insert_undelivered.sql: another player's row may replace a row with the reason.
+/// - lease_due_refund_requests.sql: another transaction delivered the purchase.
+/// - `HoldDecision.reasonAgainstAnybody`: the reason keeps the purchase from every player.
+/// - `LeasedHold.outlook`: no catalog can end a hold for the reason.
+/// - `Judge.maySinceGrant` and upsert_offsets_decided_again.sql: the reason may come up after the grant.
+/// - `Judge.tries(inDoubtOf:)`: a worker asks Apple more often than usual before it believes the answer.
+/// - `PendingDecision.refusal`: the reason has several causes.
+/// - `Screening.disputable`: Apple may accept a receipt that `Screening` refuses for the reason.
+/// - `JudgedPurchase.reasonOfRevoked`: a refunded purchase is rejected for the reason, and not for its refund.
+/// - `PendingDecision.bringsPeriod`: the reason shows that a subscription's period is over or refunded.
+/// - `InspectionSummary.isLocal`: a worker finds the reason without Apple.
+/// - The table of holds in docs/runbooks.md: the rule holds purchases.
+///
+/// A replica of an earlier release reads the new code of a hold as `.unknownProduct`.
 public enum Reason: String, Sendable, CaseIterable {
     case malformedSubmission = "malformed_submission"
     case unknownApp = "unknown_app"
