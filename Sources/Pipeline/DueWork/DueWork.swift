@@ -6,8 +6,10 @@ import Operations
 ///
 /// `leaseDue` writes the lease before the try. If the process dies during the try, even because of the row, the row is
 /// due again when the lease is over, and the worker goes on with other rows. After a lease that did not end in order,
-/// the row's next lease is twice as long; this does not apply to parked submissions. `IsolatingWork` also finds a row
-/// that kills its worker.
+/// the row's next lease is longer, up to a limit. Only the leases of parked submissions and of notification histories
+/// keep their length.
+///
+/// Parked submissions and holds are `IsolatingWork`: a row that kills its worker is found, and `SuspectTurns` says how.
 protocol DueWork: Sendable {
     associatedtype Item: Sendable
 
@@ -34,6 +36,10 @@ protocol DueWork: Sendable {
 
     /// Tries one row, and returns once the result is durable. Throws `Abandoned` if its task is cancelled, because the
     /// process stops or the try takes too long. Throws if the database is out of reach.
+    ///
+    /// After a try without a verdict, `work` itself puts the row off. `ParkingPolicy` gives the delay of a parked
+    /// submission, `RetryDelay` that of a hold, a finish and a refund request. Subscriptions and notification histories
+    /// have pauses of their own.
     func work(on item: Item) async throws
 
     /// Puts a row off whose try was given up while the process goes on. Throws if the database is out of reach.

@@ -6,6 +6,10 @@ import Synchronization
 /// Decides when a source leases a suspect, which is a row that may have killed its workers. Suspects are leased one at
 /// a time, while no source has leased another row.
 ///
+/// A row is a suspect once it was leased three times without a release. A try's result clears the row. If three workers
+/// die while they try the row alone, the row is set aside for an operator. A parked submission first gets one more try
+/// alone, after `ParkingPolicy.lastTrySeconds`.
+///
 /// The database counts the lease before the worker reads the row, as Kafka has a record's offset before the record is
 /// isolated. If a worker died for another reason, the row's next try ends and clears the row.
 final class SuspectTurns: Sendable {
