@@ -10,7 +10,8 @@
 --   leased_until    the end of the lease of the worker that has it; null: nobody has it. Where a table has no such column, a lease
 --                   moves due_at
 --   tries           failed tries since the last success
---   takes           leases since one last ended in order, the present one included: the others ended with their workers
+--   takes           leases since the last result of a try, the present one included; a released lease does not count. The others
+--                   ended by themselves: their worker died, or the database did not take the result
 --   is_alone        the row is leased in isolation, since it may kill its worker; deaths_alone: how many workers died with it then
 
 DO $$
