@@ -1,6 +1,8 @@
 import NamesAndTimes
 
 /// A rule for one purchase. The catalog and Apple's answer decide whether the purchase fails.
+///
+/// `PurchaseSettlement` also holds purchases, by the ledger's facts: for `.ownershipDisputed` and `.dailyLimit`.
 struct PurchaseRule: Sendable {
     /// The facts that a rule reads.
     struct Facts {
