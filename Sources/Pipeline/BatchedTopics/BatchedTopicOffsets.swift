@@ -206,6 +206,9 @@ extension BatchedTopicOffsets {
 
     /// Checkpoints and commits the finished records of these partitions. If that fails, the next owner reads the
     /// records again, which changes nothing.
+    ///
+    /// The loop commits before each batch, after each portion of the batch, when partitions leave, and every
+    /// `historyCheckSeconds`. It also commits after it has stepped over an unreadable batch.
     func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }
         let owners = partitions.filter { candidates.contains($0.key) }
