@@ -55,7 +55,7 @@ extension MetricDeclaration {
     static let outboxPending = Self(
         "receiptd_outbox_pending", help: "Events of the fleet that are decided and not yet published.")
     static let consumerLag = Self(
-        "receiptd_consumer_lag", help: "Records in a partition behind the last one, from the next to be read.",
+        "receiptd_consumer_lag", help: "Records of a partition that the worker has not read.",
         labels: ["topic", "partition"])
     static let assignedPartitions = Self(
         "receiptd_assigned_partitions", help: "Partitions of the submissions topic that this replica reads.")
