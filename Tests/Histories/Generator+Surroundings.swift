@@ -92,7 +92,8 @@ extension Drawing {
         }
     }
 
-    /// Draws trades and submissions, before a trouble and while it lasts.
+    /// Adds `count` random pieces of work: purchases and their changes at Apple, and submissions. They come before a
+    /// fault is injected, and while the fault lasts.
     private mutating func work(_ count: Int) {
         for _ in 0..<count {
             switch chance.below(5) {
@@ -120,7 +121,7 @@ extension Drawing {
             ])
     }
 
-    /// Puts the database back by a moment, as a fail-over to a lagging replica does. Some decisions lie between the
+    /// Puts the database back by a moment, as a fail-over to a lagging standby does. Some decisions lie between the
     /// backup and the next checkpoint, because the worker writes checkpoints once a second.
     private mutating func lag() {
         add(.settle)
