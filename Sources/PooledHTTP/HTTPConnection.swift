@@ -17,7 +17,7 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     let origin: HTTPEndpoint.Origin
-    /// The time since which the connection is idle.
+    /// The time at which the connection was made, or its last exchange ended. During an exchange it has no meaning.
     private(set) var idleSince = NIODeadline.now()
 
     private let pool: ConnectionPool

@@ -105,7 +105,7 @@ struct IntakeTests {
             simulated.hasNotificationURL = true
             put(simulated)
             let port = try await intake(in: bed)
-            // The test posts in place of Apple.
+            // The simulated Apple only stores its notifications, so the test posts them to the intake.
             let posting = Task { [apple = bed.apple] in
                 try await eventually("Apple was asked for a test") { !apple.notifications().isEmpty }
                 for notification in apple.notifications() {

@@ -6,7 +6,8 @@ import Postgres
 import Synchronization
 import Testing
 
-/// Changes more rows than fit in one page, in a database where a statement over all of them fails.
+/// The administration changes 6,500 rows, one page of rows per statement. A trigger fails each statement that changes
+/// more than 2,500 rows, as a statement timeout would.
 @Suite("Changes of many waiting rows")
 struct BulkChangeTests {
     private static let rows = 6_500

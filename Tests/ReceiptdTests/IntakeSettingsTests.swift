@@ -29,7 +29,7 @@ struct IntakeSettingsTests {
         }
     }
 
-    @Test("a list of apps is read, * means all apps with a warning, and a mixture or empty entry is a fault")
+    @Test("INTAKE_BUNDLE_IDS takes a list of apps, or * with a warning; * in a list and an empty entry are faults")
     func apps() throws {
         let named = try read(["INTAKE_BUNDLE_IDS": "com.example.b, com.example.a"])
         #expect(named.announcements.intake.apps.bundleIDs == ["com.example.a", "com.example.b"])

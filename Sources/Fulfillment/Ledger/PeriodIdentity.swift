@@ -86,9 +86,10 @@ extension PendingDecision {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// Gives subscriptions that share a paid period one owner, because the later subscription continues the earlier
-    /// one. The owner comes from a granted purchase in the same answer of Apple's, or from the ledger's grant of the
-    /// period. Each subscription passes its owner on to the next. A family member's copy continues nothing.
+    /// If several subscriptions contain the same paid period, gives them the same owner: the later subscription
+    /// continues the earlier one. The owner comes from a granted purchase in the same answer of Apple's, or from the
+    /// ledger's grant of the period. Each subscription passes its owner on to the next. Purchases that came by Family
+    /// Sharing are left out, because their player does not own the subscription.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {

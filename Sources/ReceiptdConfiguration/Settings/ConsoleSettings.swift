@@ -45,7 +45,8 @@ enum ConsoleUserList {
     private static let maximumName = 64
     private static let maximumUsers = 1_000
 
-    /// Returns nil if a line is faulty. Fault messages never repeat the text.
+    /// Returns nil if a line is faulty, and not which line: the text may hold a password, which must not get into the
+    /// log.
     static func parse(_ text: String) -> [ConsoleSettings.User]? {
         var users: [ConsoleSettings.User] = []
         var names: Set<String> = []
