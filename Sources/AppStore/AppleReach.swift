@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The addresses of Apple, and whether each answers at all. receiptd shows outages on a page, and logs an outage when
-/// it begins, once a minute while it lasts, and when it ends.
+/// Records which of Apple's addresses answer. receiptd shows outages on a page, and logs an outage when it begins, once
+/// a minute while it lasts, and when it ends.
 ///
 /// An outage begins with the second failure in a row, once `quietSeconds` have passed since the last answer.
 public struct AppleReach: Sendable {

@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The one `AppleReach` of the process, with its clocks. Run `follow` beside it.
+/// The one `AppleReach` of the process, with its clocks. A task of the process runs `follow`.
 public final class AppleReachWatch: Sendable {
     /// The seconds between two looks for lasting outages.
     private static let lookSeconds = 5.0

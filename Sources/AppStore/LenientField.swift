@@ -2,7 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// A field of Apple's answer as Apple writes it: a number also as text, text also as a number, a boolean as either.
+/// A field of Apple's answer, in each form that Apple uses: Apple writes numbers also as text, text also as numbers,
+/// and booleans as either.
 ///
 /// An absent member, null and the empty string all count as absent. A value that is there and cannot be read never
 /// counts as absent.

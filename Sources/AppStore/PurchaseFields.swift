@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One transaction as one place in Apple's answer tells it. Several places may tell the same transaction, each with
-/// fields that the others leave out.
+/// One transaction as one place in Apple's answer describes it. Several places may describe the same transaction, each
+/// with fields that the others lack.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
     var originalTransactionID: StoreTransactionID?
@@ -25,7 +25,7 @@ struct PurchaseFields {
     /// Keeps the names of fields that are there and cannot be read.
     private var reader = FieldReader()
 
-    /// The reading of an element of `in_app` or `latest_receipt_info`, or of an iOS 6 transaction.
+    /// The result of reading an element of `in_app` or `latest_receipt_info`, or of an iOS 6 transaction.
     enum Reading {
         case purchase(PurchaseFields)
         /// The purchase's ids or product cannot be read.

@@ -2,9 +2,9 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The content of the body of a 200 from `verifyReceipt`.
+/// The content of a `verifyReceipt` answer with HTTP status 200.
 ///
-/// Statuses are from Apple's "App Store Receipts" reference, spellings from Apple's answers.
+/// The statuses are from Apple's "App Store Receipts" reference, the spellings of fields from Apple's answers.
 public enum VerifyReceiptAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
     /// 21007 or 21008: the receipt belongs to the other environment.

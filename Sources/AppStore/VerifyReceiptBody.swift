@@ -1,8 +1,8 @@
 import NIOCore
 import PooledHTTP
 
-/// The request's JSON. It is written by hand, straight into the buffer that is sent, because a receipt is the largest
-/// thing that this process copies.
+/// The request's JSON. It writes itself straight into the buffer that is sent, without a JSON encoder, because this
+/// process copies nothing larger than a receipt.
 struct VerifyReceiptBody: HTTPBody {
     private static let start: StaticString = "{\"receipt-data\":\""
     private static let passwordStart: StaticString = "\",\"password\":\""

@@ -8,7 +8,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// The reason of a failed connection in an operator's words. It holds nothing of the request.
+/// The reason why a connection failed, in words for operators. The words contain nothing of the request.
 public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     case lost
     case refused

@@ -23,7 +23,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// The fault that the file of roots cannot be read or holds no PEM certificate. A nil path stands for the system's
+    /// The file of root certificates cannot be read, or contains no PEM certificate. A nil path stands for the system's
     /// roots.
     public struct NoCertificates: Error, Sendable, Equatable {
         public let path: String?

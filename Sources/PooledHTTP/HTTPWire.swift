@@ -1,8 +1,9 @@
 import NIOCore
 import NIOHTTP1
 
-/// The handler below the response decoder. A request comes as its head and as one body part that holds the whole
-/// request's bytes. The decoder learns from the head which request the response answers; only the bytes are sent.
+/// The handler below the response decoder. The connection writes a request's head, then one body part with the bytes of
+/// the whole request. The handler sends only these bytes. The head only tells the decoder which request the response
+/// answers.
 final class HTTPWire: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = HTTPClientRequestPart

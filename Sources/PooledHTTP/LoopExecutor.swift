@@ -3,8 +3,8 @@ import NIOCore
 /// Runs tasks on an event loop's thread. The work between a response and the next request then waits behind no other
 /// task, and wakes no other thread. Each job must take microseconds, because everything else on the loop waits for it.
 ///
-/// A job that a running job makes ready runs right after it, before the jobs that were waiting. So a response is
-/// followed by the request that takes its place at the server, before the other responses that came with it are read.
+/// A job that a running job makes ready runs right after it, before the jobs that were waiting. So the thread sends the
+/// request that follows a response before it reads the other responses that came at the same time.
 ///
 /// The loop must never end, because a task whose job does not run would wait for ever.
 ///

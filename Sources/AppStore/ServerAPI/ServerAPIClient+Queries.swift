@@ -47,7 +47,7 @@ extension ServerAPIClient: StoreQueries {
         await ask(.consumption(of: id, answer), context) { _, _ in StoreAnswerReader.Reading(value: true) }
     }
 
-    /// Reads a body that Apple sent with success.
+    /// Reads the body of a successful answer of Apple's.
     typealias Reader<Value> =
         @Sendable (StoreAnswerReader, [UInt8]) throws(StoreAnswerReader.Fault) -> StoreAnswerReader.Reading<Value>
 

@@ -3,7 +3,8 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// The meaning of the status and error code of an answer of the App Store Server API to any question.
+/// The meaning of an answer's HTTP status and error code. It is the same for every question to the App Store Server
+/// API.
 ///
 /// Apple's reference defines the error codes (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 enum ServerAPIResponse: Equatable {

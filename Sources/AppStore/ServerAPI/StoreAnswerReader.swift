@@ -2,13 +2,14 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads answers of the App Store Server API. Data that Apple signs counts only if our roots prove it and it is of the
-/// app and the environment that were asked. The reader is pure and never traps.
+/// Reads answers of the App Store Server API. The reader accepts signed data only if our roots prove Apple's signature,
+/// and if the data is of the app and environment in the question. The reader is pure and never traps.
 ///
-/// If one part cannot be proven, the whole answer is trouble, so that nothing is concluded from the other parts. Three
-/// answers are read in parts (decision 0036). In the statuses, another subscription may be left out. In the history, a
-/// transaction may be left out if Apple signed it and its name or environment cannot be read, because it can never be
-/// granted. Notifications are handed on as they are, and each is proven by itself.
+/// If the reader cannot prove one part, it takes the whole answer for trouble, and uses no other part. It reads three
+/// answers in parts (decision 0036). From the statuses, it leaves out a faulty part about another subscription than the
+/// one in the question. From the history, it leaves out a transaction that Apple signed and whose name or environment
+/// cannot be read, because receiptd can never grant it. It hands on notifications as they are, and another step proves
+/// each of them.
 public struct StoreAnswerReader: Sendable {
     /// The largest body in bytes. Apple's bodies have at most 20 signed parts, or as many as the customer has
     /// subscriptions.
