@@ -1,6 +1,6 @@
 import Encodings
 
-/// Apple's facts about a purchase that no rule reads: for events, reports and people.
+/// Apple's facts that no rule reads, about one purchase. Events, reports and people use them.
 ///
 /// The type is a class, so that purchases without such facts take no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {

@@ -149,7 +149,7 @@ public struct ConsumptionPolicy: Sendable, Equatable {
 
     public init() {}
 
-    /// The preference in the catalog's and the game's words.
+    /// The studio's preference about a refund, in the words of the catalog and of the game's reports.
     public enum RefundPreference: String, Sendable, CaseIterable {
         case decline
         case grantFull = "grant_full"

@@ -70,7 +70,7 @@ public struct LeasedHold: Sendable {
         self.isDecidedAgain = isDecidedAgain
     }
 
-    /// The prospect of a hold under a new catalog, before the worker asks Apple.
+    /// The effect that a new catalog may have on a hold, before the worker asks Apple.
     public enum Outlook: Sendable, Equatable {
         /// The catalog does not end the hold, which stays for this reason.
         case stays(Reason)

@@ -19,8 +19,8 @@ public struct AccountTokenKey: Sendable, Hashable, Comparable {
 
 /// The ledger's facts about an account token.
 public struct AccountTokenFacts: Sendable, Equatable {
-    /// The most players who may send a token that names one player. A token with more senders is a constant that the
-    /// client ships.
+    /// The most players who may send a token that belongs to one player. receiptd takes a token with more senders for a
+    /// constant that the client sends for all players.
     public static let maximumSenders = 5
 
     /// The player who was granted the first transaction with the token, in the submission and from Apple; nil if nobody
@@ -48,9 +48,9 @@ public struct AccountTokenFacts: Sendable, Equatable {
         self.told = told
     }
 
-    /// Returns the player whose purchase another purchase with this token may copy: the player of its Apple account, or
-    /// the token's first player if the account is new. Returns nil for a new account if an account of the first
-    /// player's is known. That player bought by another account, so that the purchase is no copy.
+    /// Returns the player from whom the proof of a purchase with this token may be stolen: the first player of the
+    /// purchase's Apple account. If the account is new, returns the token's first player. If an account of the token's
+    /// first player is known too, returns nil: another account paid for the purchase.
     /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }

@@ -58,7 +58,7 @@ public struct StoredCheckpoints: Sendable, Equatable {
     }
 }
 
-/// Decisions on records of a partition that a database lost when it fell back to an earlier state.
+/// The decisions about one partition's records that the database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
     /// The milliseconds by which a clock that stamps records may be ahead of the database's clock.
     public static let clockMargin: Int64 = 3_600_000

@@ -4,8 +4,8 @@ import NamesAndTimes
 /// transactions name it.
 ///
 /// The table of claims has a row for each period's id, beside the rows of original transactions. A worker inserts or
-/// locks that row before it grants, holds or revokes the period. So the row's uniqueness decides who has the period,
-/// and no look-up does.
+/// locks that row before it grants, holds or revokes the period. So the unique row, and no look-up, decides which
+/// player gets the period.
 public enum PeriodIdentity {
     /// The prefix of period ids. No transaction id begins with it.
     private static let prefix = "period "

@@ -61,7 +61,7 @@ extension LedgerView {
     }
 }
 
-/// A fall back of the database, after which its published claims are not entered again yet.
+/// A fall back of the database after which a worker must still enter the published claims again.
 public struct LostClaims: Sendable, Equatable {
     /// The time of the state that the database fell back to, or an earlier time.
     public let since: Timestamp
@@ -97,12 +97,13 @@ public struct PublishedRevision: Sendable, Equatable {
     }
 }
 
-/// The store that takes back, from published events, the claims that the database lost when it fell back.
+/// The store into which workers enter again, from published events, the claims that the database lost when it fell
+/// back.
 public protocol PublishedClaims: Sendable {
-    /// Enters the claims. A claim that has another owner since before the fall gets the published one if the ledger
-    /// lacks the published grant: an operator transferred the subscription, or refused a hold, after the state that the
-    /// database fell back to. Any other owner stays, so that entering a claim twice changes nothing. Throws if the
-    /// database is out of reach.
+    /// Enters the claims. If a claim has an owner from before the fall, and the ledger lacks the published grant, the
+    /// published owner replaces this owner: an operator transferred the subscription, or refused a hold, after the
+    /// state that the database fell back to. Any other owner stays, so that entering a claim twice changes nothing.
+    /// Throws if the database is out of reach.
     /// - Parameters:
     ///   - claims: the claims, each id once, sorted by id.
     ///   - noticedAt: the time at which the fall was noticed, by the database's clock.

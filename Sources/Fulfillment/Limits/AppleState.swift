@@ -1,4 +1,5 @@
-/// The state of Apple as a whole. While Apple is down, no submission is the cause, and its wait does not count.
+/// The state of Apple as a whole. While Apple is down, no submission is the cause of its own failures, and its wait
+/// does not count.
 public protocol AppleState: Sendable {
     /// True if requests about proofs to Production are held back for every app in use, after failures or by
     /// `Retry-After`.

@@ -2,7 +2,8 @@
 ///
 /// A proof that failed may fail for ever, and its further failures say nothing new about Apple. So only first tries
 /// count, each player and each proof once. Apple is down only if it answers no first try. The number of failures in a
-/// row that shows this depends on the share that Apple answered before: at one in five, thirty may fail by chance.
+/// row that shows this depends on the share that Apple answered before. If Apple answered one in five, thirty failures
+/// in a row may be chance.
 struct FirstTries: Sendable {
     /// The fewest suspects that must fail in a row. Fewer suspects may all have sent proofs that Apple never answers.
     static let fewestFailures = 20

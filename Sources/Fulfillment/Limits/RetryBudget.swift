@@ -1,8 +1,8 @@
 /// Limits retries while Apple is in trouble: each retry costs a token, and each success pays for two.
 ///
 /// While more than half of the requests succeed, retries are not limited. If fewer succeed, retries fall to
-/// `reservePerSecond`. Once Apple recovers, the successes of retries pay for more: their rate doubles with each
-/// answer's latency.
+/// `reservePerSecond`. Once Apple recovers, the successes of retries pay for more retries: in the time that Apple takes
+/// for one answer, the rate of retries doubles.
 public struct RetryBudget: Sendable {
     static let capacity = 200.0
     static let paidBySuccess = 2.0

@@ -1,5 +1,5 @@
-/// The kind of a notification, from its type and subtype. The kind decides the effect besides that on a subscription's
-/// state. Source: `notificationType`, App Store Server Notifications 2.
+/// The kind of a notification, from its type and subtype. The kind decides every effect except the effect on a
+/// subscription's state. Source: `notificationType`, App Store Server Notifications 2.
 private enum NotificationKind {
     /// The notification announces a purchase that the player is to get.
     case purchase

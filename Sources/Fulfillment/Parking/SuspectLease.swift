@@ -1,4 +1,5 @@
-/// The result of a look for a suspect: a row whose leases ended without a release, perhaps with workers' deaths.
+/// The result of looking for a suspect. A suspect is a row whose leases ended without a release, perhaps because
+/// workers died.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
     /// The worker tries the row while it leases no other row of the kind.

@@ -1,7 +1,8 @@
 import NamesAndTimes
 
-/// Rules for a purchase that Apple signed and that Apple's answer leaves out: it is never refused for that. The worker
-/// asks Apple for the purchase by its id. If neither Apple nor the ledger knows it, the submission waits.
+/// Rules for a purchase that Apple signed and that Apple's answer leaves out. The worker never rejects the purchase for
+/// this reason: it asks Apple for the purchase by its id. If neither Apple nor the ledger knows it, the submission
+/// waits.
 extension Judge {
     enum SignedWord {
         /// Apple's answer, completed with the purchases that it had left out.

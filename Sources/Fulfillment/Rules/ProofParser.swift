@@ -1,8 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// A reader of proofs that asks nobody. Pure: no I/O, no clock, the same reading of the same bytes. Any thread may call
-/// it.
+/// Reads proofs without a request to Apple. It is pure: it does no I/O, reads no clock, and always reads the same bytes
+/// in the same way. Any thread may call it.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading

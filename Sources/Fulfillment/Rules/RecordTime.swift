@@ -1,8 +1,8 @@
 import NamesAndTimes
 
 /// The time by which the rules judge a submission's purchases. It is the record's own time, so that no redelivery
-/// changes the verdict. The record's time cannot be true if it is missing, lies in the future, or is before a purchase
-/// that the record carries. Then the time counts at which a worker first took the submission.
+/// changes the verdict. If the record's time is missing, is in the future, or is before a purchase in the record, it
+/// cannot be true. The rules then use the time at which a worker first took the submission.
 public struct RecordTime: Sendable, Equatable {
     /// The record's timestamp; nil if it has none, or one in the future.
     private let told: Timestamp?

@@ -3,8 +3,9 @@ import Encodings
 
 /// The optional record header `receiptd-signature`: an HMAC-SHA-256 under any of the keys.
 ///
-/// `v1` covers only a record's value. receiptd takes it for submissions only, because a submission's value says all.
-/// `v2` also covers the topic's kind and the record's key, so that a signed record of one kind is no record of another.
+/// `v1` covers only a record's value. receiptd accepts it for submissions only, because a submission's value contains
+/// everything that counts. `v2` also covers the topic's kind and the record's key, so that nobody can pass off a signed
+/// record of one kind as another kind.
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 

@@ -1,5 +1,5 @@
 /// Work on a record or a row that may have killed processes before. A death of this process counts against it only
-/// while the work computes: it parses, proves, judges or settles. The work says so before it waits for an answer.
+/// while the work computes: it parses, proves, judges or settles. The work calls `waits` before it waits for an answer.
 public protocol SuspectedWork: Sendable {
     /// Notes that the work computes from now on. Returns once the next process would count a death against the record
     /// or row, or once the task is cancelled.
