@@ -105,8 +105,8 @@ extension MetricDeclaration {
     static let databaseFallbacks = Self(
         "receiptd_database_fallbacks_total",
         help: """
-            Partitions that started below Kafka's offset because PostgreSQL lacked committed records, and times that \
-            PostgreSQL lacked published grants.
+            Partitions that a worker read again from below Kafka's offset, because PostgreSQL lacked decisions; and \
+            times that PostgreSQL lacked published grants.
             """)
     static let offsetResets = Self(
         "receiptd_offset_resets_total",
