@@ -76,7 +76,7 @@ struct PurchaseFields {
         self.reader = reader
     }
 
-    /// Adds the fields that another place tells of the same transaction. If both places have a value, the value of
+    /// Adds the fields that another place has for the same transaction. If both places have a value, the value of
     /// `later` is the fresher. A fixed fact on which the places differ counts as unreadable.
     mutating func merge(_ later: PurchaseFields) {
         for name in later.reader.unreadable { reader.note(name) }

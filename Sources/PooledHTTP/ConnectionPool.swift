@@ -19,7 +19,7 @@ final class ConnectionPool: @unchecked Sendable {
     private let tls: NIOSSLContext?
 
     private var exchanges = HTTPExchangeList()
-    /// The idle connections of each origin. The connection that was used last is the last, and is used first.
+    /// The idle connections of each origin. The pool appends a connection after its use, and takes the last one first.
     private var idle: [HTTPEndpoint.Origin: [HTTPConnection]] = [:]
     private var open: [ObjectIdentifier: HTTPConnection] = [:]
     private var connecting = 0

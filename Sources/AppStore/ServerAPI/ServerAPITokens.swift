@@ -38,7 +38,7 @@ final class ServerAPITokens: Sendable {
         let known = tokens.withLock { $0[bundleID] }
         if let known, known.credentials == credentials, known.privateKey == privateKey,
             known.expiresAt - seconds >= Self.leastLeftSeconds,
-            // After a clock was set back, the known token would lie too far in the future.
+            // If the clock was set back, the known token begins too far in the future.
             known.expiresAt - seconds <= Self.lifetimeSeconds
         {
             return known.text

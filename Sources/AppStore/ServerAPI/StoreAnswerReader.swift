@@ -165,8 +165,8 @@ public struct StoreAnswerReader: Sendable {
                 }
             }
         }
-        // A faulty part may be left out only if it is surely another subscription's, and the subscription in question
-        // is told.
+        // The reader leaves out a faulty part only if it is certainly another subscription's, and if another part
+        // describes the subscription in question.
         let isAnswered = statuses.contains { $0.transaction.isNamed(id) }
         if let own = faults.first(where: { !isAnswered || $0.original == nil || $0.original == id.text }) {
             throw own.fault

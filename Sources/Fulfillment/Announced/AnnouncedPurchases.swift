@@ -11,8 +11,8 @@ public protocol AnnouncedPurchases: Sendable {
     /// Leases the suspect that is due first, or sets it aside. Call it while no other purchase is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Takes back that these leases count against their purchases. The purchases only wait for the database, or their
-    /// delivery failed while the process lives. Their leases end by themselves.
+    /// Stops counting these leases against their purchases: the purchases only wait for the database, or their delivery
+    /// failed while the process lives. The leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
     /// Delivers each purchase to its player, or stores the reason against it. One SQL transaction makes that durable
@@ -37,8 +37,8 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
-    /// True if Apple reversed a refund of the purchase, after it signed the stored purchase and after the refund in
-    /// that.
+    /// True if Apple reversed a refund of the purchase after it signed the stored purchase, and after the refund that
+    /// the stored purchase shows.
     public var isReversed = false
     /// True if the database fell back after Apple announced the purchase: a lost grant may have been published.
     public var isDecidedAgain = false

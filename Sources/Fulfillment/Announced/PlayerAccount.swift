@@ -90,9 +90,9 @@ public struct PlayerAccountDecoder: Sendable {
 
 /// Stores the game's reports of account tokens in the database.
 public protocol PlayerAccounts: Sendable {
-    /// Stores the newest record of each token. The same SQL transaction makes the announced purchases due that the
-    /// record lets workers deliver. A record that is older than the stored one changes nothing. Throws if the database
-    /// is out of reach; the caller may then give any record again.
+    /// Stores the newest record of each token. The same SQL transaction makes due each announced purchase that workers
+    /// can now deliver. A record that is older than the stored one changes nothing. Throws if the database is out of
+    /// reach; the caller may then give any record again.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }
 

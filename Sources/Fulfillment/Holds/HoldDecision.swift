@@ -4,7 +4,7 @@ import NamesAndTimes
 /// a purchase is held in the first place.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
-    /// The decision on the hold's submission, as if that had no other transaction.
+    /// The decision on the hold's submission, as if the submission had no other transaction.
     public let decision: PendingDecision
 
     /// - Parameters:

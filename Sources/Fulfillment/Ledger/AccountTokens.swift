@@ -23,13 +23,13 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// constant that the client sends for all players.
     public static let maximumSenders = 5
 
-    /// The player who was granted the first transaction with the token, in the submission and from Apple; nil if nobody
-    /// was.
+    /// The player of the first granted transaction whose submission and purchase both had the token; nil if there is
+    /// none.
     public var learntOf: PlayerID?
-    /// The players who were granted or hold a transaction with the token, in the submission and from Apple. The set is
-    /// incomplete for a constant.
+    /// The players who have a grant or a hold of a transaction whose submission and purchase both had the token. For a
+    /// constant, the set is incomplete.
     public var senders: Set<PlayerID>
-    /// The most Apple accounts that the ledger learns for one token. A player buys by few.
+    /// The most Apple accounts that the ledger learns for one token. A player buys with few accounts.
     public static let maximumAccounts = 6
 
     /// The player of each Apple account that bought with the token: the first player who was granted such a purchase. A

@@ -32,7 +32,7 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Returns whether the product's daily limit lets one more transaction be granted.
+    /// Returns whether the product's daily limit allows one more grant.
     func hasRoom(for judged: JudgedPurchase, of decision: PendingDecision) -> Bool {
         guard let limit = judged.dailyLimit else { return true }
         return dailyCounts[decision.dailyCount(of: judged.purchase), default: 0] < limit

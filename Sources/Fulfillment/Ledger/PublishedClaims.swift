@@ -112,7 +112,7 @@ public protocol PublishedClaims: Sendable {
     /// Returns the number of these revisions that the database lacks. Throws if the database is out of reach.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
 
-    /// Makes each subscription due whose published revision the database lacks. A worker publishes Apple's next answer
+    /// Makes due each subscription whose published revision the database lacks. A worker publishes Apple's next answer
     /// about it even if nothing changed, because the game has a state that the database lost. Throws if the database is
     /// out of reach.
     /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by its id.

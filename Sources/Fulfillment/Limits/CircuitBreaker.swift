@@ -43,7 +43,7 @@ public struct CircuitBreaker: Sendable {
     /// The first tries among this round's probes.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// The time from which a first try may probe although the most first tries at once are under way.
+    /// The time from which one more first try may probe, although as many first tries as allowed are under way.
     private var nextProbe = 0.0
     /// The time from which a retry may probe. Without first tries, retries find Apple's recovery.
     private var nextRepeatedProbe = 0.0

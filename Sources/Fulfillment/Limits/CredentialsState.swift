@@ -5,10 +5,10 @@
 /// refused several players' proven receipts and took none. Refusals of unproven receipts make the credentials
 /// *doubted*: receiptd reports the doubt, and holds no request back.
 public struct CredentialsState: Sendable {
-    /// The number of players whose refused receipts, each a different one, show wrong credentials, if Apple has never
-    /// taken the credentials from this replica.
+    /// The number of players with as many refused receipts after which the credentials count as wrong, if Apple has
+    /// never accepted the credentials from this replica.
     public static let playersWithoutSuccess = 3
-    /// The same number after Apple took the credentials: they were right a while ago.
+    /// The same number after Apple has accepted the credentials: they were right a while ago.
     static let playersAfterSuccess = 5
     /// The number of refusals of the credentials themselves (401) in a row that shows wrong credentials. A single one
     /// may be a passing fault.

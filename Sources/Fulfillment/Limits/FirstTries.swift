@@ -11,7 +11,8 @@ struct FirstTries: Sendable {
     static let mostFailures = 200
     /// The seconds after which a failure leaves the row.
     static let rowSeconds = 60.0
-    /// The negative natural logarithm of the probability, one in a thousand, below which a row is no chance.
+    /// The negative natural logarithm of the probability, one in a thousand, below which a row of failures is not
+    /// chance.
     private static let certainty = 6.9
     /// The approximate number of the last results over which `answeredShare` is averaged.
     private static let memory = 80.0

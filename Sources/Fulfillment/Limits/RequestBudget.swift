@@ -37,7 +37,7 @@ public struct RequestBudget: Sendable {
 
     public var chunk: Int { max(1, Int(perSecond * Self.chunkSeconds)) }
 
-    /// Counts a request that wants to be sent.
+    /// Counts a request that is ready to be sent.
     public mutating func arrived(now: Double) { arrivals.count(now: now) }
 
     /// Returns the right to send one request of a lease; nil if the request must wait.

@@ -146,14 +146,14 @@ public protocol ParkedSubmissions: Sendable {
     /// Deletes a submission whose answer is durable. Nothing happens if the lease is over or the row is gone.
     func delete(_ leased: LeasedSubmission) async throws
 
-    /// Makes up to `count` submissions due that wait for the end of Apple's trouble: of these apps, or of all if nil.
-    /// The call begins behind `place`, reads a bounded number of rows, and returns the place for the next call; nil
-    /// means the beginning. So every submission has its turn. Throws if the database is out of reach.
+    /// Makes due up to `count` submissions that wait for the end of Apple's trouble, of these apps, or of all apps if
+    /// nil. The call begins behind `place`, reads a bounded number of rows, and returns the place for the next call;
+    /// nil means the beginning. So every submission has its turn. Throws if the database is out of reach.
     func wakeTroubled(
         _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
     ) async throws -> NameBasedUUID?
 
-    /// Makes the app's submissions due that wait for these reasons, because the app's credentials work again. Their due
+    /// Makes due the app's submissions that wait for these reasons, because the app's credentials work again. Their due
     /// times are spread over a short while.
     func retryBlocked(_ bundleID: BundleID, for reasons: [ParkingReason]) async throws
 }

@@ -11,7 +11,7 @@ public struct ProofShape {
 
     /// - Parameter field: the field of the text. It decides if the shape does not show the kind.
     public init(_ text: String, in field: Field) {
-        // Nearly every proof is a receipt with this begin, and needs no further look.
+        // Nearly every proof is a receipt with this beginning, and needs no further look.
         if field == .receiptData, text.utf8.starts(with: "MI".utf8) {
             self.init(.receipt(text))
             return

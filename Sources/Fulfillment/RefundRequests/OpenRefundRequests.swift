@@ -24,7 +24,7 @@ public protocol OpenRefundRequests: Sendable {
     /// Releases the request as if no worker had leased it. Throws if the database is out of reach.
     func release(_ request: LeasedRefundRequest) async throws
 
-    /// Stores the game's reports in their order, and makes the requests due that wait for them. Throws if the database
+    /// Stores the game's reports in their order, and makes due the requests that wait for them. Throws if the database
     /// is out of reach; the caller may then enter the same reports again.
     func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]>
 }

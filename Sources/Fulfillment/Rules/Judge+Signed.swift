@@ -33,8 +33,8 @@ extension Judge {
             case .told(let told): found.append(told)
             case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
             case .unknown, nil:
-                // If the answer has a purchase without a readable id, that may be the missing purchase. Otherwise the
-                // submission waits.
+                // If the answer has a purchase without a readable id, this purchase may be the missing one. Otherwise
+                // the submission waits.
                 if answer.nameless.isEmpty { return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer))) }
             }
         }

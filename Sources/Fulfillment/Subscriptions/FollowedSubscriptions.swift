@@ -22,8 +22,9 @@ public protocol FollowedSubscriptions: Sendable {
     /// Returns the ledger's subscriptions among these original transactions.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 
-    /// Returns Apple's last word about the subscription that receiptd has, even if no player owns the subscription or
-    /// its app does not follow renewals; nil if there is none. Only what Apple told means anything.
+    /// Returns the last facts from Apple that receiptd has about the subscription, even if no player owns the
+    /// subscription or its app does not follow renewals; nil if there are none. In the result, only Apple's facts mean
+    /// anything.
     func told(of original: StoreTransactionID) async throws -> Subscription?
 }
 

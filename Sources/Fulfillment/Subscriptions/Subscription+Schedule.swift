@@ -10,7 +10,8 @@ public struct CheckSchedule: Sendable, Equatable {
     var longestDistance: Int64
     /// The milliseconds after a period's end in which workers ask Apple.
     var longest: Int64
-    /// The most milliseconds between one period's end and the next begin that leave no room for a period in between.
+    /// The most milliseconds between one period's end and the next period's beginning that leave no room for a period
+    /// in between.
     var punctuality: Int64
 
     private static let minute: Int64 = 60_000
