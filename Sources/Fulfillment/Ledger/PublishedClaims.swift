@@ -22,8 +22,8 @@ public struct PublishedClaim: Sendable, Equatable {
         self.isOfLaterTransaction = isOfLaterTransaction
     }
 
-    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the grant is
-    /// of a later transaction.
+    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the granted
+    /// transaction is a later one.
     public var grantedTransactionID: StoreTransactionID? { isOfLaterTransaction ? nil : transactionID }
 
     /// Returns the claims of one published grant: its original transaction's, and its period's if it pays for one. A

@@ -105,8 +105,8 @@ public enum ParkingOutcome: Sendable, Equatable {
 
 /// The store of submissions that Apple cannot answer yet. All replicas share it; times are the database's.
 public protocol ParkedSubmissions: Sendable {
-    /// Parks the submission, and returns once its row is durable. A submission that is parked already keeps its first
-    /// row. The call waits while the database is out of reach, and throws only `LedgerClosed`.
+    /// Parks the submission, and returns once its row is durable. If a submission is parked already, its first row
+    /// stays. The call waits while the database is out of reach, and throws only `LedgerClosed`.
     ///
     /// The result names the history of the database that stored the row; nil if that database cannot fall back.
     @discardableResult
