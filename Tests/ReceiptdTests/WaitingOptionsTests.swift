@@ -40,7 +40,10 @@ struct WaitingOptionsTests {
         #expect([3, 7].map { choice.count($0) } == [3, 5])
         let disputed = try WaitingChoice<Reason>.parse(["1000", "--player", "p"])
         #expect(disputed.filter == HoldFilter(id: "1000", playerID: "p"))
-        #expect(throws: (any Error).self) { try WaitingChoice<ParkingReason>.parse(["s", "--player", "p"]) }
+        // Several players may have chosen one submission id, so that a player is allowed beside it.
+        let shared = try WaitingChoice<ParkingReason>.parse(["s", "--player", "p"])
+        #expect(shared.filter == ParkedFilter(id: "s", playerID: "p"))
+        #expect(throws: (any Error).self) { try WaitingChoice<ParkingReason>.parse(["s", "--reason", "doubt"]) }
         for wrong in [[], ["1000", "--all"], ["1000", "--product", "g"], ["1000", "--limit", "1"], ["no id"]] {
             #expect(throws: (any Error).self, "\(wrong)") { try WaitingChoice<Reason>.parse(wrong) }
         }
