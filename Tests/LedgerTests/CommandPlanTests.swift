@@ -29,7 +29,7 @@ struct CommandPlanTests {
         ("find_grant", "text", "'t-7'"),
         ("find_grant_in_force", "text", "'t-7'"),
         ("insert_grant_decision", "text, text, text, text", "'t-7', 'revoke', 'ann', NULL"),
-        ("find_parked_by_submission", "text, int8", "'s-7', NULL"),
+        ("find_parked_by_submission", "text, text, int8", "'s-7', 'p-7', NULL"),
         ("find_parked_orders", "text, int8", "'o-7', 10"),
         ("retry_parked", "uuid[]", "'{00000000-0000-0000-0000-000000000000}'"),
         (
