@@ -17,6 +17,7 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: seed, count: 1_200)
         let settings = ["APPLE_MAX_CONCURRENCY": "16", "MAX_IN_FLIGHT": "200"]
         try await Testbed.run(latency: .uniform(5, 150), settings: settings) { bed in
+            try await bed.recordParked()
             let first = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.send(500)
@@ -30,7 +31,9 @@ extension EndToEnd {
             #expect(try await first.ending(within: .seconds(30)) == 0)
             expectNone(try await check.problems())
             try await bed.settle(plan)
-            let problems = try await Checker(bed: bed, plan: plan, appleConcurrency: 2 * 16).problems()
+            let problems = try await Checker(
+                bed: bed, plan: plan, appleConcurrency: 2 * 16, parkedOnce: bed.parkedOnce()
+            ).problems()
             #expect(problems.isEmpty, "seed \(seed): \(problems.prefix(20))")
             second.process.send(signal)
             #expect(try await second.ending(within: .seconds(30)) == 0)
@@ -58,6 +61,7 @@ extension EndToEnd {
         let settings = ["SHUTDOWN_GRACE_SECONDS": "5", "APPLE_MAX_CONCURRENCY": "16"]
         let database = trouble == .database ? Testbed.Database.ownServer : .prepared
         try await Testbed.run(on: database, latency: .uniform(5, 100), settings: settings) { bed in
+            try await bed.recordParked()
             let first = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.sendAndAwaitProgress(200)
@@ -82,7 +86,7 @@ extension EndToEnd {
             do { try await bed.settle(plan) } catch {
                 throw DeadlinePassed(description: "without \(trouble): \(error)")
             }
-            let problems = try await Checker(bed: bed, plan: plan).problems()
+            let problems = try await Checker(bed: bed, plan: plan, parkedOnce: bed.parkedOnce()).problems()
             #expect(problems.isEmpty, "without \(trouble), seed \(seed): \(problems.prefix(20))")
         }
     }
@@ -92,6 +96,7 @@ extension EndToEnd {
         let plan = TrafficGenerator.plan(seed: 11, count: 200)
         let settings = ["SHUTDOWN_GRACE_SECONDS": "4", "APPLE_MAX_CONCURRENCY": "16"]
         try await Testbed.run(on: .ownServer, latency: .uniform(5, 100), settings: settings) { bed in
+            try await bed.recordParked()
             let worker = try bed.startWorker()
             var feed = Feed(bed: bed, plan: plan)
             try await feed.sendAndAwaitProgress(100)
@@ -105,7 +110,7 @@ extension EndToEnd {
             try bed.startWorker()
             try await feed.send(plan.records.count)
             try await bed.settle(plan)
-            expectNone(try await Checker(bed: bed, plan: plan).problems())
+            expectNone(try await Checker(bed: bed, plan: plan, parkedOnce: bed.parkedOnce()).problems())
         }
     }
 
