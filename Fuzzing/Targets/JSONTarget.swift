@@ -58,7 +58,7 @@ extension FuzzTarget {
         return foundation(bytes) != nil
     }
 
-    /// Also returns true for a string that contains such a text.
+    /// Returns whether a comma stands before a closing bracket, even within a string.
     private static func hasCommaBeforeBracket(_ bytes: [UInt8]) -> Bool {
         let visible = bytes.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }
         return zip(visible, visible.dropFirst()).contains { $0 == 0x2C && ($1 == 0x5D || $1 == 0x7D) }

@@ -1,7 +1,7 @@
 import Fulfillment
 import Synchronization
 
-/// What the worker and the other replicas do when Apple answers with `Retry-After`.
+/// This worker and all other replicas follow Apple's `Retry-After` in these steps.
 ///
 /// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which takes an hour at
 ///   most. If the answer is `End.limited`, a hold begins.
