@@ -1,8 +1,9 @@
-/// The mistake or finding behind a reason. Events repeat its code as `detail_code`, and its sentence as `detail`.
+/// The mistake or finding that leads to a reason. An event has the cause's code as `detail_code`, and the cause's
+/// sentence as `detail`.
 ///
-/// A code is lower-case words with underscores, and never changes its meaning; docs/contract/reasons.md lists every
-/// code. A sentence says what the sender's data looks like, what was expected and what to change. It holds nothing of a
-/// submission, and so no secret.
+/// A code is lower-case words with underscores. Its meaning never changes. docs/contract/reasons.md lists every code. A
+/// sentence names the mistake, and says what the sender should change. A sentence quotes nothing from a submission, so
+/// that it shows no secret.
 public struct Cause: Sendable, Hashable {
     public let code: String
     public let sentence: String
@@ -14,16 +15,16 @@ public struct Cause: Sendable, Hashable {
 }
 
 extension Reason {
-    /// The cause that counts for the reason if no closer one is known.
+    /// The cause of the reason if receiptd knows no more specific cause.
     public var cause: Cause { Cause(code: rawValue, sentence: detail) }
 }
 
-/// A reason with its cause.
+/// The reason of a rejection, with its cause.
 public struct Refusal: Sendable, Hashable {
     public let reason: Reason
     public let cause: Cause
 
-    /// - Parameter cause: the cause; nil takes the reason's own.
+    /// - Parameter cause: the cause; nil for the reason's own `cause`.
     public init(_ reason: Reason, _ cause: Cause? = nil) {
         self.reason = reason
         self.cause = cause ?? reason.cause

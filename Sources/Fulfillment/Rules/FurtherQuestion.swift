@@ -2,17 +2,18 @@ import NamesAndTimes
 
 /// A question to the App Store Server API that the rules need answered before they decide.
 public enum FurtherQuestion: Sendable, Equatable {
-    /// Asks Apple for each of these transactions that the ledger lacks. Apple's answer may show the refund of a
-    /// consumable, which a receipt does not show. It may also name a fact that receiptd cannot read in the receipt.
+    /// Asks Apple for each listed transaction that is not in the ledger. Apple's answer shows the refund of a
+    /// consumable; a receipt does not. Apple's answer may also have a fact that receiptd cannot read in the receipt.
     case transactions([StoreTransactionID], in: StoreEnvironment)
-    /// Asks for the account's purchases of a product. If a client finishes a purchase too early, its receipt lacks the
-    /// purchase.
+    /// Asks Apple for an account's purchases of a product. A receipt lacks a purchase that the client finished too
+    /// early.
     case purchases(EarlyFinish)
-    /// Asks whether the subscription of this period, which is over, is still in its grace period.
+    /// Asks whether a subscription is still in its grace period. The purchase is the subscription's last period, which
+    /// is over.
     case grace(of: StorePurchase, in: StoreEnvironment)
 
-    /// Asks, by their ids, for transactions that the receipt lists and Apple's answer about the receipt leaves out.
-    /// Apple signed the receipt.
+    /// Asks Apple by id for the transactions that a signed receipt lists, but that Apple's answer to the receipt leaves
+    /// out.
     case named([StoreTransactionID], in: StoreEnvironment)
 
     public struct EarlyFinish: Sendable, Equatable {
@@ -20,16 +21,16 @@ public enum FurtherQuestion: Sendable, Equatable {
         public let transaction: StoreTransactionID
         public let environment: StoreEnvironment
         public let product: ProductID
-        /// The purchase times of purchases that count as if they were in the receipt.
+        /// The purchase times at which a purchase counts as if it were in the receipt.
         public let bought: ClosedRange<Timestamp>
     }
 }
 
-/// The answers to further questions about one submission. They are kept while the submission waits, so that a retry
-/// asks only the unanswered questions.
+/// The answers to the further questions about one submission. The worker keeps the answers while the submission waits,
+/// so that a retry asks only the unanswered questions.
 public struct FurtherAnswers: Sendable, Equatable {
-    /// The most answers that are kept for one submission, so that parked rows stay small. A retry asks again for the
-    /// rest.
+    /// The most transaction ids that a parked row remembers, so that the rows stay small. A retry looks up the rest
+    /// again.
     public static let maximumRemembered = 2_000
 
     /// The transactions that the ledger has, or that need no further look-up.
@@ -38,11 +39,11 @@ public struct FurtherAnswers: Sendable, Equatable {
     public private(set) var lookedUp: [StoreTransactionID: StorePurchase] = [:]
     /// The account's purchases of the submission's product; nil if Apple was not asked for them.
     public var history: [NotifiedTransaction]?
-    /// The facts about subscriptions whose last period is over, by original transaction. The ledger told them, or else
-    /// Apple.
+    /// The facts about subscriptions whose last period is over, by original transaction. The facts come from the
+    /// ledger, or else from Apple.
     public private(set) var subscriptions: [StoreTransactionID: [SubscriptionFact]] = [:]
 
-    /// The results of asking by id for the signed purchases that Apple's answer leaves out.
+    /// The results of the look-ups by id of signed purchases that Apple's answer leaves out.
     public private(set) var named: [StoreTransactionID: NamedPurchase] = [:]
 
     public enum NamedPurchase: Sendable, Equatable {
@@ -50,7 +51,7 @@ public struct FurtherAnswers: Sendable, Equatable {
         case told(StorePurchase)
         /// The ledger has the purchase as granted or held, and grants nothing of it anew.
         case inLedger
-        /// Apple and the ledger do not know the transaction, or receiptd cannot ask Apple.
+        /// Neither Apple nor the ledger knows the transaction, or receiptd cannot ask Apple.
         case unknown
     }
 
@@ -71,7 +72,7 @@ public struct FurtherAnswers: Sendable, Equatable {
 
     public mutating func settle(_ transactions: some Sequence<StoreTransactionID>) { settled.formUnion(transactions) }
 
-    /// - Parameter purchase: the purchase; nil if Apple does not know it, so that the receipt decides.
+    /// - Parameter purchase: Apple's facts; nil if Apple does not know the transaction, so that the receipt decides.
     public mutating func note(_ purchase: StorePurchase?, of transaction: StoreTransactionID) {
         if let purchase { lookedUp[transaction] = purchase } else { settled.insert(transaction) }
     }
@@ -86,7 +87,7 @@ public struct FurtherAnswers: Sendable, Equatable {
 
     public var allSubscriptions: [SubscriptionFact] { subscriptions.values.flatMap(\.self) }
 
-    /// - Parameter facts: the facts about this original transaction, which may be none.
+    /// - Parameter facts: the facts about the subscription; empty if there are none.
     public mutating func note(_ facts: [SubscriptionFact], of original: StoreTransactionID) {
         subscriptions[original, default: []] += facts
     }
@@ -95,8 +96,8 @@ public struct FurtherAnswers: Sendable, Equatable {
         !settled.contains(transaction) && lookedUp[transaction] == nil
     }
 
-    /// The transactions that a parked row keeps as looked up: those without a refund. A retry looks up the others
-    /// again.
+    /// The transactions that a retry need not look up again: the settled ones, and those that Apple described without a
+    /// refund. There are at most `maximumRemembered`.
     public var remembered: Set<StoreTransactionID> {
         let intact = lookedUp.lazy.filter { $0.value.cancelledAt == nil }.map(\.key)
         return Set(settled.union(intact).sorted().prefix(Self.maximumRemembered))

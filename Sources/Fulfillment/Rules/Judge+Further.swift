@@ -1,16 +1,16 @@
 import NamesAndTimes
 
-/// Judges by facts that a receipt lacks and the App Store Server API has.
+/// Rules that need facts from the App Store Server API, because a receipt lacks the facts.
 extension Judge {
-    /// The age in milliseconds from which a worker looks a purchase up: an hour. Apple takes longer than that to refund
-    /// one.
+    /// The age in milliseconds above which a worker looks up a consumable before it grants the consumable: one hour.
+    /// Apple takes longer than an hour to refund a purchase.
     static let lookUpAgeMilliseconds: Int64 = 3_600_000
-    /// The longest time in milliseconds between a receipt and a purchase that counts as if it were in the receipt: an
-    /// hour, before or after. The client may have kept the receipt or the purchase for a while.
+    /// The longest time in milliseconds between the receipt's creation and a purchase that counts as if it were in the
+    /// receipt. The purchase may be up to an hour older or younger than the receipt.
     static let earlyFinishMilliseconds: Int64 = 3_600_000
 
-    /// Returns the question for the account's purchases of a product that the receipt lacks; nil if Apple cannot be
-    /// asked. Then only the purchases in the receipt count.
+    /// Returns the question for the account's purchases of a product that the receipt lacks. Returns nil if receiptd
+    /// cannot ask Apple; then only the purchases in the receipt count.
     func question(about product: ProductID, missingIn receipt: GenuineReceipt) -> FurtherQuestion? {
         guard app.serverAPI != nil, case .receipt = submission.proof, let createdAt = receipt.createdAt,
             let newest = receipt.purchases.last
@@ -21,14 +21,14 @@ extension Judge {
                 bought: Self.earlyFinish(of: createdAt)))
     }
 
-    /// Returns the range of purchase times that count as if they were in a receipt of the time `createdAt`.
+    /// Returns the purchase times at which a purchase counts as if it were in a receipt of the time `createdAt`.
     private static func earlyFinish(of createdAt: Timestamp) -> ClosedRange<Timestamp> {
         let (before, after) = (-earlyFinishMilliseconds, earlyFinishMilliseconds)
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
-    /// Returns the account's purchases that count as if they were in the receipt. The bounds keep an old receipt from
-    /// claiming earlier or later purchases of its account.
+    /// Returns the account's purchases that count as if they were in the receipt. Their limits keep an old receipt from
+    /// claiming much earlier or later purchases of its account.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {
@@ -44,8 +44,8 @@ extension Judge {
         }.map(\.purchase)
     }
 
-    /// Returns the transactions that a worker must look up at Apple before it decides. They are unreadable
-    /// transactions, and consumables to be granted that are old enough to have been refunded.
+    /// Returns the transactions that a worker must look up at Apple before it decides. These are the unreadable
+    /// transactions, and each consumable that the rules grant and that is old enough for a refund.
     func openLookUps(in judged: [JudgedPurchase], besides further: FurtherAnswers) -> [StoreTransactionID] {
         guard app.serverAPI != nil, case .receipt = submission.proof else { return [] }
         return judged.lazy.filter { one in
@@ -61,15 +61,14 @@ extension Judge {
 }
 
 extension GenuineReceipt {
-    /// Returns whether any purchase of the receipt may be of this product. A purchase with an unreadable product may
-    /// be.
+    /// Returns whether the receipt may have a purchase of this product. A purchase with an unreadable product id
+    /// counts.
     func names(_ product: ProductID) -> Bool {
         purchases.contains { $0.productID == product }
             || nameless.contains { $0.productID == product || $0.productID.text == NamelessPurchase.unreadable }
     }
 
-    /// Returns the receipt with the looked-up transactions as Apple described them, and with `others`, which count as
-    /// if they were in the receipt.
+    /// Returns the receipt with `others` added to its purchases, and with Apple's facts for each looked-up transaction.
     func completed(by further: FurtherAnswers, adding others: [StorePurchase]) -> GenuineReceipt {
         guard !others.isEmpty || !further.lookedUp.isEmpty else { return self }
         var completed = GenuineReceipt(

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// A period that is over is not expired while its subscription is in its grace period.
+/// Rules for grace periods: a period that is over counts as expired only after the subscription's grace period.
 extension Judge {
     /// The length in milliseconds of Apple's longest grace period, with a margin. A period that ended longer ago has no
     /// grace left.
     static let longestGraceMilliseconds: Int64 = 30 * 86_400_000
 
-    /// Returns the end of the access that a period gives: the period's own end, or the end of the known grace period
-    /// behind it. Returns nil for a purchase without an end.
+    /// Returns the later of a period's own end and the end of a known grace period after it. Returns nil for a purchase
+    /// without an end.
     func accessEnd(
         of purchase: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> Timestamp? {
@@ -15,7 +15,7 @@ extension Judge {
         var graces = receipt.renewals.filter {
             $0.originalTransactionID == purchase.originalTransactionID
         }.compactMap(\.graceExpiresAt)
-        // Only the last period has a grace period behind it.
+        // Only the last period has a grace period after it.
         if !isLast(purchase, in: receipt) { graces = [] }
         for fact in further.subscriptions[purchase.originalTransactionID] ?? [] {
             if let grace = fact.graceExpiresAt, fact.expiresAt.map({ $0 <= end }) ?? true { graces.append(grace) }
@@ -23,8 +23,9 @@ extension Judge {
         return max(end, graces.max() ?? end)
     }
 
-    /// Returns the question to ask before a period is refused as over; nil if no period is about to be refused so, or if
-    /// the answer is known. Without the App Store Server API, notifications may have told the ledger of a grace period.
+    /// Returns the question whose answer the rules need before they reject a period as expired. Returns nil if they
+    /// reject no period as expired, or if the answer is known. The app need not have credentials: the ledger may know
+    /// of a grace period from a notification.
     func question(
         aboutGraceIn judged: [JudgedPurchase], of receipt: GenuineReceipt, besides further: FurtherAnswers
     ) -> FurtherQuestion? {

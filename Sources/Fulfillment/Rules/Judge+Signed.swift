@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// Rules for a purchase that Apple signed and that Apple's answer leaves out. The worker never rejects the purchase for
-/// this reason: it asks Apple for the purchase by its id. If neither Apple nor the ledger knows it, the submission
-/// waits.
+/// Rules for a purchase that Apple signed, but that Apple's answer leaves out. The worker does not reject the purchase
+/// because it is left out: the worker asks Apple for the purchase by its id. If neither Apple nor the ledger knows the
+/// purchase, the submission waits.
 extension Judge {
     enum SignedWord {
         /// Apple's answer, completed with the purchases that it had left out.
@@ -17,8 +17,8 @@ extension Judge {
         signed?.purchases.contains { $0.transactionID == transaction } ?? false
     }
 
-    /// Returns Apple's answer, completed with the signed purchases that it leaves out. While one of these purchases is
-    /// unknown, the result is the judgement that the submission gets instead.
+    /// Returns Apple's answer, completed with the signed purchases that it leaves out. If one of these purchases is
+    /// still unknown, returns the submission's judgement instead.
     func withSigned(_ answer: GenuineReceipt, besides further: FurtherAnswers) -> SignedWord {
         let leftOut = purchasesLeftOut(of: answer.purchases)
         if leftOut.isEmpty, answer.purchases.isEmpty, answer.nameless.isEmpty, isApples, signed?.isComplete != true {
@@ -33,7 +33,7 @@ extension Judge {
             case .told(let told): found.append(told)
             case .inLedger: found.append(purchase.withoutDoubtfulCancellation)
             case .unknown, nil:
-                // If the answer has a purchase without a readable id, this purchase may be the missing one. Otherwise
+                // A purchase without a readable id in Apple's answer may be the missing one. If the answer has none,
                 // the submission waits.
                 if answer.nameless.isEmpty { return .open(.undecided(AppleAnswer.Trouble(.emptyAnswer))) }
             }
@@ -41,7 +41,8 @@ extension Judge {
         return .told(answer.completed(by: FurtherAnswers(), adding: found))
     }
 
-    /// The evidence of a signed transaction of which receiptd cannot read a part; nil for any other proof.
+    /// The evidence of a signed transaction that receiptd can read only in part; nil for a proof that is fully readable
+    /// or not a signed transaction.
     var unreadableSigned: GenuineReceipt? {
         guard case .signedTransaction = submission.proof, let receipt = signed?.asReceipt, !receipt.isReadable else {
             return nil
@@ -49,16 +50,16 @@ extension Judge {
         return receipt
     }
 
-    /// An answer without purchases, which stands for Apple's status 0 without a receipt; nil if the proof lists no
-    /// purchase to ask for.
+    /// Apple's status 0 without a receipt, in the form of an answer without purchases. nil if the proof lists no
+    /// purchase, or has no environment.
     var emptyAnswer: GenuineReceipt? {
         guard let signed, !signed.purchases.isEmpty, let environment = signed.environment else { return nil }
         return GenuineReceipt(
             bundleID: submission.bundleID, environment: environment, purchases: [], createdAt: signed.signedAt)
     }
 
-    /// True if receiptd read the whole signed proof and it lists no purchase, so that Apple's answer without a receipt
-    /// leaves nothing out.
+    /// True if receiptd read the whole signed proof and found no purchase. Then Apple's answer without a receipt leaves
+    /// nothing out.
     var listsNothing: Bool { signed.map { $0.isComplete && $0.purchases.isEmpty } ?? false }
 
     /// Returns the signed purchases that Apple's answer leaves out. An answer without any purchase leaves out all. An
@@ -73,8 +74,8 @@ extension Judge {
 }
 
 extension StorePurchase {
-    /// The purchase without a cancellation that may be an upgrade. A receipt dates refunds and upgrades alike, and only
-    /// Apple's answer tells them apart.
+    /// The purchase; if it has an end, without its cancellation time. In a receipt, that time may mean a refund or an
+    /// upgrade. Only Apple's answer says which.
     fileprivate var withoutDoubtfulCancellation: StorePurchase {
         guard expiresAt != nil else { return self }
         var purchase = self

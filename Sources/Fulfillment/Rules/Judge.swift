@@ -1,29 +1,30 @@
 import NamesAndTimes
 
-/// The rules that depend on the catalog and on Apple's answer, or on a proof that is enough by itself.
-/// `PurchaseRule.all` has the rules for a single purchase. Pure: the same arguments give the same judgement.
+/// Applies the rules to Apple's answer, or to a proof that is enough without Apple's answer. `PurchaseRule.all` has the
+/// rules for a single purchase. The judge is pure: equal arguments give equal judgements.
 public struct Judge: Sendable {
     /// The number of times that a worker asks Apple before it believes an answer that Apple is known to change.
     public static let triesInDoubt = 3
-    /// The same number for a transaction that neither environment knows. A fresh transaction may be unknown for a day.
+    /// The number of times that a worker asks Apple before it believes that neither environment knows a transaction. A
+    /// fresh transaction may be unknown for a day.
     public static let triesForUnknownTransaction = 8
 
     public let submission: Submission
     private let terms: AppTerms
-    /// The time by which expiry is judged.
+    /// The time with which the rules compare the end of a period.
     let recordTime: RecordTime
     let now: Timestamp
     public let signature: ParsedProof.Signature
     /// The content of a proven proof; nil if the proof is not proven, or if nothing in it can be read.
     let signed: ProofContent?
-    /// True if the purchase was held, so that Apple called its proof genuine before.
+    /// True if the purchase was held: Apple called its proof genuine before the hold.
     let wasGenuine: Bool
-    /// The reasons that an operator waived. No rule holds a purchase for them.
+    /// The reasons that an operator waived. A rule with the effect `hold` does not hold a purchase for one of them.
     public let waived: Set<Reason>
     /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
     public let announced: AnnouncedTerms?
-    /// True if a grant of the purchase may have been published and lost. A refund or an upgrade then does not reject a
-    /// purchase that the other rules grant.
+    /// True if a worker may have published a grant of the purchase that PostgreSQL has lost. Then a refund or an
+    /// upgrade does not reject a purchase that the other rules grant.
     let isDecidedAgain: Bool
 
     /// - Parameters:
@@ -53,7 +54,7 @@ public struct Judge: Sendable {
     /// Returns the judgement of the rules for Apple's answer.
     /// - Parameters:
     ///   - further: the answers to further questions so far.
-    ///   - doubts: returns how often Apple gave this answer before, for this submission.
+    ///   - doubts: returns how often Apple's answer to this submission gave the reason before.
     public func judge(
         _ answer: AppleAnswer, besides further: FurtherAnswers = FurtherAnswers(), doubts: (Reason) -> Int
     ) -> Judgement {
@@ -64,7 +65,7 @@ public struct Judge: Sendable {
         case .trouble(let trouble): return .undecided(trouble)
         case .blocked(let blockage): return .blocked(blockage)
         case .refused(.malformed) where isApples, .refused(.unauthentic) where isApples:
-            // Apple signed such a receipt or called it genuine before: Apple is in trouble.
+            // Apple signed this proof, or called it genuine before. So the refusal is a failure of Apple's.
             return .undecided(AppleAnswer.Trouble(.status))
         case .refused(.malformed): return doubtful(.malformedReceipt)
         case .refused(.unauthentic): return .decided(.whole(.unauthenticReceipt, []))
@@ -73,8 +74,8 @@ public struct Judge: Sendable {
             return listsNothing ? doubtful(.noPurchase) : .undecided(AppleAnswer.Trouble(.emptyAnswer))
         case .refused(.nothingTold): return doubtful(.noPurchase)
         case .refused(.expired):
-            // A product with `late_periods: grant` grants a period that is over, and Apple does not say which period it
-            // means.
+            // A worker grants an expired period of a product with `late_periods: grant`. Apple's answer does not say
+            // which period expired, so it decides nothing.
             if app.products.values.contains(where: \.grantsLatePeriods) { return .undecided(.init(.incomplete)) }
             let judgement = doubtful(.subscriptionExpired)
             guard case .decided = judgement, var receipt = signed?.asReceipt, !receipt.purchases.isEmpty else {
@@ -85,11 +86,11 @@ public struct Judge: Sendable {
         case .refused(.accountNotFound): return .decided(.whole(.accountNotFound, []))
         case .refused(.refusedForGood): return .decided(.whole(.refusedByApple, []))
         case .refused(.unknownTransaction) where isApples, .refused(.invalidTransaction) where isApples:
-            // Apple signed this very id. If receiptd cannot read the facts beside it, and nobody tells them, an
-            // operator decides.
+            // Apple signed this id. If receiptd cannot read the transaction's other facts, and Apple does not give
+            // them, an operator decides.
             guard let unreadable = unreadableSigned else { return .undecided(AppleAnswer.Trouble(.emptyAnswer)) }
-            // A grant of the purchase may have been published when Apple still told its facts. The worker asks Apple
-            // again before the purchase is held.
+            // A worker may have published a grant of the purchase while Apple still gave the facts. So the worker asks
+            // Apple several times before it holds the purchase.
             if isDecidedAgain, doubts(.transactionNotFound) + 1 < Self.triesForUnknownTransaction {
                 return .doubtful(.transactionNotFound)
             }
@@ -111,7 +112,7 @@ public struct Judge: Sendable {
         }
     }
 
-    /// Judges each purchase, unless the submitted product is missing.
+    /// Returns the judgement of each purchase, or `productMismatch` if the submitted product is missing.
     private func judge(_ receipt: GenuineReceipt, besides further: FurtherAnswers) -> Judgement {
         var others: [StorePurchase] = []
         if let product = submission.productID, !receipt.names(product) {
@@ -132,7 +133,8 @@ public struct Judge: Sendable {
             }
             return judged
         }
-        // Apple has just described the purchases of the history and those asked for by id: they need no look-up.
+        // Apple has just described the purchases of the account's history, and those that the worker asked for by id.
+        // They need no look-up.
         let open = openLookUps(in: judged, besides: further).filter { !told.contains($0) && !further.isToldByName($0) }
         if !open.isEmpty { return .needs(.transactions(open, in: receipt.environment)) }
         if let question = question(aboutGraceIn: judged, of: completed, besides: further) { return .needs(question) }
@@ -168,7 +170,7 @@ public struct Judge: Sendable {
         but exempt: Set<Reason> = []
     ) -> JudgedPurchase {
         var purchase = told
-        // The quantity of a subscription counts seats, which are no goods.
+        // A subscription's quantity is its number of seats. Seats are not goods.
         if app.kind(of: purchase) == .autoRenewableSubscription { purchase.quantity = 1 }
         let product = app.products[purchase.productID]
         let facts = PurchaseRule.Facts(
@@ -179,7 +181,7 @@ public struct Judge: Sendable {
             dailyLimit: isWaived(.dailyLimit) ? nil : product?.dailyLimit)
     }
 
-    /// The reasons that may have come up after the purchase was granted.
+    /// The reasons that may arise after the grant of a purchase.
     private static let maySinceGrant: Set<Reason> = [.cancelled, .upgraded]
 
     private func isWaived(_ reason: Reason) -> Bool {

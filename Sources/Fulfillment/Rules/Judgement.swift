@@ -1,19 +1,19 @@
-/// The result of the rules for Apple's answer, before it is settled against the ledger.
+/// The result of the rules for Apple's answer. The worker has not yet compared it with the ledger.
 public enum Judgement: Sendable, Equatable {
     case decided(Verdict)
     /// Apple is known to change this answer. The worker asks again, and believes Apple after some tries.
     case doubtful(Reason)
-    /// The rules need another answer first. The case is boxed, because it is rare.
+    /// The rules need the answer to a further question first. The case is boxed, because it is rare.
     indirect case needs(FurtherQuestion)
     case undecided(AppleAnswer.Trouble)
     case blocked(AppleAnswer.Blockage)
 }
 
-/// The final decision of the rules. The ledger's facts about a purchase may still overrule it.
+/// The rules' decision on a submission. The ledger's facts about a purchase may overrule it.
 public enum Verdict: Sendable, Equatable {
-    /// The verdict is on the submission as a whole, with every purchase that Apple listed.
+    /// The reason rejects the submission as a whole. The purchases are all that Apple listed.
     case whole(Reason, [StorePurchase])
-    /// The verdict is on each purchase, in purchase order.
+    /// The rules gave each purchase a verdict. The purchases are in purchase order.
     case each([JudgedPurchase])
 
     public var purchases: [StorePurchase] {
@@ -23,7 +23,7 @@ public enum Verdict: Sendable, Equatable {
         }
     }
 
-    /// The number of `purchases`, counted without a copy of them.
+    /// The number of `purchases`, counted without copying them.
     public var purchaseCount: Int {
         switch self {
         case .whole(_, let purchases): purchases.count
@@ -63,8 +63,7 @@ public struct JudgedPurchase: Sendable, Equatable {
         self.dailyLimit = dailyLimit
     }
 
-    /// The rules' verdict on one purchase. The ledger's facts about its owner come first, as in the contract's order of
-    /// reasons.
+    /// The rules' verdict on one purchase. The ledger's facts about the purchase's owner take precedence over it.
     public enum Verdict: Sendable, Equatable {
         /// The payload is the catalog's JSON object; nil without one.
         case grant(payload: String?)
@@ -72,8 +71,8 @@ public struct JudgedPurchase: Sendable, Equatable {
         case reject(Reason)
     }
 
-    /// True if another player's claim on the original transaction bars this purchase. If the catalog lacks the product,
-    /// an end or another original transaction shows that the purchase is no consumable.
+    /// True if the player with the claim on the original transaction owns this purchase too. If the catalog lacks the
+    /// product, an end or a different original transaction shows that the purchase is not a consumable.
     public var isOwnedByOriginal: Bool {
         kind?.isOwnedByOriginal
             ?? (purchase.expiresAt != nil || purchase.originalTransactionID != purchase.transactionID)

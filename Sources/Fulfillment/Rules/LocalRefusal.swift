@@ -1,5 +1,5 @@
-/// A local rejection in the words of its event: the worker asked neither Apple nor the ledger. Workers keep a sample of
-/// these rejections.
+/// A rejection that the worker decided without Apple and without the ledger, with the fields of its event. Workers keep
+/// a sample of these rejections.
 public struct LocalRefusal: Sendable, Equatable {
     /// The event's UUID.
     public let eventID: String

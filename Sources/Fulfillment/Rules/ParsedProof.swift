@@ -1,17 +1,17 @@
 import NamesAndTimes
 
-/// A submission's proof as receiptd itself can read it, without asking anyone. It is a class for the same reason as
-/// `Submission`.
+/// A submission's proof, as far as receiptd can read it without Apple. It is an immutable class, because copying its
+/// many fields would cost more than sharing it.
 public final class ParsedProof: Sendable, Equatable {
-    /// SHA-256 of the decoded proof: the same bytes are the same proof.
+    /// The SHA-256 of the decoded proof. Two proofs with equal digests are the same proof.
     public let digest: Digest256
     public let material: Material
     public let signature: Signature
-    /// The content of the proof; nil if it has none, as a bare transaction id, or if receiptd can read none.
+    /// The content of the proof; nil for a bare transaction id, or if receiptd can read no content.
     public let content: ProofContent?
-    /// The cause of a forged signature; nil if the signature is not forged, or if nothing more is known.
+    /// Says why the signature is forged; nil if it is not forged, or if receiptd knows no specific cause.
     public let forgery: Cause?
-    /// The repair of the proof's text; nil if the proof was sent intact.
+    /// Says how receiptd repaired the proof's text; nil if the text needed no repair.
     public let repair: Cause?
 
     public enum Material: Sendable, Equatable {
@@ -21,8 +21,8 @@ public final class ParsedProof: Sendable, Equatable {
         case transactionID(StoreTransactionID)
     }
 
-    /// The result of checking the signature. If Apple refuses a proven receipt, Apple is in trouble. receiptd refuses a
-    /// forged proof by itself, and asks Apple about a proof that is not provable.
+    /// The result of checking the signature. receiptd rejects a forged proof without Apple, and asks Apple about a
+    /// proof that is not provable. If Apple refuses a proven receipt, the failure is Apple's.
     public enum Signature: Sendable {
         case proven
         case forged
@@ -48,15 +48,14 @@ public final class ParsedProof: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// The age in milliseconds up to which receiptd believes a JWS without asking Apple, if the app has credentials: an
-    /// hour. An older JWS does not show a later refund.
+    /// The age in milliseconds up to which receiptd believes a JWS without asking Apple: one hour. A JWS does not show
+    /// a later refund. receiptd believes a JWS of any age if the app has no credentials.
     public static let freshMilliseconds: Int64 = 3_600_000
-    /// The most purchases of a proven receipt that the ledger may answer in Apple's place.
+    /// The most purchases that a proven receipt may list if the ledger is to decide in Apple's place.
     public static let maximumRecalledPurchases = 500
 
-    /// Returns the evidence of a proof that is enough by itself, to be judged as if Apple had given it; nil if Apple
-    /// must be asked.
-    /// - Parameter now: the time by which a JWS is fresh; nil if Apple is asked about a fresh JWS too.
+    /// Returns the proof's evidence if it is enough without Apple's answer; nil if the worker must ask Apple.
+    /// - Parameter now: the time at which a JWS must be fresh; nil if the worker asks Apple about a fresh JWS too.
     public func sufficientEvidence(for app: AppPolicy, now: Timestamp?) -> GenuineReceipt? {
         guard let evidence, !evidence.purchases.isEmpty else { return nil }
         switch material {
@@ -70,8 +69,8 @@ extension ParsedProof {
         }
     }
 
-    /// Returns the question to Apple for a proof that is not enough by itself; nil if the question needs credentials
-    /// that the app lacks.
+    /// Returns the question to Apple about the proof. Returns nil if the app lacks the credentials for the question, or
+    /// if a signed transaction has no readable id.
     public func question(for app: AppPolicy) -> VerificationRequest.Subject? {
         switch material {
         case .receipt(let text): return .receipt(text, sharedSecretSetting: app.sharedSecretSetting)
@@ -82,8 +81,8 @@ extension ParsedProof {
         }
     }
 
-    /// The evidence that decides without Apple if the ledger has all of its purchases; nil if Apple may know of more.
-    /// The receipt of a subscription stays the same while Apple's answer gains periods.
+    /// The evidence that decides without Apple if the ledger has all of its purchases; nil if Apple may know of more
+    /// purchases. The receipt of a subscription stays the same while Apple's answer gains periods.
     public var recallableEvidence: GenuineReceipt? {
         guard case .receipt = material, let evidence, !evidence.holdsAutoRenewable,
             (1...Self.maximumRecalledPurchases).contains(evidence.purchases.count)
@@ -91,8 +90,8 @@ extension ParsedProof {
         return evidence
     }
 
-    /// Returns whether the ledger recalls the facts of `answer` by this proof's own purchases, so that it need not keep
-    /// `answer`. A receipt names no Apple account: the ledger keeps an answer that names one.
+    /// Returns whether this proof's own purchases have all facts of `answer`, so that the ledger need not keep
+    /// `answer`. A receipt names no Apple account, so the ledger keeps an answer that names one.
     public func recalls(_ answer: GenuineReceipt) -> Bool {
         guard let own = recallableEvidence, own.environment == answer.environment,
             own.purchases.count == answer.purchases.count, !answer.holdsAutoRenewable, !answer.isExpiredSubscription
@@ -101,7 +100,7 @@ extension ParsedProof {
             own.purchases.map { ($0.transactionID, $0) }, uniquingKeysWith: { first, _ in first })
         return answer.purchases.allSatisfy { told in
             guard var known = purchases[told.transactionID] else { return false }
-            // A receipt has its purchase times in whole seconds.
+            // The purchase times in a receipt are whole seconds.
             known.purchasedAt = told.purchasedAt
             return known == told
         }

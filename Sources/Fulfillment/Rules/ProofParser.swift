@@ -1,8 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// Reads proofs without a request to Apple. It is pure: it does no I/O, reads no clock, and always reads the same bytes
-/// in the same way. Any thread may call it.
+/// Reads proofs without a request to Apple. A parser does no I/O and reads no clock. It reads equal bytes alike. Any
+/// thread may call it.
 public protocol ProofParser: Sendable {
     /// - Parameter bytes: the decoded receipt.
     func parse(receipt bytes: [UInt8]) -> ProofReading
@@ -13,12 +13,12 @@ public protocol ProofParser: Sendable {
 }
 
 public enum ProofReading: Sendable, Equatable {
-    /// The text is not of the kind that its field names: `malformed_receipt`.
+    /// The text is not a proof of the kind that the submission's field names. The reason is `malformed_receipt`.
     case unreadable(Cause)
-    /// The content is nil if the signature is forged and nothing else can be read. The cause says why it is forged.
+    /// The content is nil if receiptd can read none. The cause says why the signature is forged.
     case read(ProofContent?, ParsedProof.Signature, cause: Cause? = nil)
 
-    /// The proof cannot be read, and nothing more is known.
+    /// The result for a proof that is unreadable without a specific cause.
     public static let malformed = Self.unreadable(.notAReceipt())
 }
 
@@ -26,7 +26,7 @@ public enum ProofReading: Sendable, Equatable {
 public struct DecodedProof: Sendable {
     public let digest: Digest256
     public let material: ParsedProof.Material
-    /// The bytes of a receipt; empty for other proofs.
+    /// The bytes of a receipt; empty for a signed transaction or a transaction id.
     private let bytes: [UInt8]
 
     /// Returns nil for a receipt that is not base64.
@@ -48,8 +48,8 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// Returns the proof as one that only Apple can judge; nil unless it has the form of a receipt, PKCS #7 or a
-    /// property list.
+    /// Returns the receipt as a proof that is not provable, so that Apple judges it. Returns nil unless the receipt has
+    /// the form of PKCS #7 or of a property list.
     func doubted(_ content: ProofContent? = nil) -> ParsedProof? {
         guard case .receipt = material, hasReceiptForm else { return nil }
         return ParsedProof(digest: digest, material: material, signature: .notProvable, content: content)
@@ -67,7 +67,7 @@ public struct DecodedProof: Sendable {
     /// Parses the proof. Throws `Malformed` with the cause.
     /// - Parameters:
     ///   - matters: returns whether the signature of a receipt with this content matters.
-    ///   - repair: the repair of the text before it was decoded; nil if it was sent intact.
+    ///   - repair: the repair of the text before it was decoded; nil if the text needed no repair.
     public func parsed(
         by parser: any ProofParser, provingWhere matters: (ProofContent) -> Bool = { _ in true }, repair: Cause? = nil
     ) throws(Malformed) -> ParsedProof {
@@ -93,11 +93,11 @@ public struct DecodedProof: Sendable {
 }
 
 extension Base64 {
-    /// Returns `decoded` in the standard alphabet, padded and without white space, so that no character of the client's
-    /// choice goes on to Apple. If `text` has this form already, it is returned itself, at less cost.
+    /// Returns `decoded` as padded base64 in the standard alphabet, without white space. So Apple gets no character of
+    /// the client's choice. Returns `text` itself if it has this form already, which is cheaper.
     static func standard(_ text: String, decoded: [UInt8]) -> String {
         func isStandard(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-            // The loop has no early exit, so that many bytes are looked at in one step.
+            // The loop has no early exit, so that the CPU compares many bytes in one step.
             var other: UInt8 = 0
             for byte in bytes {
                 other |=

@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// A rule for one purchase. The catalog and Apple's answer decide whether the purchase fails.
+/// A rule for one purchase. The catalog and Apple's answer decide whether the purchase fails the rule.
 ///
-/// `PurchaseSettlement` also holds purchases, by the ledger's facts: for `.ownershipDisputed` and `.dailyLimit`.
+/// The ledger's facts may also hold a purchase: `PurchaseSettlement` checks `.ownershipDisputed` and `.dailyLimit`.
 struct PurchaseRule: Sendable {
     /// The facts that a rule reads.
     struct Facts {
@@ -19,9 +19,10 @@ struct PurchaseRule: Sendable {
 
     enum Effect: Sendable {
         case reject
-        /// The purchase is held, unless an operator has waived the reason.
+        /// The rule holds the purchase, unless an operator has waived the reason.
         case hold
-        /// The purchase is held whatever an operator waives. Only another answer of Apple's may end the hold.
+        /// The rule holds the purchase even if an operator has waived the reason. Only a new answer of Apple's can lead
+        /// to a grant.
         case holdAlways
     }
 
@@ -50,7 +51,7 @@ struct PurchaseRule: Sendable {
         PurchaseRule(reason: reason, effect: .holdAlways, fails: fails)
     }
 
-    /// The rules in the contract's order: the first that fails is the verdict.
+    /// The rules in the contract's order. The first rule that the purchase fails gives the verdict.
     static let all: [PurchaseRule] = [
         .reject(.bindingMismatch) { $0.isBoundElsewhere },
         .reject(.upgraded) { $0.purchase.isUpgraded },
@@ -76,7 +77,7 @@ struct PurchaseRule: Sendable {
 
 extension PurchaseRule.Facts {
     fileprivate var isOver: Bool {
-        // With `late_periods: grant`, each paid period is goods even after its end.
+        // With `late_periods: grant`, receiptd grants a paid period even after its end.
         if product?.kind == .autoRenewableSubscription, product?.grantsLatePeriods == true { return false }
         return receipt.isExpiredSubscription || accessEnd.map { $0 <= judge.time(of: purchase, in: receipt) } ?? false
     }
@@ -101,7 +102,8 @@ extension PurchaseRule.Facts {
         product.map { $0.isRetired && $0.onRetired == action } ?? false
     }
 
-    /// Apple's currency counts before the client's; if neither names one, the purchase passes.
+    /// True if the app does not admit the purchase's currency. If Apple names no currency, the submission's counts. If
+    /// neither names one, the purchase passes.
     fileprivate var isInAnotherCurrency: Bool {
         guard let currency = purchase.currency ?? judge.submission.currency, let admitted = app.currencies else {
             return false
@@ -115,8 +117,8 @@ extension PurchaseRule.Facts {
             let known = [tokens.submitted, tokens.told].compactMap(\.self)
             if known.contains(where: { PlayerID($0) != judge.submission.playerID }) { return true }
         }
-        // Apple announced the purchase, so that nobody had to prove possession. Its submission has the token that Apple
-        // signed.
+        // Nobody submitted an announced purchase, so nobody had to prove possession. Its `Submission` has the token
+        // that Apple signed.
         if judge.announced != nil { return false }
         switch tokens {
         case (let submitted?, let told?): return submitted != told
@@ -125,8 +127,8 @@ extension PurchaseRule.Facts {
         }
     }
 
-    /// True if the proof shows that its sender had the purchase. A bare id shows nothing, nor does an unproven JWS,
-    /// which anyone can write around an id. Only equal tokens tie such a transaction to the player.
+    /// True if the proof shows that its sender had the purchase. A bare id shows nothing. Anyone can write an unproven
+    /// JWS around an id. Only equal account tokens tie a transaction with one of these two proofs to the player.
     private var provesPossession: Bool {
         switch judge.submission.proof {
         case .receipt: true

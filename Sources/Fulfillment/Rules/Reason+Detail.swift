@@ -1,5 +1,5 @@
 extension Reason {
-    /// One sentence for people. It holds nothing of the submission, and so no secret.
+    /// One sentence for people. The sentence quotes nothing from the submission, so that it shows no secret.
     public var detail: String {
         switch self {
         case .malformedSubmission: "The record is not a submission; the dead-letter topic has it."

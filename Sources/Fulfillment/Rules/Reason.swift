@@ -1,19 +1,19 @@
 /// The reason of a rejection, a hold or a revocation: the codes of docs/contract/reasons.md.
 ///
-/// A new reason needs a decision at each of these places. The compiler asks for three:
+/// A new reason needs a decision at each of the places below. The compiler reports three places:
 ///
 /// - `detail`: the sentence for people.
 /// - `TrafficClass.init`: the class of its traffic.
 /// - `PlayerWords.refused`: the sentence that support tells a player.
 ///
-/// Tests and scripts ask for these:
+/// Tests and scripts report these places:
 ///
 /// - The rule and its place. A rule for one purchase is a line of `PurchaseRule.all`. Another rule is a check in
 ///   `Screening`, `Judge` or `PendingDecision.settlement`, and an entry in `Rule`.
 /// - A case in seeds/cases, rows in docs/contract/reasons.md and docs/answers.md, and the name in
 ///   docs/schemas/event.schema.json.
 ///
-/// Nobody asks for these. Each needs the reason under a condition:
+/// Nothing reports these places. Add the reason to a place if the place's condition is true:
 ///
 /// - `AnnouncedTerms.waivedForRenewals`: the rule must not stop a renewal.
 /// - `UndeliveredPurchase.reasons`: the rule leaves a paying player without the purchase.
@@ -30,7 +30,7 @@
 /// - `InspectionSummary.isLocal`: a worker finds the reason without Apple.
 /// - The table of holds in docs/runbooks.md: the rule holds purchases.
 ///
-/// A replica of an earlier release reads the new code of a hold as `.unknownProduct`.
+/// A replica of an earlier release reads a new code of a hold as `.unknownProduct`.
 public enum Reason: String, Sendable, CaseIterable {
     case malformedSubmission = "malformed_submission"
     case unknownApp = "unknown_app"

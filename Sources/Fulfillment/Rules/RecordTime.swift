@@ -1,17 +1,17 @@
 import NamesAndTimes
 
 /// The time by which the rules judge a submission's purchases. It is the record's own time, so that no redelivery
-/// changes the verdict. If the record's time is missing, is in the future, or is before a purchase in the record, it
-/// cannot be true. The rules then use the time at which a worker first took the submission.
+/// changes the verdict. If the record's time is missing, is in the future, or is before a purchase in the record, the
+/// rules use the time at which a worker first took the submission.
 public struct RecordTime: Sendable, Equatable {
     /// The record's timestamp; nil if it has none, or one in the future.
     private let told: Timestamp?
-    /// The time at which a worker first took the submission. It is now if nothing was kept of an earlier try.
+    /// The time at which a worker first took the submission. Equals `now` if the worker knows of no earlier try.
     private let taken: Timestamp
     private let now: Timestamp
 
     /// - Parameters:
-    ///   - record: the record's own time; the epoch and earlier times count as none.
+    ///   - record: the record's own time; the Unix epoch and earlier times count as missing.
     ///   - takenAt: the time of the first try or of the hold; nil at the first decision.
     public init(_ record: Timestamp, takenAt: Timestamp? = nil, now: Timestamp) {
         told = record.milliseconds > 0 && record <= now ? record : nil
@@ -25,15 +25,16 @@ public struct RecordTime: Sendable, Equatable {
         [told, taken].compactMap(\.self).first { $0 >= carriedAt } ?? now
     }
 
-    /// The time by which the rules judge an announced purchase: Apple's, or now if Apple's lies in the future.
+    /// The time by which the rules judge an announced purchase: Apple's time, or `now` if Apple's time is in the
+    /// future.
     var ofNotice: Timestamp { told ?? now }
 }
 
 extension Judge {
     /// Returns the time by which the rules judge a purchase of `receipt`.
     ///
-    /// A receipt is made after all purchases in it, so that no record with it is older than its newest purchase.
-    /// Apple's answer may list newer purchases, which say nothing about the record's time.
+    /// No record is older than the newest purchase in its receipt. Apple's answer may list later purchases, which say
+    /// nothing about the record's time.
     func time(of purchase: StorePurchase, in receipt: GenuineReceipt) -> Timestamp {
         if announced != nil { return recordTime.ofNotice }
         var carriedAt = purchase.purchasedAt

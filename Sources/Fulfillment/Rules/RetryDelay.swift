@@ -17,18 +17,18 @@ public struct RetryDelay: Sendable, Equatable {
     /// Returns the seconds before the next try after trouble.
     /// - Parameters:
     ///   - failures: the number of tries that ended in trouble so far, at least 1.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - jitter: a random number, uniform in 0..<1.
     public func afterTrouble(failures: Int, jitter: Double) -> Double {
         let doublings = min(max(failures, 1), 63) - 1
         let ceiling = min(maximumSeconds, Double(sign: .plus, exponent: doublings, significand: initialSeconds))
         return ceiling * jitter
     }
 
-    /// Returns the seconds before the next try of due work after a try without a verdict: six hours at most, or longer
-    /// if Apple asks for that.
+    /// Returns the seconds before the next try of due work, if the last try gave no verdict. The delay is six hours at
+    /// most, or longer if Apple's Retry-After is longer.
     /// - Parameters:
-    ///   - tries: the number of tries so far, including that one.
-    ///   - trouble: Apple's trouble in place of a verdict; nil if there was none.
+    ///   - tries: the number of tries so far, including the last try.
+    ///   - trouble: Apple's trouble at the last try; nil if there was none.
     public func afterTry(_ tries: Int, _ trouble: AppleAnswer.Trouble?, jitter: Double, now: Timestamp) -> Double {
         let delay = min(ParkingPolicy.longestSeconds, afterTrouble(failures: tries, jitter: jitter))
         let rest = trouble?.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
@@ -42,8 +42,9 @@ public struct RetryDelay: Sendable, Equatable {
     /// The seconds over which a worker asks for a transaction that neither environment knows: a day.
     static let unknownTransactionSeconds = 86_400.0
 
-    /// Returns the seconds before a worker asks again for a transaction that neither environment knows. Each wait is
-    /// four times the one before, from a quarter of a minute on: most fresh transactions appear soon, some take a day.
+    /// Returns the seconds before a worker asks again for a transaction that neither environment knows. The first wait
+    /// is about 16 seconds. Each later wait is four times the wait before it. Most fresh transactions appear soon; some
+    /// take a day.
     /// - Parameter doubts: the number of times that the transaction was unknown so far, at least 1.
     static func whileUnknown(doubts: Int) -> Double {
         let waits = Judge.triesForUnknownTransaction - 1

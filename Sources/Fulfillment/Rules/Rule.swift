@@ -3,23 +3,23 @@
 /// `Screening`, `Judge` and the settlement check in this order. `receiptd inspect` lists the rules that a decision
 /// passed in the same order. RuleOrderTests compares `Rule` with these three and with the contract.
 public enum Rule {
-    /// The rules of the submission as a whole that `Screening` checks before anyone is asked.
+    /// The rules of the submission as a whole that `Screening` checks, without Apple and without the ledger.
     public static let local: [Reason] = [
         .unknownApp, .malformedReceipt, .foreignApp, .unauthenticReceipt, .sandboxNotAllowed,
     ]
 
-    /// The rules of the submission as a whole: the local ones, the limit of parked proofs, then Apple's answer
-    /// (`Judge`).
+    /// The rules of the submission as a whole: the local rules, the limit of parked proofs, then `Judge`'s rules for
+    /// Apple's answer.
     public static let ofSubmission: [Reason] =
         local + [
             .tooManyWaiting, .accountNotFound, .transactionNotFound, .noPurchase, .productMismatch, .refusedByApple,
         ]
 
-    /// The rules of each transaction that the ledger's rows decide.
+    /// The rules of each transaction about its owner, which the ledger's rows decide.
     public static let ofOwnership: [Reason] = [.ownershipDisputed, .ownedByOtherPlayer, .alreadyGranted]
 
-    /// The rules of each transaction: its ownership, the judge's rules (an operator's revocation comes right after
-    /// Apple's), then the ledger's count.
+    /// The rules of each transaction: its ownership, the rules of `PurchaseRule` with `.revokedByOperator` after
+    /// `.cancelled`, then the daily limit.
     public static let ofTransaction: [Reason] =
         ofOwnership + PurchaseRule.reasons.flatMap { $0 == .cancelled ? [$0, .revokedByOperator] : [$0] } + [
             .dailyLimit

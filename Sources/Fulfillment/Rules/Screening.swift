@@ -1,17 +1,18 @@
 import NamesAndTimes
 
-/// The decision on a submission before Apple or the ledger is asked. It gives the contract's local reasons, in their
-/// order.
+/// The decision on a submission before the worker asks Apple or the ledger. The reasons are the contract's local
+/// reasons.
 public enum Screening: Sendable, Equatable {
-    /// The submission is refused without a request and without a table. `proof` is the digest of the decoded proof, nil
-    /// if it cannot be decoded.
+    /// The worker rejects the submission. `proof` is the digest of the decoded proof; nil if receiptd cannot decode the
+    /// proof.
     case rejected(Refusal, proof: Digest256?)
-    /// The submission goes on. The proof decides it if that is enough by itself, else Apple's answer does.
+    /// The worker goes on with the submission. The proof decides if it is enough without Apple; otherwise Apple's
+    /// answer decides.
     case admitted(ParsedProof)
     /// The proof needs credentials that the app lacks. The submission waits for the operator.
     case blocked(AppleAnswer.Blockage, ParsedProof)
 
-    /// - Parameter now: decides whether a signed transaction is still fresh enough to be believed without Apple.
+    /// - Parameter now: the time at which a signed transaction must be fresh for receiptd to believe it without Apple.
     public static func screen(
         _ submission: Submission, catalog: Catalog, parser: any ProofParser, now: Timestamp
     ) -> Screening {
@@ -45,8 +46,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Returns the proof of a receipt that receiptd refused by its own reading, for Apple to decide; nil if Apple
-    /// cannot say otherwise, or if the proof lacks the form of a receipt.
+    /// Returns the receipt of a local rejection as a proof for Apple to judge. Returns nil if Apple cannot overrule the
+    /// reason, or if the proof lacks the form of a receipt.
     public static func disputable(_ submission: Submission, refusedFor reason: Reason) -> ParsedProof? {
         switch reason {
         case .malformedReceipt, .unauthenticReceipt: DecodedProof(submission.proof)?.doubted()
@@ -54,8 +55,8 @@ public enum Screening: Sendable, Equatable {
         }
     }
 
-    /// Parses the proof. Most submissions carry other apps' receipts. Their signatures change nothing, and are not
-    /// checked.
+    /// Parses the proof, and tries to repair a text that it cannot parse. Most submissions carry other apps' receipts.
+    /// The parser need not check the signatures of these receipts, because receiptd rejects them anyway.
     private static func parsed(
         _ submission: Submission, _ decoded: DecodedProof?, by parser: any ProofParser, for app: AppPolicy
     ) throws(DecodedProof.Malformed) -> ParsedProof {
@@ -82,7 +83,7 @@ public enum Screening: Sendable, Equatable {
     }
 
     /// Returns the refusal of a proof that names another app, is forged, or names the sandbox; nil if there is none.
-    /// The app and the sandbox count whatever the signature is worth, because no sender gains by such a lie.
+    /// The app and the sandbox count even if the signature is not proven, because no sender gains by a lie about them.
     private static func refusal(of proof: ParsedProof, _ terms: AppTerms, player: PlayerID) -> Refusal? {
         let content = proof.content
         if let content, let cause = terms.app.foreignness(of: content) { return Refusal(.foreignApp, cause) }
@@ -93,7 +94,7 @@ public enum Screening: Sendable, Equatable {
 }
 
 extension ParsedProof {
-    /// Throws if an envelope names another store, or a transaction that the proof lacks.
+    /// Returns the proof. Throws if the envelope names another store, or a transaction that the proof lacks.
     fileprivate func checked(against envelope: UnityEnvelope?) throws(DecodedProof.Malformed) -> ParsedProof {
         if let cause = envelope?.cause(against: content?.purchases ?? []) { throw DecodedProof.Malformed(cause: cause) }
         return self
@@ -117,7 +118,7 @@ extension AppPolicy {
     }
 
     /// Returns the cause if the values name another app; nil if they do not. An absent value names no other app.
-    /// Apple's number of the app counts in Production only, and if it is not 0.
+    /// Apple's number of the app counts only in Production, and only if the number is not 0.
     private func foreignness(
         of told: BundleID?, _ toldAppleID: Int64?, in environment: StoreEnvironment?
     ) -> Cause? {
