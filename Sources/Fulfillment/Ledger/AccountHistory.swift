@@ -1,24 +1,25 @@
-/// Rules for the other purchases of the Apple account behind a receipt. Apple lists them in `latest_receipt_info` or in
-/// the account's history.
+/// Rules for the purchases of a receipt's Apple account that the receipt itself lacks. Apple lists these purchases in
+/// `latest_receipt_info` or in the account's history.
 extension PendingDecision {
-    /// Returns whether another player has a purchase of the receipt and Apple lists purchases beside the receipt.
-    /// Without their tokens, this player may then claim none of the purchases beside it.
+    /// Returns whether another player has a purchase of the receipt, and Apple lists purchases that the receipt lacks.
+    /// If so, this player gets none of the purchases that the receipt lacks, unless the submission has a purchase's
+    /// account token.
     func isReceiptOfAnother(_ judged: [JudgedPurchase], in view: LedgerView) -> Bool {
         guard judged.contains(where: { $0.origin != .receipt }) else { return false }
         return judged.contains { $0.origin == .receipt && view.hasOther(than: submission.playerID, $0) }
     }
 
-    /// Returns the purchases without those of the account's history. A purchase of the history stays if an earlier
-    /// decision on this submission granted it.
+    /// Returns the purchases that are not from the account's history, and those of the history that an earlier decision
+    /// on this submission granted.
     func purchasesOfReceipt(_ judged: [JudgedPurchase], in view: LedgerView) -> [StorePurchase] {
         judged.filter { one in
             one.origin != .history || view.grants[one.purchase.transactionID]?.submission == identity
         }.map(\.purchase)
     }
 
-    /// Returns whether a purchase that only `latest_receipt_info` lists is left to its owner: the submission lacks its
-    /// token, and the player does not own its original transaction. The owner submits the token, or a receipt that
-    /// holds the purchase.
+    /// Returns whether only `latest_receipt_info` lists the purchase, the submission lacks the purchase's account
+    /// token, and this player does not own its original transaction. The worker then leaves the purchase to its owner,
+    /// who submits the token or a newer receipt.
     func leavesToOwner(_ judged: JudgedPurchase, in view: LedgerView) -> Bool {
         judged.origin == .latest && !isBound(judged.purchase)
             && view.claims[judged.purchase.originalTransactionID]?.player != submission.playerID
@@ -26,8 +27,8 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Returns whether another player was granted the purchase, waits for it, or owns its original transaction. A
-    /// disputed hold counts too, although it claims nothing.
+    /// Returns whether another player has a grant or a hold of the purchase, or owns its original transaction. A hold
+    /// for a dispute counts too, although it claims nothing.
     fileprivate func hasOther(than player: PlayerID, _ judged: JudgedPurchase) -> Bool {
         let (purchase, id) = (judged.purchase, judged.purchase.transactionID)
         let claim = judged.isOwnedByOriginal ? claims[purchase.originalTransactionID]?.player : nil

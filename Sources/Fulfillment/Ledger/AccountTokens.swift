@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The key of an account token in one app. It has only the token's hash: a token is personal, and anyone who knows it
-/// can pass for its player.
+/// The key of an account token in one app. The key has only the token's hash, because anyone who knows a token can pass
+/// for its player.
 public struct AccountTokenKey: Sendable, Hashable, Comparable {
     public let bundleID: BundleID
     public let hash: Digest256
@@ -19,8 +19,8 @@ public struct AccountTokenKey: Sendable, Hashable, Comparable {
 
 /// The ledger's facts about an account token.
 public struct AccountTokenFacts: Sendable, Equatable {
-    /// The most players who may send a token that belongs to one player. receiptd takes a token with more senders for a
-    /// constant that the client sends for all players.
+    /// The most players who may send a token that belongs to one player. If a token has more senders, receiptd treats
+    /// it as a constant that the client sends for all players.
     public static let maximumSenders = 5
 
     /// The player of the first granted transaction whose submission and purchase both had the token; nil if there is
@@ -32,7 +32,7 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// The most Apple accounts that the ledger learns for one token. A player buys with few accounts.
     public static let maximumAccounts = 6
 
-    /// The player of each Apple account that bought with the token: the first player who was granted such a purchase. A
+    /// The first player who was granted a purchase with the token, for each Apple account that made such a purchase. A
     /// purchase without a signed account adds nothing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
     /// The player whom a record of `player-accounts` names for the token; nil if none does.
@@ -49,8 +49,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
     }
 
     /// Returns the player from whom the proof of a purchase with this token may be stolen: the first player of the
-    /// purchase's Apple account. If the account is new, returns the token's first player. If an account of the token's
-    /// first player is known too, returns nil: another account paid for the purchase.
+    /// purchase's Apple account. If the ledger does not know the account, returns the token's first player. If it knows
+    /// another account of the token's first player, returns nil, because that account did not pay for the purchase.
     /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
@@ -58,7 +58,7 @@ public struct AccountTokenFacts: Sendable, Equatable {
         return accounts.values.contains { $0 == learntOf } ? nil : learntOf
     }
 
-    /// Returns whether the ledger can learn nothing new about the token from purchases of this player by these
+    /// Returns whether the ledger can learn nothing new about the token from this player's purchases with these Apple
     /// accounts.
     public func hasNothingToLearn(of player: PlayerID, by buying: Set<AppTransactionID>) -> Bool {
         if isConstant { return true }
@@ -69,19 +69,20 @@ public struct AccountTokenFacts: Sendable, Equatable {
     public var isConstant: Bool { senders.count > Self.maximumSenders }
 }
 
-/// A dispute about a learnt token. The purchase is held, because the token was learnt as another player's.
+/// A dispute about an account token. The purchase is held, because the ledger learnt the token as another player's.
 public struct DisputedToken: Sendable, Equatable {
     public let bundleID: BundleID
     public let transactionID: StoreTransactionID
     /// The player for whom the purchase is held.
     public let player: PlayerID
-    /// The player who was granted the first purchase with the token and the same Apple account, or with the token alone
-    /// if the account is unknown or new. Either of the two players may be the thief.
+    /// The player who was granted the first purchase with the token and the purchase's Apple account. If the account is
+    /// unknown or new, the player who was granted the first purchase with the token. Either `player` or `firstPlayer`
+    /// may be the thief.
     public let firstPlayer: PlayerID
 }
 
 extension PendingDecision {
-    /// Returns the disputes for which `settlement` holds purchases because of learnt tokens.
+    /// Returns a dispute for each purchase that `settlement` holds because of a learnt token.
     /// - Parameter view: the view in which the decision was settled.
     public func disputedTokens(in settlement: Settlement, _ view: LedgerView) -> [DisputedToken] {
         settlement.holds.compactMap { hold in
@@ -97,7 +98,7 @@ extension PendingDecision {
 
 /// An app's use of learnt tokens.
 public enum AccountTokenUse: Sendable {
-    /// Nothing is learnt, because the token is the player's id.
+    /// The ledger learns nothing, because the token is the player's id.
     case none
     /// Another player's token is a risk signal.
     case signals
@@ -129,7 +130,7 @@ extension PendingDecision {
     }
 
     /// The tokens whose facts the settlement needs: for each purchase the token that Apple signed, or the submission's
-    /// if Apple signed none.
+    /// token if Apple signed none.
     public var mentionedTokens: Set<AccountTokenKey> {
         if announced?.isRenewal == true { return [] }
         return tokens(but: { $0 == .reject(.bindingMismatch) }, of: { mentionedToken(of: $0) })
@@ -162,8 +163,8 @@ extension PendingDecision {
         return player != submission.playerID
     }
 
-    /// Returns whether the purchase's token was learnt as another player's, by the token alone or by the purchase's
-    /// Apple account.
+    /// Returns whether the ledger learnt the purchase's token, or its token together with its Apple account, as another
+    /// player's.
     func isTokenOfAnother(_ purchase: StorePurchase, in view: LedgerView) -> Bool {
         guard let facts = learntFacts(of: purchase, in: view) else { return false }
         return [facts.learntOf, facts.owner(by: purchase.appTransactionID)].contains {
@@ -171,8 +172,8 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the other player whose purchase this one may copy, by the learnt facts about its token; nil if there is
-    /// none, or if the submission lacks the purchase's token.
+    /// Returns the other player from whom the purchase's proof may be stolen, by the learnt facts about its token.
+    /// Returns nil if there is no such player, or if the submission lacks the purchase's token.
     func ownerOfCopied(_ purchase: StorePurchase, in view: LedgerView) -> PlayerID? {
         guard isBound(purchase), let facts = learntFacts(of: purchase, in: view),
             let owner = facts.owner(by: purchase.appTransactionID), owner != submission.playerID
@@ -180,7 +181,7 @@ extension PendingDecision {
         return owner
     }
 
-    /// Returns the facts about a purchase's token; nil if the ledger has none, or if the token is a constant once this
+    /// Returns the facts about a purchase's token; nil if the ledger has none, or if the token is a constant when this
     /// player counts as a sender.
     private func learntFacts(of purchase: StorePurchase, in view: LedgerView) -> AccountTokenFacts? {
         guard tokenUse != .none, let token = mentionedToken(of: purchase), let facts = view.tokens[key(of: token)]
@@ -189,8 +190,7 @@ extension PendingDecision {
         return senders.count <= AccountTokenFacts.maximumSenders ? facts : nil
     }
 
-    /// Enters into the token's facts that the player was granted the purchase, or that the purchase is held for the
-    /// player.
+    /// Adds a grant or a hold of the purchase for the player to the facts about the token.
     func enterToken(of purchase: StorePurchase, isGranted: Bool, in view: inout LedgerView) {
         guard tokenUse != .none, isBound(purchase), let token = submission.appAccountToken else { return }
         var facts = view.tokens[key(of: token)] ?? AccountTokenFacts()

@@ -1,7 +1,6 @@
 import NamesAndTimes
 
-/// The key of one count for a product's `daily_limit`. The count is of one player's transactions that were bought on
-/// one UTC day.
+/// The key of one count for a product's `daily_limit`: a player's transactions of the product, bought on one UTC day.
 public struct DailyCount: Sendable, Hashable {
     public let bundleID: BundleID
     public let player: PlayerID

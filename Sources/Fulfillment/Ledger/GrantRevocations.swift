@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The revocations of a grant: Apple's and an operator's. Apple and the operator each reverse only their own
-/// revocation.
+/// The revocations of a grant: Apple's and an operator's. Apple reverses only Apple's revocation, and an operator only
+/// an operator's.
 public struct GrantRevocations: Sendable, Equatable {
     /// A whole purchase in thousandths of a percent.
     public static let whole: Int32 = 100_000
@@ -11,10 +11,11 @@ public struct GrantRevocations: Sendable, Equatable {
         public let at: Timestamp
         /// `.refund`, `.revoke` or `.revokedByOperator`.
         public let reason: Reason
-        /// The share revoked in all, in thousandths of a percent, from 1 to `whole`.
+        /// The share of the grant that is revoked in total, in thousandths of a percent, from 1 to `whole`.
         public let milliPercent: Int32
 
-        /// - Parameter milliPercent: the share revoked in all; nil, or a value that no part can have, means the whole.
+        /// - Parameter milliPercent: the share that is revoked in total; nil or a value outside 1..<`whole` means the
+        ///   whole.
         public init(at: Timestamp, reason: Reason, milliPercent: Int32? = nil) {
             self.at = at
             self.reason = reason
@@ -28,14 +29,14 @@ public struct GrantRevocations: Sendable, Equatable {
         }
     }
 
-    /// The change for the player that a revocation or its reversal makes.
+    /// The change that a revocation or its reversal makes for the player.
     public enum Change: Sendable, Equatable {
-        /// The new total of revocation, larger or smaller than before.
+        /// The new revocation, whose share is larger or smaller than before.
         case revoked(Revocation)
         case reinstated
     }
 
-    /// Apple's revocation; nil if there is none or Apple has reversed it.
+    /// Apple's revocation; nil if there is none, or if Apple has reversed it.
     public private(set) var apple: Revocation?
     /// The time of an operator's revocation, which always covers the whole grant; nil without one.
     public private(set) var operatorRevokedAt: Timestamp?
@@ -45,34 +46,34 @@ public struct GrantRevocations: Sendable, Equatable {
         self.operatorRevokedAt = operatorRevokedAt
     }
 
-    /// The revocation that counts; nil if the grant is whole. Apple's revocation of the whole counts before the
-    /// operator's, and the operator's before Apple's of a part.
+    /// The revocation that counts; nil if nothing is revoked. Apple's revocation of the whole takes precedence over the
+    /// operator's revocation. The operator's takes precedence over Apple's revocation of a part.
     public var revocation: Revocation? {
         if let apple, apple.milliPercent == Self.whole { return apple }
         return operatorRevokedAt.map { Revocation(at: $0, reason: .revokedByOperator) } ?? apple
     }
 
-    /// The revocation that counts, as a change to tell the player; `.reinstated` if the grant is whole.
+    /// The change to publish for the revocation that counts; `.reinstated` if nothing is revoked.
     var standing: Change { revocation.map(Change.revoked) ?? .reinstated }
 
-    /// The time of the earlier one of the two revocations; nil if the grant is whole.
+    /// The time of Apple's or the operator's revocation, whichever is earlier; nil if nothing is revoked.
     public var revokedAt: Timestamp? {
         guard let apple = apple?.at, let operatorRevokedAt else { return apple?.at ?? operatorRevokedAt }
         return min(apple, operatorRevokedAt)
     }
 
-    /// The revoked units of `quantity`, 0 if the grant is whole.
+    /// Returns the revoked units of `quantity`; 0 if nothing is revoked.
     public func revokedUnits(of quantity: Int32) -> Int32 { revocation?.units(of: quantity) ?? 0 }
 
     /// Replaces Apple's revocation with `word`, the revocation that Apple's notices leave in force; nil if they leave
-    /// none. A `word` of the same share changes nothing.
+    /// none. If both revocations have an equal share, nothing changes.
     /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func follow(apple word: Revocation?) -> Change? {
         guard word?.milliPercent != apple?.milliPercent else { return nil }
         return change { $0.apple = word }
     }
 
-    /// Enters an operator's revocation. A second one changes nothing.
+    /// Adds an operator's revocation. If the operator's revocation is there already, nothing changes.
     /// - Returns: the change to publish; nil if nothing changes for the player.
     public mutating func revoke(byOperatorAt time: Timestamp) -> Change? {
         change { $0.operatorRevokedAt = $0.operatorRevokedAt ?? time }

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A paid period of an auto-renewable subscription, whatever transactions name it. Seats that the player added, and
-/// restored copies in older receipts, are transactions of their own with the same end.
+/// A paid period of an auto-renewable subscription. Several transactions may name one period: a seat that the player
+/// added and a restored copy in an older receipt have transaction ids of their own, but the period's end.
 public struct GrantedPeriod: Sendable, Hashable {
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
@@ -18,8 +18,8 @@ public struct GrantedPeriod: Sendable, Hashable {
 public struct PeriodPurchase: Sendable, Hashable {
     public let period: GrantedPeriod
     public let purchasedAt: Timestamp
-    /// The subscription that this one continues; nil if Apple names none. A period of that subscription with the same
-    /// product and times is the same period.
+    /// The subscription that this purchase's subscription continues; nil if Apple names none. If a period of the
+    /// earlier subscription has this period's product and times, both are one period.
     public let previousOriginalTransactionID: StoreTransactionID?
     public let app: StoreApp
 
@@ -45,7 +45,7 @@ public struct PeriodPurchase: Sendable, Hashable {
 }
 
 extension JudgedPurchase {
-    /// The period of an auto-renewable subscription; nil for every other purchase.
+    /// The period that the purchase pays for; nil unless the purchase is a period of an auto-renewable subscription.
     public var period: GrantedPeriod? {
         guard kind == .autoRenewableSubscription, let end = purchase.expiresAt else { return nil }
         return GrantedPeriod(
@@ -54,8 +54,8 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// Enters the period of an earlier grant with the end that Apple names now. Apple may have extended the period
-    /// since the grant (RENEWAL_EXTENDED).
+    /// Adds the period of an earlier grant, with the end that Apple names now. Apple may have extended the period since
+    /// the grant (RENEWAL_EXTENDED).
     mutating func enterPeriod(ofGranted judged: JudgedPurchase) {
         guard let period = judged.period, let grant = grants[judged.purchase.transactionID], !grant.isRevoked else {
             return
@@ -63,8 +63,8 @@ extension LedgerView {
         periods[period, default: [:]][judged.purchase.transactionID] = judged.purchase.purchasedAt
     }
 
-    /// Returns whether another transaction grants the period and is not revoked. A period of the subscription that this
-    /// one continues counts too.
+    /// Returns whether another transaction grants the period and is not revoked. That transaction may also be a period
+    /// of the subscription that this purchase's subscription continues.
     func isPeriodGranted(_ judged: JudgedPurchase, in app: StoreApp) -> Bool {
         guard let period = judged.period else { return false }
         let isInForce = { (transaction: StoreTransactionID) in

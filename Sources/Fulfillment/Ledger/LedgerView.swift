@@ -1,13 +1,13 @@
 import NamesAndTimes
 
-/// The ledger's rows that decide a settlement. They are read under the claims' locks, and each settlement of the batch
-/// changes them.
+/// The ledger's rows that decide a settlement. The worker reads them after it has locked the claims' rows. Each
+/// settlement of the batch changes this copy.
 public struct LedgerView: Sendable {
     public struct Claim: Sendable, Equatable {
-        /// The owner; nil if the claim has none, as after the refusal of a hold.
+        /// The owner; nil if the claim has none, for example after an operator refused a hold.
         public var player: PlayerID?
         /// The non-consumable that is granted under the claim and not revoked; nil if there is none. In a period's
-        /// claim: the transaction by which the period is granted or held, even if it was revoked since.
+        /// claim, the transaction with the period's grant or hold, even if the grant has been revoked since.
         public var grantedTransaction: StoreTransactionID?
         /// The transaction whose grant to the player was published and then lost by the database; nil if there is none.
         public var lostTransaction: StoreTransactionID?
@@ -15,7 +15,7 @@ public struct LedgerView: Sendable {
         /// operator did, or if Apple revoked the whole too.
         public var operatorRevokedAt: Timestamp?
 
-        /// Returns whether the transaction is granted under the claim, or was published as granted under it.
+        /// Returns whether the transaction is the claim's granted or lost transaction.
         public func names(_ transaction: StoreTransactionID) -> Bool {
             [grantedTransaction, lostTransaction].contains(transaction)
         }
@@ -28,14 +28,14 @@ public struct LedgerView: Sendable {
 
     public struct Grant: Sendable, Equatable {
         public var player: PlayerID
-        /// The submission that won the grant; nil for a grant of an earlier system.
+        /// The submission that got the grant; nil for a grant of an earlier system.
         public var submission: NameBasedUUID?
         /// True if every unit of the grant is revoked.
         public var isRevoked: Bool
         /// The time at which an operator revoked the grant; nil if no operator did, or if Apple revoked the whole too.
         public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
-        /// True if the winning submission had the transaction's token.
+        /// True if the submission that got the grant had the transaction's account token.
         public var isBound: Bool
 
         public init(
@@ -51,7 +51,7 @@ public struct LedgerView: Sendable {
 
     public struct Hold: Sendable, Equatable {
         public var reason: Reason
-        /// True if the held submission had the transaction's token.
+        /// True if the held submission had the transaction's account token.
         public var isBound: Bool
 
         public init(reason: Reason, isBound: Bool = false) {
@@ -63,7 +63,7 @@ public struct LedgerView: Sendable {
         public var claims: Bool { reason != .ownershipDisputed }
     }
 
-    /// A transaction that a submission won, with its event.
+    /// A transaction that was granted to a submission, with the grant's event.
     public struct WonTransaction: Sendable, Equatable {
         public let transactionID: StoreTransactionID
         public let productID: ProductID
@@ -76,31 +76,29 @@ public struct LedgerView: Sendable {
         }
     }
 
-    /// The claims by original transaction and by period (`PeriodIdentity`). A restored copy whose grant may be lost has
-    /// a claim by its own id.
+    /// The claims by original transaction and by period (`PeriodIdentity`). A restored copy whose grant may be lost
+    /// also has a claim under its own id.
     public var claims: [StoreTransactionID: Claim]
-    /// The apps that are known to have a grant or a hold under a claim. The ledger looks them up for subscriptions that
-    /// another subscription continues.
+    /// The apps with a grant or a hold under each claim, as far as known. The ledger looks up these apps for a
+    /// subscription that another subscription continues.
     public var claimApps: [StoreTransactionID: Set<StoreApp>] = [:]
     public var grants: [StoreTransactionID: Grant]
     /// The transactions that grant each period of a subscription, with their purchase times.
     public var periods: [GrantedPeriod: [StoreTransactionID: Timestamp]] = [:]
-    /// The players who wait for each transaction, with their holds; no entry is empty. At most one of these holds
-    /// claims the transaction. Holds of players outside the batch may be missing, except the claiming hold and one
-    /// more.
+    /// The holds of each transaction, by player; no entry is empty. At most one hold claims the transaction. Of the
+    /// holds of players outside the batch, at least the claiming hold and one more are here, if they exist.
     public var holds: [StoreTransactionID: [PlayerID: Hold]]
-    /// The players to whom an operator refused a transaction. A refusal outlives the player's hold, and the holds of
-    /// others.
+    /// The players to whom an operator refused a transaction. A refusal stays after the player's hold has ended.
     public var refusals: [StoreTransactionID: Set<PlayerID>]
-    /// The transactions that each submission won before this batch rejected it as a whole, in purchase order; nil if
-    /// the batch rejects no submission as a whole.
+    /// The transactions that were granted to each submission, in purchase order. The worker reads them only if this
+    /// batch rejects a submission as a whole; otherwise nil.
     public var won: [NameBasedUUID: [WonTransaction]]?
     public var refunds = KnownRefunds()
-    /// The highest revision that a lost state of the database may have published: new revisions are above it. 0 if no
-    /// state was lost, or if Apple never refunded a purchase of the batch.
+    /// The highest revision that workers may have published from a lost state of the database. A new revision must be
+    /// higher. 0 if no state was lost, or if Apple never refunded a purchase of the batch.
     public var revisionFloor: Int32 = 0
-    /// The number of granted transactions that are not wholly revoked, for each product with a limit. Every count that
-    /// a decision of the batch may need is there.
+    /// The number of granted transactions that are not wholly revoked, for each count that a decision of the batch may
+    /// need.
     public var dailyCounts: [DailyCount: Int]
     public var risk = RiskFacts()
     /// The known facts about the tokens that the decisions mention.
@@ -118,10 +116,11 @@ public struct LedgerView: Sendable {
         self.dailyCounts = dailyCounts
     }
 
-    /// Returns the claim of the purchase's original transaction. If that claim has no owner, the owner of the
-    /// subscription that this one continues counts, in the same app and environment. An erased owner does not count.
-    /// - Parameter isReleased: true if an operator has ended a dispute about the purchase. Then only its own claim
-    ///   counts.
+    /// Returns the claim of the purchase's original transaction. If that claim has no owner, returns a claim with the
+    /// owner of the subscription that the purchase's subscription continues. The earlier subscription must be of the
+    /// purchase's app and environment, and its owner must not be erased.
+    /// - Parameter isReleased: true if an operator has ended a dispute about the purchase. Then only the original
+    ///   transaction's own claim counts.
     func claim(of purchase: StorePurchase, in app: StoreApp, isReleased: Bool) -> Claim? {
         let own = claims[purchase.originalTransactionID]
         guard !isReleased, own?.player == nil, let previous = purchase.previousOriginalTransactionID,
@@ -141,8 +140,9 @@ public struct LedgerView: Sendable {
         if holds[transaction]?.isEmpty == true { holds[transaction] = nil }
     }
 
-    /// Frees the claim of a wholly revoked non-consumable, which may be bought again. If the ledger lacks the grant,
-    /// its transaction becomes the claim's lost transaction. A period's claim stays, because a period is paid once.
+    /// Frees the claim of a wholly revoked non-consumable, because the player may buy the product again. If the ledger
+    /// lacks the grant, the granted transaction becomes the claim's lost transaction. Leaves a period's claim
+    /// unchanged, because a player pays for a period only once.
     public mutating func freeRevoked(_ original: StoreTransactionID) {
         guard !PeriodIdentity.isPeriod(original), let granted = claims[original]?.grantedTransaction else { return }
         let grant = grants[granted]

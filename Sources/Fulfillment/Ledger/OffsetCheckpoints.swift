@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// The identity of one life of a database. It changes with every start of the server, every fail-over and every
-/// restore. A later history may lack decisions of an earlier one.
+/// The identity of a database from one start of its server to the next. Each start, fail-over and restore gives a new
+/// identity. A later history may lack decisions of an earlier history.
 public struct DatabaseHistory: Hashable, Sendable {
     public let text: String
 
@@ -10,13 +10,13 @@ public struct DatabaseHistory: Hashable, Sendable {
     }
 }
 
-/// The row that the database keeps for a partition of a topic, for one consumer group.
+/// The checkpoint's row of one partition of a topic, for one consumer group.
 public struct OffsetCheckpoint: Hashable, Sendable {
     /// The offset before which every record of the partition is decided.
     public var nextOffset: Int64
-    /// The random number of the owner that wrote the row. Each owner of the partition draws another.
+    /// The random number of the owner that wrote the row. Each owner of the partition chooses a new number.
     public var writer: Int64
-    /// The number of writes by all owners. If it is smaller than before, the row was restored with its database.
+    /// The number of writes of the row by all owners. If the number is smaller than before, the database was restored.
     public var version: Int64
 
     public init(nextOffset: Int64, writer: Int64, version: Int64) {
@@ -28,7 +28,7 @@ public struct OffsetCheckpoint: Hashable, Sendable {
 
 /// A compare-and-set of one partition's checkpoint.
 public struct CheckpointWrite: Hashable, Sendable {
-    /// The content that the row must have for the write to happen; nil if there must be no row.
+    /// The content that the row must have, or else nothing is written; nil if there must be no row.
     public var expected: OffsetCheckpoint?
     public var new: OffsetCheckpoint
 
@@ -42,9 +42,9 @@ public struct StoredCheckpoints: Sendable, Equatable {
     public var history: DatabaseHistory
     /// The checkpoints by partition. A partition that was never checkpointed is missing.
     public var checkpoints: [Int32: OffsetCheckpoint]
-    /// The number of owners that gave each partition up while they lived, by partition.
+    /// The number of owners that gave the partition up without dying, by partition.
     public var departures: [Int32: Int64]
-    /// The records that may have been decided in a lost state of the database, by partition.
+    /// The records that a worker may have decided in a lost state of the database, by partition.
     public var decidedAgain: [Int32: LostDecisions]
 
     public init(
@@ -60,13 +60,13 @@ public struct StoredCheckpoints: Sendable, Equatable {
 
 /// The decisions about one partition's records that the database lost when it fell back to an earlier state.
 public struct LostDecisions: Sendable, Equatable {
-    /// The milliseconds by which a clock that stamps records may be ahead of the database's clock.
+    /// The most milliseconds by which the clock of a record's timestamp may be ahead of the database's clock.
     public static let clockMargin: Int64 = 3_600_000
 
     public var belowOffset: Int64
-    /// The time at which the loss was noticed, or the latest one if there were several losses. The lost state decided
-    /// no record that was sent later, however low the record's offset: in a topic that was deleted and created again,
-    /// offsets begin at 0.
+    /// The time at which a worker noticed the loss, or the latest loss of several. The lost state has no decision on a
+    /// record that was sent after this time, even if the record's offset is low. Offsets begin at 0 again when a topic
+    /// is deleted and created again.
     public var noticedAt: Timestamp
 
     public init(belowOffset: Int64, noticedAt: Timestamp) {
@@ -74,7 +74,7 @@ public struct LostDecisions: Sendable, Equatable {
         self.noticedAt = noticedAt
     }
 
-    /// Returns whether a decision on this record may be among the lost ones.
+    /// Returns whether a decision on this record may be among the lost decisions.
     /// - Parameter sentAt: the record's timestamp.
     public func mayCover(offset: Int64, sentAt: Timestamp) -> Bool {
         offset < belowOffset && sentAt <= noticedAt.adding(milliseconds: Self.clockMargin)
@@ -88,10 +88,10 @@ public struct LostDecisions: Sendable, Equatable {
 }
 
 public struct CheckpointResult: Sendable, Equatable {
-    /// The history of the database that answered. If it is not the requested one, nothing was written.
+    /// The history of the database that answered. If it is not the caller's history, nothing was written.
     public var history: DatabaseHistory
-    /// The present row of each partition whose row differed from the expected one, nil if there is no row. Nothing was
-    /// written for these partitions.
+    /// The partitions for which nothing was written, because their row differed from `CheckpointWrite.expected`. The
+    /// value is the present row; nil if there is none.
     public var refused: [Int32: OffsetCheckpoint?]
 
     public init(history: DatabaseHistory, refused: [Int32: OffsetCheckpoint?] = [:]) {
@@ -103,39 +103,38 @@ public struct CheckpointResult: Sendable, Equatable {
 /// The store of checkpoints, in the database that has the decisions. A database that falls back to an earlier state
 /// loses its newer checkpoints with its newer decisions. Old checkpoints therefore show which decisions are lost.
 ///
-/// The checkpoints belong to one consumer group. Groups that share a database do not see each other's.
+/// The checkpoints belong to one consumer group. Groups that share a database do not see each other's checkpoints.
 public protocol OffsetCheckpoints: Sendable {
     /// Reads the checkpoints of these partitions. Throws if the database is out of reach.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
-    /// Writes new offsets. Call it after the decisions on all earlier records are committed, so that no state of the
-    /// database has the checkpoint without these decisions. An offset may go down: a topic that was deleted and created
-    /// again begins at 0.
+    /// Writes new offsets. Call it after PostgreSQL has committed the decisions on all records before the offsets. Then
+    /// no state of the database has the checkpoint without these decisions. An offset may be lower than before: offsets
+    /// begin at 0 again when a topic is deleted and created again.
     ///
-    /// - Parameter history: the history in which the covered decisions were made; nil if none was made since the last
-    ///   write.
+    /// - Parameter history: the history in which the decisions since the last write were made; nil if there were none.
     ///
-    /// Throws if the database is out of reach; the checkpoints may have been written then.
+    /// Throws if the database is out of reach. The checkpoints may have been written even so.
     func write(_ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?) async throws
         -> CheckpointResult
 
-    /// Counts a departure of each partition's owner, and returns the new counts. A partition that was never
-    /// checkpointed has no count. Throws if the database is out of reach.
+    /// Adds one to the number of departures of each partition, and returns the new numbers. A partition that was never
+    /// checkpointed has no number. Throws if the database is out of reach.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
     /// Stores, for each partition, that a lost state of the database may have decided and published the records below
-    /// this offset. A stored offset is never lowered. From then on `lostClaims` returns the fall. Throws if the
-    /// database is out of reach.
-    /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil takes the time
-    ///   of these partitions' last checkpoint.
+    /// the offset. Never lowers a stored offset. Afterwards `lostClaims` returns this loss. Throws if the database is
+    /// out of reach.
+    /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil for the time of
+    ///   the partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
-    /// Returns the fall whose published claims the group has not entered again yet; nil if there is none. Several
-    /// falls, and losses in several topics, count as one. Throws if the database is out of reach.
+    /// Returns the loss whose published claims the group has not entered again yet; nil if there is none. Several
+    /// losses, in one topic or in several, count as one. Throws if the database is out of reach.
     func lostClaims() async throws -> LostClaims?
 
-    /// Notes that the group has entered the claims of this fall. The claims of a fall that was noticed later still have
-    /// to be entered. Throws if the database is out of reach.
+    /// Stores that the group has entered the claims of this loss. If a worker noticed a further loss later, the group
+    /// must still enter that loss's claims. Throws if the database is out of reach.
     func entered(_ claims: LostClaims) async throws
 }
 

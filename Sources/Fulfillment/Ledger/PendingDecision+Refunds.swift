@@ -1,7 +1,7 @@
-/// The refunds that Apple reported before the purchase was granted.
+/// Rules for a refund that Apple reported before the grant of the purchase.
 extension LedgerView {
-    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself; nil if
-    /// none is in force.
+    /// Returns the refund that Apple reported before the grant, in a notification or with the purchase itself. Returns
+    /// nil if there is none, or if Apple has reversed it.
     func refund(of judged: JudgedPurchase, in decision: PendingDecision) -> GrantRevocations.Revocation? {
         let purchase = judged.purchase
         if refunds.isEmpty, purchase.cancelledAt == nil { return nil }
@@ -14,14 +14,15 @@ extension LedgerView {
         let ofPeriod = decision.period(of: judged).flatMap { refund(of: $0) }
         let known = [refund(of: purchase.transactionID), ofPeriod, purchase.refunded].compactMap(\.self)
         if let largest = known.max(by: { $0.milliPercent < $1.milliPercent }) { return largest }
-        // The refund of the original covers its restored copies. A purchase after the refund is a new one.
+        // The refund of the original transaction also covers its restored copies. A purchase after the refund is a new
+        // purchase.
         guard judged.kind == .nonConsumable, purchase.originalTransactionID != purchase.transactionID,
             let original = refund(of: purchase.originalTransactionID)
         else { return nil }
         return purchase.purchasedAt <= original.at ? original : nil
     }
 
-    /// Returns whether Apple refunded the whole purchase and reversed that, both before the grant.
+    /// Returns whether Apple reversed a refund of the purchase before the grant.
     fileprivate func isReversed(_ judged: JudgedPurchase, in decision: PendingDecision) -> Bool {
         guard !refunds.reversed.isEmpty else { return false }
         let original = judged.kind == .nonConsumable ? judged.purchase.originalTransactionID : nil
@@ -40,9 +41,9 @@ extension LedgerView {
 }
 
 extension PendingDecision {
-    /// Makes the grant of a purchase. If Apple refunded a part before, the grant is revoked in part at once. If the
-    /// database may have lost a decision on the submission, a revocation may have been published: if Apple reversed
-    /// that refund, an event of the reinstatement follows.
+    /// Returns the grant of a purchase, with a revocation if Apple has already refunded the purchase. If the database
+    /// may have lost a decision on the submission, a worker may have published a revocation. If Apple has reversed the
+    /// refund since then, the grant comes with the reinstatement's event.
     func newGrant(of judged: JudgedPurchase, _ event: OutcomeEvent, in view: LedgerView) -> Settlement.NewGrant {
         let purchase = judged.purchase
         var new = Settlement.NewGrant(purchase: purchase, kind: judged.kind, event: event)
@@ -70,7 +71,7 @@ extension PendingDecision {
             }
     }
 
-    /// Returns the shown refunds of grants in force. Each counts as its notification would.
+    /// Returns the shown refunds of unrevoked grants. Each refund counts like a notification about it.
     public func revocationsShown(in view: LedgerView) -> [RefundNotice] {
         guard !view.grants.isEmpty else { return [] }
         return revocationsShown.compactMap { told in
@@ -82,8 +83,8 @@ extension PendingDecision {
 }
 
 extension LedgerView {
-    /// Returns the grant under another id: of a non-consumable with the same original transaction, or of the same
-    /// period. Returns nil if there is none.
+    /// Returns the grant of a non-consumable with the original transaction of `told`, or the grant of the period of
+    /// `told`. Returns nil if there is none.
     fileprivate func otherGrant(_ told: NotifiedTransaction) -> Grant? {
         let claim = told.kind == .nonConsumable ? told.purchase.originalTransactionID : told.period
         return claim.flatMap { claims[$0]?.grantedTransaction }.flatMap { grants[$0] }

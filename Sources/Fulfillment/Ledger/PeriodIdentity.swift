@@ -1,21 +1,21 @@
 import NamesAndTimes
 
-/// The id of a paid period of an auto-renewable subscription. A period has one id, whatever transactions and original
-/// transactions name it.
+/// The id of a paid period of an auto-renewable subscription. A period has one id, even if several transactions and
+/// several original transactions name the period.
 ///
 /// The table of claims has a row for each period's id, beside the rows of original transactions. A worker inserts or
-/// locks that row before it grants, holds or revokes the period. So the unique row, and no look-up, decides which
-/// player gets the period.
+/// locks that row before it grants, holds or revokes the period. So the unique row decides which player gets the
+/// period, even if two workers settle it at once.
 public enum PeriodIdentity {
     /// The prefix of period ids. No transaction id begins with it.
     private static let prefix = "period "
 
-    /// Returns whether a claim is a period's, and not an original transaction's.
+    /// Returns whether the id of a claim is a period's id; false for an original transaction's.
     public static func isPeriod(_ claim: StoreTransactionID) -> Bool { claim.text.hasPrefix(prefix) }
 
-    /// Returns the id of the period that a purchase pays for, made from Apple's `webOrderLineItemId`. Without that, the
-    /// id is made from product, times and original transaction. If the subscription continues another one, the other's
-    /// original transaction counts.
+    /// Returns the id of the period that a purchase pays for, made from Apple's `webOrderLineItemId`. If Apple gives no
+    /// `webOrderLineItemId`, the id is made from the product, the times and the original transaction. If the
+    /// subscription continues an earlier subscription, the earlier original transaction counts.
     /// - Parameter kind: the catalog's kind, which counts if Apple signed no type.
     /// - Returns: nil unless the purchase is a period of an auto-renewable subscription.
     static func claim(
@@ -57,7 +57,7 @@ extension PeriodIdentity {
     }
 }
 
-/// An app in one of Apple's environments. A transaction id of the sandbox says nothing about Production.
+/// An app in one of Apple's environments. A transaction id in the sandbox may mean another purchase in Production.
 public struct StoreApp: Sendable, Hashable {
     public let bundleID: BundleID
     public let environment: StoreEnvironment
@@ -71,32 +71,33 @@ public struct StoreApp: Sendable, Hashable {
 extension PendingDecision {
     public var app: StoreApp { StoreApp(submission.bundleID, in: environment) }
 
-    /// Returns the id of the paid period; nil if the purchase pays for none.
+    /// Returns the id of the period that the purchase pays for; nil if it pays for none.
     public func period(of judged: JudgedPurchase) -> StoreTransactionID? {
         PeriodIdentity.claim(of: judged.purchase, kind: judged.kind, in: app)
     }
 
-    /// Returns the id of the period that a purchase pays for, by the type that Apple signed; nil if it pays for none.
+    /// Returns the id of the period that a purchase pays for; nil if it pays for none. Only the type that Apple signed
+    /// counts, not the catalog's kind.
     func period(of purchase: StorePurchase) -> StoreTransactionID? {
         PeriodIdentity.claim(of: purchase, kind: nil, in: app)
     }
 
-    /// Returns the id of the granted period; nil if the grant is for no period.
+    /// Returns the id of the granted period; nil if the grant is not of a period.
     public func period(of grant: Settlement.NewGrant) -> StoreTransactionID? {
         PeriodIdentity.claim(of: grant.purchase, kind: grant.kind, in: app)
     }
 
-    /// If several subscriptions contain the same paid period, gives them the same owner: the later subscription
-    /// continues the earlier one. The owner comes from a granted purchase in the same answer of Apple's, or from the
-    /// ledger's grant of the period. Each subscription passes its owner on to the next. Purchases that came by Family
-    /// Sharing are left out, because their player does not own the subscription.
+    /// Gives one owner to all subscriptions that contain one paid period, because the later subscription continues the
+    /// earlier one. The owner comes from a granted purchase in Apple's answer, or from the ledger's grant of the
+    /// period. Each subscription passes its owner on to the next. Leaves out purchases by Family Sharing, because their
+    /// player does not own the subscription.
     func passOn(periods judged: [JudgedPurchase], in view: inout LedgerView) {
         var shared = SharedPeriods()
         for one in judged where !one.purchase.isFamilyShared {
             if let period = period(of: one) { shared.add(period, of: one.purchase.originalTransactionID) }
         }
         guard !shared.isEmpty else { return }
-        // Only a granted purchase passes its owner on: a held purchase loses its claim if an operator refuses it.
+        // Only a granted purchase passes its owner on. A held purchase would lose its claim if an operator refused it.
         let granted = judged.filter { view.grants[$0.purchase.transactionID] != nil }
         shared.passOn(from: granted.map(\.purchase.originalTransactionID), in: &view)
         for (period, original) in shared.inOrder where view.claims[original]?.player == nil {
@@ -108,7 +109,8 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the id of the held period; nil if the hold is for no period, or is a dispute, which claims nothing.
+    /// Returns the id of the held period; nil if the hold is not of a period, or is for a dispute, which claims
+    /// nothing.
     public func period(of hold: Settlement.NewHold) -> StoreTransactionID? {
         hold.reason == .ownershipDisputed ? nil : PeriodIdentity.claim(of: hold.purchase, kind: hold.kind, in: app)
     }
@@ -129,7 +131,7 @@ private struct SharedPeriods {
     }
 
     /// Gives each subscription without an owner the owner of a subscription that shares a period with it.
-    /// - Parameter owned: the subscriptions to begin with.
+    /// - Parameter owned: the original transactions whose owner is known.
     mutating func passOn(from owned: [StoreTransactionID], in view: inout LedgerView) {
         guard periods.count > 1 else { return }
         var owned = owned
@@ -153,7 +155,7 @@ private struct SharedPeriods {
 extension NotifiedTransaction {
     public var app: StoreApp { StoreApp(bundleID, in: environment) }
 
-    /// The id of the paid period; nil if the purchase pays for none.
+    /// The id of the period that the purchase pays for; nil if it pays for none.
     public var period: StoreTransactionID? {
         var purchase = purchase
         purchase.previousOriginalTransactionID =
@@ -163,21 +165,22 @@ extension NotifiedTransaction {
 }
 
 extension AnnouncedPurchase {
-    /// Returns the id of the paid period; nil if the purchase pays for none.
+    /// Returns the id of the period that the purchase pays for; nil if it pays for none.
     /// - Parameter kind: the catalog's kind; nil if the catalog lacks the product.
     public func period(_ kind: ProductKind?) -> StoreTransactionID? {
         PeriodIdentity.claim(
             of: purchase, kind: kind, in: StoreApp(evidence.bundleID, in: evidence.environment))
     }
 
-    /// Returns the id of the paid period of a product as the catalog describes it; nil if the purchase pays for none.
+    /// Returns the id of the period that the purchase pays for, by the product's kind in the catalog; nil if it pays
+    /// for none.
     public func period(_ catalog: Catalog) -> StoreTransactionID? {
         period(catalog.apps[evidence.bundleID]?.products[purchase.productID]?.kind)
     }
 }
 
 extension LedgerView {
-    /// Returns the other transaction by which the purchase's period is granted or held; nil if there is none.
+    /// Returns the other transaction that has the grant or the hold of the purchase's period; nil if there is none.
     func otherTransaction(of judged: JudgedPurchase, in decision: PendingDecision) -> StoreTransactionID? {
         guard let period = decision.period(of: judged), let known = claims[period]?.grantedTransaction,
             known != judged.purchase.transactionID
@@ -185,7 +188,7 @@ extension LedgerView {
         return known
     }
 
-    /// Enters the purchase's transaction as the one by which its period is granted or held.
+    /// Adds the claim of the purchase's period, with this transaction as the period's grant or hold.
     public mutating func enterPeriod(of judged: JudgedPurchase, decision: PendingDecision) {
         guard let period = decision.period(of: judged) else { return }
         claims[period] = Claim(

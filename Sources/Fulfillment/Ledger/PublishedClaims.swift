@@ -8,7 +8,7 @@ public struct PublishedClaim: Sendable, Equatable {
     public let bundleID: BundleID
     /// The transaction that was published as granted.
     public let transactionID: StoreTransactionID
-    /// True if the claim is an original transaction and the grant is of a later transaction under it.
+    /// True if the claim is an original transaction's, and the granted transaction is a later one.
     private let isOfLaterTransaction: Bool
 
     public init(
@@ -22,12 +22,13 @@ public struct PublishedClaim: Sendable, Equatable {
         self.isOfLaterTransaction = isOfLaterTransaction
     }
 
-    /// The transaction that was granted under the claim; nil if the claim is an original transaction and the granted
+    /// The transaction that was granted under the claim; nil if the claim is an original transaction's, and the granted
     /// transaction is a later one.
     public var grantedTransactionID: StoreTransactionID? { isOfLaterTransaction ? nil : transactionID }
 
-    /// Returns the claims of one published grant: its original transaction's, and its period's if it pays for one. A
-    /// restored copy has a claim of its own, because other copies may be granted under the original transaction too.
+    /// Returns the claims of one published grant: the claim of its original transaction, and the claim of its period if
+    /// it pays for one. A restored copy also has a claim under its own id, because other copies of the original
+    /// transaction may be granted too.
     public static func claims(
         of transaction: StoreTransactionID, under original: StoreTransactionID, period: StoreTransactionID?,
         playerID: PlayerID, bundleID: BundleID
@@ -42,8 +43,8 @@ public struct PublishedClaim: Sendable, Equatable {
 }
 
 extension LedgerView {
-    /// Returns the player and the transaction of a lost grant: it was published for the purchase or for the purchase's
-    /// period, and the ledger lacks it. Returns nil if there is none.
+    /// Returns the player and the transaction of a lost grant of the purchase or of its period; nil if there is none. A
+    /// lost grant was published, but the ledger lacks it.
     func lostGrant(
         of judged: JudgedPurchase, in decision: PendingDecision
     ) -> (player: PlayerID, transaction: StoreTransactionID)? {
@@ -61,11 +62,12 @@ extension LedgerView {
     }
 }
 
-/// A fall back of the database after which a worker must still enter the published claims again.
+/// A loss of decisions whose published claims a worker must still enter again. The database fell back to an earlier
+/// state.
 public struct LostClaims: Sendable, Equatable {
     /// The time of the state that the database fell back to, or an earlier time.
     public let since: Timestamp
-    /// The time at which the fall was noticed, by the database's clock.
+    /// The time at which a worker noticed the loss, by the database's clock.
     public let noticedAt: Timestamp
 
     public init(since: Timestamp, noticedAt: Timestamp) {
@@ -74,8 +76,8 @@ public struct LostClaims: Sendable, Equatable {
     }
 }
 
-/// The revision of a grant or a subscription in a published event. The worker publishes an event after the ledger has
-/// committed its revision.
+/// The revision of a grant or a subscription in a published event. The worker publishes an event only after PostgreSQL
+/// has committed the event's revision.
 public struct PublishedRevision: Sendable, Equatable {
     public enum Subject: Sendable, Equatable {
         case grant
@@ -97,25 +99,25 @@ public struct PublishedRevision: Sendable, Equatable {
     }
 }
 
-/// The store into which workers enter again, from published events, the claims that the database lost when it fell
-/// back.
+/// The store of claims. After the database fell back to an earlier state, workers enter the lost claims again, from the
+/// published events.
 public protocol PublishedClaims: Sendable {
-    /// Enters the claims. If a claim has an owner from before the fall, and the ledger lacks the published grant, the
-    /// published owner replaces this owner: an operator transferred the subscription, or refused a hold, after the
-    /// state that the database fell back to. Any other owner stays, so that entering a claim twice changes nothing.
-    /// Throws if the database is out of reach.
+    /// Enters the claims. The published owner replaces a claim's present owner only if the present owner is from before
+    /// the loss, and the ledger lacks the published grant. In that case an operator transferred the subscription or
+    /// refused a hold, and the database lost that change. Entering a claim twice changes nothing. Throws if the
+    /// database is out of reach.
     /// - Parameters:
     ///   - claims: the claims, each id once, sorted by id.
-    ///   - noticedAt: the time at which the fall was noticed, by the database's clock.
+    ///   - noticedAt: the time at which a worker noticed the loss, by the database's clock.
     func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws
 
     /// Returns the number of these revisions that the database lacks. Throws if the database is out of reach.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
 
-    /// Makes due each subscription whose published revision the database lacks. A worker publishes Apple's next answer
-    /// about it even if nothing changed, because the game has a state that the database lost. Throws if the database is
-    /// out of reach.
-    /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by its id.
+    /// Makes each subscription due whose published revision the database lacks. A worker then publishes Apple's next
+    /// answer about the subscription even if nothing changed, because the game has a state that the database lost.
+    /// Throws if the database is out of reach.
+    /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by the subscription's id.
     /// - Returns: the number of subscriptions that are due.
     func makeDue(lacking published: [PublishedRevision]) async throws -> Int
 }

@@ -2,31 +2,31 @@ import NamesAndTimes
 
 /// The database of grants, holds and answers.
 public protocol PurchaseLedger: Sendable {
-    /// Returns the ledger's earlier answer to a record, or its knowledge of the record's proof, before a worker asks
-    /// Apple. Many callers share one round trip. The call waits while the database is out of reach, and throws only
-    /// `LedgerClosed`.
+    /// Returns the stored events of a record, or the evidence that the ledger has for the record's proof. A worker
+    /// calls this before it asks Apple. Many callers share one round trip. The call waits while the database is out of
+    /// reach, and throws only `LedgerClosed`.
     func recollect(_ query: RecallQuery) async throws(LedgerClosed) -> Durable<Recollection>
 
     /// Settles a decision against the ledger and commits it with its events, in one SQL transaction that many decisions
     /// share. Returns after COMMIT. The call waits while the database is out of reach.
     ///
-    /// Throws only `LedgerClosed`, also if the database fell back after the worker took the submission. The worker then
-    /// gets the submission again.
+    /// Throws only `LedgerClosed`. It throws also if the database fell back after the worker took the submission; then
+    /// the worker gets the submission again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
     /// Notes that the broker acknowledged the events. The next SQL transaction deletes their outbox rows.
     func published(_ eventIDs: [NameBasedUUID])
 
-    /// Reads the state of the database in which decisions begin, so that the ledger notices a later fall back. Throws
+    /// Reads the state of the database before the first decision, so that the ledger notices a later fall back. Throws
     /// if the database is out of reach.
     func meetDatabase() async throws
-    /// Sets the function that the ledger calls when the database has lost decisions. From then on the ledger decides
-    /// nothing, until `lossesAreKnown` is called.
+    /// Sets the function that the ledger calls when the database has lost decisions. After that call the ledger decides
+    /// nothing until `lossesAreKnown`.
     func watchFallBacks(_ tell: @escaping @Sendable () -> Void)
-    /// The number of fall backs so far. A decision is void if the database fell back after the worker took its
-    /// submission.
+    /// The number of fall backs so far. A decision is void if the database fell back after the worker took the
+    /// decision's submission.
     var fallBackCount: Int { get }
-    /// Lets the ledger decide again. The call does nothing if the database fell back once more since.
+    /// Lets the ledger decide again, unless the number of fall backs has changed since `count`.
     /// - Parameter count: the number of fall backs when the search for losses began.
     func lossesAreKnown(after count: Int)
 }
@@ -38,8 +38,8 @@ extension PurchaseLedger {
     public func lossesAreKnown(after count: Int) {}
 }
 
-/// A value with the history of the database that wrote or found it. After a fail-over a session may still be on the old
-/// primary, whose rows count only in its own history.
+/// A value with the history of the database that wrote or read it. After a fail-over, a session may still be on the old
+/// primary. The old primary's rows count only in its own history.
 public struct Durable<Value: Sendable>: Sendable {
     public let value: Value
     /// The history; nil if the database cannot fall back, or if the value depends on no row.
@@ -51,25 +51,27 @@ public struct Durable<Value: Sendable>: Sendable {
     }
 }
 
-/// The error of a ledger that is shutting down, or whose database fell back. The work is left undone, and the worker
-/// gets its record again.
+/// The error of a ledger that is shutting down, or whose database fell back. The ledger has decided nothing, and a
+/// worker gets the record again.
 public struct LedgerClosed: Error, Sendable {
     public init() {}
 }
 
-/// A question to the ledger about a record and its proof. It is a class for the same reason as `Submission`.
+/// A query for what the ledger knows about a record and its proof. It is a class for the same reason as `Submission`.
 public final class RecallQuery: Sendable {
     public let position: RecordPosition
     public let proof: Digest256
-    /// False if the record's offset is above every offset that was ever decided, so that the record has no answer yet.
+    /// False if the record's offset is above every decided offset of the partition, so that the record has no answer
+    /// yet.
     public let mayBeRedelivered: Bool
-    /// True for a parked submission under a lease: its own parked row is no earlier answer.
+    /// True for a parked submission under a lease. Then the submission's own parked row does not count as an earlier
+    /// answer.
     public let isParked: Bool
-    /// The evidence in a proven proof for which the ledger can answer in Apple's place; nil for other proofs. It has at
-    /// least one purchase.
+    /// The evidence of a proven proof that the ledger can decide in Apple's place, with at least one purchase; nil if
+    /// only Apple can decide.
     public let evidence: GenuineReceipt?
-    /// The submission's player if it has an account token; nil otherwise. A receipt names no tokens. So its purchases
-    /// answer such a submission only if all are this player's, because no token could decide about them.
+    /// The player of a submission with an account token; nil if the submission has no token. A receipt names no tokens.
+    /// So the ledger decides a submission with a token only if all purchases of the receipt are this player's.
     public let claimant: PlayerID?
 
     public init(
@@ -87,16 +89,15 @@ public final class RecallQuery: Sendable {
 
 public enum Recollection: Sendable, Equatable {
     case nothing
-    /// This record was answered before. These are its events, byte for byte.
+    /// A worker answered this record before. The events are byte for byte those of that answer.
     case answered([OutcomeEvent])
     /// The record's submission is parked in PostgreSQL. The worker has no more to do for the record.
     case parked
-    /// The ledger has every purchase of this proof: the answer follows without Apple.
+    /// The ledger has every purchase of the proof, so the worker decides without Apple.
     indirect case provenBefore(GenuineReceipt)
 }
 
-/// A verdict with everything that is stored with it, on its way into the ledger. It is a class for the same reason as
-/// `Submission`.
+/// A verdict with all data that the worker will store with it. It is a class for the same reason as `Submission`.
 public final class PendingDecision: Sendable {
     public let submission: Submission
     public let position: RecordPosition
@@ -118,26 +119,28 @@ public final class PendingDecision: Sendable {
     public let subscriptions: ToldSubscriptions
     /// True if workers report the delivery of the submission's grants to Apple, new and earlier ones.
     public let finishesGrants: Bool
-    /// The terms under which the ledger stores refused purchases as undelivered; nil if it stores none.
+    /// The terms under which the ledger stores rejected purchases as undelivered; nil if it stores none.
     public let undeliveredTerms: UndeliveredTerms?
-    /// The trace, which is for people and decides nothing; nil if there is none.
+    /// The trace for people; nil if there is none. No rule reads it.
     public let trace: DecisionTrace?
-    /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
+    /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
-    /// True if a worker rejected the record without Apple, published the rejection, and Apple's later answer disagrees.
+    /// True if a worker rejected the record without Apple and published the rejection, and Apple's later answer
+    /// disagrees.
     public let isSecond: Bool
-    /// True if the record was read again after the database fell back: a lost grant may have been published.
+    /// True if the worker reads the record again after the database fell back. A worker may have published a grant that
+    /// the database lost.
     public let isDecidedAgain: Bool
     /// The ledger's number of fall backs when the worker took the submission.
     public let fallBackCount: Int
-    /// The refunds in Apple's answers of transactions that are not among the verdict's purchases.
+    /// The refunded transactions in Apple's answers that are not among the verdict's purchases.
     public let shown: [NotifiedTransaction]
-    /// The cause of a verdict on the whole submission; nil if the reason says everything.
+    /// The cause of a verdict on the whole submission; nil for the reason's own cause.
     public let cause: Cause?
-    /// The repair of the proof's text; nil if the proof was sent intact.
+    /// Says how receiptd repaired the proof's text; nil if the text needed no repair.
     public let repair: Cause?
 
-    /// - Parameter identity: the decision's identity; nil takes the identity of the submission with this proof.
+    /// - Parameter identity: the decision's identity; nil for the identity of the submission with this proof.
     public init(
         submission: Submission, position: RecordPosition, proof: Digest256, identity: NameBasedUUID? = nil,
         verdict: Verdict, environment: StoreEnvironment, evidence: GenuineReceipt?, decidedAt: Timestamp,
@@ -175,14 +178,14 @@ public final class PendingDecision: Sendable {
 
     public var source: PurchaseSource { announced?.source ?? .submission }
 
-    /// Returns whether the worker publishes the event. A second decision publishes no rejection: a rejection's id is
-    /// made from the record, and the first decision used that id.
+    /// Returns whether the worker publishes the event. A second decision publishes no rejection, because the first
+    /// decision has used the id that is made from the record.
     public func publishes(_ event: OutcomeEvent) -> Bool { !isSecond || event.kind != .rejected }
 }
 
 extension RecordPosition {
-    /// The position of a second decision on the record. The ledger stores at most one row under it, beside the row of
-    /// the first decision.
+    /// The position of a second decision on the record. The ledger stores at most one row with this position, in
+    /// addition to the row of the first decision.
     public var ofSecondDecision: RecordPosition {
         RecordPosition(
             topic: topic, partition: partition, offset: offset, timestamp: timestamp,
@@ -193,6 +196,7 @@ extension RecordPosition {
 public enum RecordedOutcome: Sendable, Equatable {
     /// The committed events in publishing order. The outbox has each event that is new.
     case events([OutcomeEvent])
-    /// The database refuses the decision's data (SQLSTATE class 22 or 23). The submission is parked for an operator.
+    /// The database refused the decision's data (SQLSTATE class 22 or 23). The worker parked the submission for an
+    /// operator.
     case parked
 }

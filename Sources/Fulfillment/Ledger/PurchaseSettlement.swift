@@ -2,7 +2,8 @@ import NamesAndTimes
 
 /// The result of settling one purchase's verdict against the ledger.
 enum PurchaseSettlement {
-    /// This submission won the grant earlier. The event is the grant's; nil if its stored bytes cannot be read.
+    /// An earlier decision granted the purchase to this submission. The event is the grant's; nil if the stored bytes
+    /// cannot be read.
     case won(OutcomeEvent?)
     case grant(payload: String?)
     /// The purchase becomes held.
@@ -10,10 +11,10 @@ enum PurchaseSettlement {
     /// The purchase stays held for this player.
     case stillHeld(Reason)
     case reject(Reason)
-    /// Another transaction of the same period is granted to this player.
+    /// The purchase's period is granted to this player by another transaction.
     case repeatedPeriod
 
-    /// True if the purchase becomes the player's, at once or after an operator's release.
+    /// True if the player gets the purchase, at once or after an operator's release.
     var claims: Bool {
         switch self {
         case .grant, .hold: true
@@ -23,22 +24,22 @@ enum PurchaseSettlement {
 }
 
 extension PendingDecision {
-    /// Returns the settlement of a purchase, in the order of `Rule.ofTransaction`: the ledger's facts about the
-    /// purchase come before its verdict. Only a dispute about the owner comes after a verdict that rejects the
-    /// purchase.
+    /// Returns the settlement of a purchase. The checks have the order of `Rule.ofTransaction`: the ledger's facts
+    /// about the purchase take precedence over its verdict. Only a dispute about the owner comes after a verdict that
+    /// rejects the purchase.
     /// - Parameter waived: the reasons that an operator has waived.
     func settlement(
         of judged: JudgedPurchase, in view: LedgerView, waived: Set<Reason> = []
     ) -> PurchaseSettlement {
         if let known = ownership(of: judged, in: view, waived) { return known }
-        // The player of a lost grant has the goods. A later record of `player-accounts` takes nothing back.
+        // The player of a lost grant has the goods. A later record of `player-accounts` does not take them back.
         let isLost = view.lostGrant(of: judged, in: self) != nil
         if !isLost, isTokenToldOfAnother(judged.purchase, in: view) { return .reject(.bindingMismatch) }
         if view.isRefunded(judged, of: self) {
             return grant(ofRefunded: judged, in: view, waived) ?? .reject(judged.reasonOfRevoked())
         }
         if view.isTakenBackByOperator(judged) { return .reject(judged.reasonOfRevoked(byOperator: true)) }
-        // The rules refuse such a purchase to every player, so that a dispute about it would help nobody.
+        // The rules refuse the purchase to every player, so a dispute about its owner would help nobody.
         if case .reject(let reason) = judged.verdict { return .reject(reason) }
         if view.isPeriodGranted(judged, in: app) { return .repeatedPeriod }
         if !isLost, isOwnerDisputed(waived) || isTokenDisputed(judged.purchase, in: view, waived) {
@@ -52,9 +53,9 @@ extension PendingDecision {
         }
     }
 
-    /// Returns the grant of a refunded purchase if the database has lost a decision on it. The lost grant may have
-    /// reached the game: only a revocation takes it back, and a revocation needs a grant. Returns nil in other cases,
-    /// and if the purchase would not be granted anyway.
+    /// Returns the grant of a refunded purchase if the database may have lost a decision on the purchase, and the other
+    /// rules grant it. Otherwise returns nil. A lost grant may have reached the game. Only a revocation takes it back,
+    /// and a revocation needs a grant.
     private func grant(
         ofRefunded judged: JudgedPurchase, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement? {
@@ -103,22 +104,24 @@ extension PendingDecision {
         guard judged.isOwnedByOriginal,
             let claim = view.claim(of: purchase, in: app, isReleased: waived.contains(.ownershipDisputed))
         else { return nil }
-        // If an announced purchase disputes the owner, an operator decides between the two players. A lost grant of this
-        // player's stays the player's, whoever owns the original transaction by now.
+        // If an announced purchase disputes the owner, an operator decides between the two players. If this player has
+        // a lost grant of the purchase, the player keeps it, even if another player owns the original transaction by
+        // now.
         if let owner = claim.player, owner != player, lost == nil, announced?.disputesOwner != true {
             return .reject(.ownedByOtherPlayer)
         }
-        // The game has a lost copy already. Only a grant of its own lets a revocation take that copy back.
+        // The game already has a copy whose grant was lost. A revocation can take that copy back only if the copy has a
+        // grant.
         guard judged.kind == .nonConsumable, lost == nil,
             claim.grantedTransaction != nil || view.isInForce(purchase.originalTransactionID)
         else { return nil }
         if claim.player == player { return .reject(.alreadyGranted) }
-        // A non-consumable is granted once: after a release it stays with its owner.
+        // A non-consumable is granted only once, so after the release of a dispute its owner keeps it.
         return isOwnerDisputed(waived) ? nil : .reject(.ownedByOtherPlayer)
     }
 
-    /// Returns whether a lost grant of the purchase was published to this player and may be granted again. The new
-    /// grant ends the player's hold of the purchase.
+    /// Returns whether the player has a lost grant of the purchase, and the rules still grant the purchase. The new
+    /// grant ends the player's hold.
     private func isGrantedAgain(
         _ judged: JudgedPurchase, _ lost: (player: PlayerID, transaction: StoreTransactionID)?, in view: LedgerView
     ) -> Bool {
@@ -133,8 +136,8 @@ extension PendingDecision {
         dispute(of: purchase, isOtherBound: grant.isBound || grant.isRevoked, in: view, waived)
     }
 
-    /// Settles a purchase that another player was granted or holds. The purchase is disputed if the submission has its
-    /// token and the other player's submission had none.
+    /// Returns the settlement of a purchase of which another player has a grant or a hold. The purchase is disputed if
+    /// this submission has the purchase's account token and the other player's submission did not have it.
     private func dispute(
         of purchase: StorePurchase, isOtherBound: Bool, in view: LedgerView, _ waived: Set<Reason>
     ) -> PurchaseSettlement {
@@ -143,32 +146,32 @@ extension PendingDecision {
             return .reject(.refusedByOperator)
         }
         if let own = view.holds[purchase.transactionID]?[submission.playerID] { return .stillHeld(own.reason) }
-        // A transaction is granted once: after a release it stays with its owner.
+        // A transaction is granted only once, so after the release of a dispute its owner keeps it.
         return waived.contains(.ownershipDisputed) ? .reject(.ownedByOtherPlayer) : .hold(.ownershipDisputed)
     }
 
-    /// Returns whether `player-accounts` or the catalog names this player by the purchase's token, another player owns
-    /// the original transaction, and no operator has ended the dispute.
+    /// Returns whether the purchase's token names this player, by `player-accounts` or by the catalog, although another
+    /// player owns the original transaction. Returns false if an operator has ended the dispute.
     private func isOwnerDisputed(_ waived: Set<Reason>) -> Bool {
         announced?.disputesOwner == true && !waived.contains(.ownershipDisputed)
     }
 
-    /// Returns whether the app requires tokens, the purchase's token was learnt as another player's, and no operator
-    /// has ended the dispute.
+    /// Returns whether the app requires account tokens, and the ledger learnt the purchase's token as another player's.
+    /// Returns false if an operator has ended the dispute.
     private func isTokenDisputed(_ purchase: StorePurchase, in view: LedgerView, _ waived: Set<Reason>) -> Bool {
         tokenUse == .holds && ownerOfCopied(purchase, in: view) != nil
             && !waived.contains(.ownershipDisputed)
     }
 
-    /// Returns whether the submission's token is the transaction's.
+    /// Returns whether the submission has the transaction's account token.
     public func isBound(_ purchase: StorePurchase) -> Bool {
         submission.appAccountToken != nil && submission.appAccountToken == purchase.appAccountToken
     }
 }
 
 extension JudgedPurchase {
-    /// Returns the reason to reject a revoked purchase: an earlier reason of its verdict, such as a binding, or else
-    /// the revocation.
+    /// Returns the reason to reject a revoked purchase: the verdict's reason if that precedes the revocation in the
+    /// contract's order, or else the revocation's reason.
     fileprivate func reasonOfRevoked(byOperator: Bool = false) -> Reason {
         switch verdict {
         case .reject(.bindingMismatch): .bindingMismatch
@@ -180,23 +183,23 @@ extension JudgedPurchase {
 }
 
 extension LedgerView {
-    /// Returns whether an operator revoked the non-consumable: the revocation covers all its copies. Apple dates a
-    /// restored copy by its restore, so that its date shows nothing, and a new purchase has another original
-    /// transaction. A later period of a subscription is paid, and is no copy.
+    /// Returns whether an operator revoked the non-consumable. The revocation covers all restored copies. The date of a
+    /// restored copy is the date of its restore, so it decides nothing. A new purchase has a new original transaction.
+    /// A subscription's later period does not count as a copy, because the player paid for it.
     fileprivate func isTakenBackByOperator(_ judged: JudgedPurchase) -> Bool {
         judged.kind == .nonConsumable && claims[judged.purchase.originalTransactionID]?.operatorRevokedAt != nil
     }
 
-    /// Returns whether the transaction is granted and not revoked. The claim of a non-consumable does not name a grant
-    /// from a time when the catalog called the product a consumable.
+    /// Returns whether the transaction is granted and not revoked. A non-consumable's claim does not name a grant that
+    /// was made while the catalog called the product a consumable.
     fileprivate func isInForce(_ transaction: StoreTransactionID) -> Bool {
         grants[transaction].map { !$0.isRevoked } ?? false
     }
 
     mutating func enterGrant(of judged: JudgedPurchase, decision: PendingDecision) {
         let purchase = judged.purchase
-        // A wholly refunded purchase is revoked in the SQL transaction that grants it. It keeps no other purchase from
-        // being granted.
+        // The SQL transaction that grants a wholly refunded purchase also revokes the grant. So the grant does not bar
+        // another purchase.
         let isRevoked = isRefunded(judged, of: decision)
         enterClaim(of: judged, decision: decision)
         enterPeriod(of: judged, decision: decision)
@@ -208,8 +211,8 @@ extension LedgerView {
         }
         decision.enterToken(of: purchase, isGranted: true, in: &self)
         guard !isRevoked else { return }
-        // A lost copy may be granted beside another copy under the same original transaction. The claim then keeps the
-        // other copy's transaction, so that a refund of that copy frees the claim.
+        // An original transaction may have a granted copy when a lost copy is granted. The claim then keeps the
+        // transaction of the granted copy, so that a refund of that copy frees the claim.
         let isBesideAnother =
             lostGrant(of: judged, in: decision) != nil
             && claims[purchase.originalTransactionID]?.grantedTransaction != nil
@@ -226,7 +229,7 @@ extension LedgerView {
     mutating func enterHold(of judged: JudgedPurchase, decision: PendingDecision, reason: Reason) {
         if reason == .ownershipDisputed {
             let original = judged.purchase.originalTransactionID
-            // A dispute claims nothing. The claim without an owner is only a row to lock.
+            // A dispute claims nothing. The claim without an owner only gives workers a row to lock.
             if claims[original] == nil { claims[original] = Claim(player: nil) }
         } else {
             enterClaim(of: judged, decision: decision)

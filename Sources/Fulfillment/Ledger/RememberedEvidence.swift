@@ -1,23 +1,24 @@
 extension ParsedProof {
-    /// Returns the evidence that the ledger remembers for this proof, so that no worker asks Apple about it again.
-    /// Returns nil if Apple's next answer may differ, or if the proof itself has the same evidence. The ledger never
-    /// remembers a refused proof, because Apple may change its answer.
+    /// Returns the evidence that the ledger remembers for this proof, so that no worker asks Apple about the proof
+    /// again. Returns nil if Apple's next answer may differ, or if the proof itself has all of the evidence. The ledger
+    /// never remembers a proof that Apple refused, because Apple may change its answer.
     /// - Parameter receipt: the evidence of the verdict.
     public func rememberedEvidence(
         _ receipt: GenuineReceipt, after verdict: Verdict, of app: AppPolicy
     ) -> GenuineReceipt? {
         // A receipt with an auto-renewable subscription stays the same while Apple's answer about it gains periods.
         guard !receipt.holdsAutoRenewable, !receipt.purchases.isEmpty, receipt.isReadable else { return nil }
-        // The App Store Server API shows refunds. Until the ledger has the transaction, each submission asks that API
-        // anew.
+        // The App Store Server API shows refunds. So each submission asks that API again until the ledger has the
+        // transaction.
         if case .transaction = question(for: app), !verdict.grantsAll { return nil }
         return recalls(receipt) ? nil : receipt
     }
 }
 
 extension LedgerView {
-    /// Returns whether every purchase is granted or held. If so, the remembered evidence replaces Apple's answer.
-    /// - Parameter claimant: the player who must have the purchases; nil for any player.
+    /// Returns whether the ledger has a grant or a hold of every purchase. If so, the remembered evidence replaces
+    /// Apple's answer.
+    /// - Parameter claimant: the player whose grants and holds count; nil if every player's count.
     public func holdsAll(_ purchases: [StorePurchase], of claimant: PlayerID? = nil) -> Bool {
         purchases.allSatisfy { purchase in
             let holders = holds[purchase.transactionID]?.keys

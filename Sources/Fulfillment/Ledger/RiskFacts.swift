@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The ledger's facts from which a batch's risk signals are made. A risk signal informs people and decides nothing.
+/// The ledger's facts that decide the risk signals of a batch. A risk signal is for people. No rule reads it.
 public struct RiskFacts: Sendable {
     public struct Device: Sendable, Hashable {
         public let bundleID: BundleID
@@ -25,8 +25,8 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// A player in one app. An Apple account has another `appTransactionId` in each app, so that accounts are counted
-    /// by app.
+    /// A player in one app. The ledger counts Apple accounts for each app, because an account's `appTransactionId`
+    /// differs from app to app.
     public struct PlayerOfApp: Sendable, Hashable {
         public let bundleID: BundleID
         public let player: PlayerID
@@ -37,10 +37,10 @@ public struct RiskFacts: Sendable {
         }
     }
 
-    /// The days over which a device's players are counted.
+    /// The days over which the ledger counts a device's players.
     public static let deviceDays: Int32 = 30
-    /// The most players of a device, Apple accounts of a player and purchases of a day that the ledger counts. Every
-    /// threshold is lower.
+    /// The number at which the ledger stops counting the players of a device, the Apple accounts of a player, or the
+    /// purchases of a day. Every threshold is lower.
     public static let maximumCounted: Int64 = 1_000
 
     public var playersOfDevice: [Device: Set<PlayerID>] = [:]
@@ -75,7 +75,7 @@ extension PendingDecision {
     }
 
     /// Returns the risk signals on a purchase.
-    /// - Parameter purchase: a purchase that `view` has as granted or held.
+    /// - Parameter purchase: a purchase with a grant or a hold in `view`.
     func signals(on purchase: StorePurchase, in view: LedgerView) -> [RiskSignal] {
         guard let risk else { return [] }
         var signals: [RiskSignal] = []
@@ -90,8 +90,8 @@ extension PendingDecision {
         return signals
     }
 
-    /// Returns the number of Apple accounts that bought for the player. The account of `purchase` counts too, although
-    /// `view` lacks it while the purchase is held.
+    /// Returns the number of Apple accounts that bought for the player. The account of `purchase` counts even while the
+    /// purchase is held and `view` lacks the account.
     private func accounts(with purchase: StorePurchase, in view: LedgerView) -> Int {
         let known = view.risk.accountsOfPlayer[playerOfApp] ?? []
         let isNew = purchase.appTransactionID.map { !known.contains($0) } ?? false

@@ -1,20 +1,21 @@
 import NamesAndTimes
 
-/// A decision settled against the ledger: the rows to write and the events to publish.
+/// The rows to write and the events to publish for a decision, after the worker compared it with the ledger's rows.
 public struct Settlement: Sendable, Equatable {
     public struct NewGrant: Sendable, Equatable {
         public let purchase: StorePurchase
         public let kind: ProductKind?
         public let event: OutcomeEvent
-        /// The change of the grant that is published right behind it; nil if there is none.
+        /// The change that the worker publishes right after the grant; nil if there is none.
         public var revocation: Revocation?
     }
 
-    /// A change of a new grant: the revocation of a part that Apple refunded before. If the database lost an earlier
-    /// decision on the purchase, the change may also revoke the whole, or reinstate the grant after a reversed refund.
+    /// A change of a new grant. It revokes the part that Apple refunded before the grant. If the database may have lost
+    /// an earlier decision on the purchase, the change may also revoke the whole grant, or reinstate it after a
+    /// reversed refund.
     public struct Revocation: Sendable, Equatable {
         public let grant: GrantedPurchase
-        /// The event of the change; nil if the player was erased.
+        /// The event of the change; nil if the player is erased.
         public let event: OutcomeEvent?
     }
 
@@ -38,17 +39,17 @@ public struct Settlement: Sendable, Equatable {
     /// The deliveries of earlier grants to report to Apple. The deliveries of new grants follow from `grants`.
     public var finishes: [Finish] = []
     public var holds: [NewHold] = []
-    /// The transactions granted here whose hold for this player ends.
+    /// The granted transactions whose hold for this player ends.
     public var endedHolds: [StoreTransactionID] = []
-    /// The events of grants that this submission won earlier. The worker publishes them again, unchanged.
+    /// The events of this submission's earlier grants. The worker publishes these events again, unchanged.
     public var reissued: [OutcomeEvent] = []
     public var outcomes: [TransactionOutcome] = []
-    /// The transactions whose period another transaction granted before. Nothing is written for them.
+    /// The transactions whose period is already granted by another transaction. The worker writes no row for them.
     public var repeated: Set<StoreTransactionID> = []
     /// The submission's own event, if it is held or rejected; nil otherwise.
     public var answer: OutcomeEvent?
 
-    /// All events of the submission: its grants in the order of purchases, the changes of these grants, then the
+    /// All events of the submission: the grants in the order of the purchases, then the changes of the grants, then the
     /// submission's own event.
     public var events: [OutcomeEvent] {
         var granted = grants.map(\.event)
@@ -62,15 +63,16 @@ public struct Settlement: Sendable, Equatable {
 }
 
 extension PendingDecision {
-    /// Settles against an empty ledger, and discards the result. Data that kills the process does so here, where the
-    /// death counts against the suspect. Later, in the database's transaction, the suspect only waits, and its death
-    /// would not count.
+    /// Settles the decision against an empty ledger, and discards the result. If the data kills the process, it does so
+    /// here, where the death counts against the suspect. Later the worker waits for the SQL transaction, and a death
+    /// during that wait does not count.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view).events
     }
 
-    /// Settles against `view` and enters the changes there, so that the next decision of the batch sees them.
+    /// Settles the decision against `view`, and enters the changes into `view`, so that the next decision of the batch
+    /// sees them.
     public func settle(in view: inout LedgerView) -> Settlement {
         switch verdict {
         case .whole(let reason, let purchases):
@@ -80,8 +82,8 @@ extension PendingDecision {
         }
     }
 
-    /// Rejects the submission's purchases, except those that the submission won earlier. These stay granted, whatever
-    /// the catalog and Apple say now.
+    /// Rejects the submission's purchases, except those that an earlier decision granted to the submission. An earlier
+    /// grant stays, whatever the catalog and Apple's answer are now.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
         let listed = Set(purchases.lazy.map(\.transactionID))
@@ -117,8 +119,7 @@ extension PendingDecision {
         }
         var settlement = Settlement()
         if risk != nil, let device { view.risk.playersOfDevice[device, default: []].insert(submission.playerID) }
-        // The indices of purchases to grant. Taking a purchase out of the array would copy everything that it refers
-        // to.
+        // The indices of the purchases to grant. An index avoids a copy of the purchase and of all its fields.
         var toGrant: [(index: Int, payload: String?)] = []
         for index in judged.indices {
             let outcome: (TransactionOutcome.Outcome, Reason?)
@@ -145,7 +146,8 @@ extension PendingDecision {
                 outcome = (reason == .alreadyGranted ? .alreadyGranted : .rejected, reason)
             case .repeatedPeriod:
                 settlement.repeated.insert(judged[index].purchase.transactionID)
-                // The purchase's original transaction continues the granted one, so that the player owns both.
+                // The purchase's original transaction continues the granted period's original transaction, so the
+                // player owns both.
                 view.enterClaim(of: judged[index], decision: self)
                 outcome = (.alreadyGranted, .alreadyGranted)
             }
@@ -177,14 +179,14 @@ extension PendingDecision {
         return settlement
     }
 
-    /// Returns the settlement of a submitted purchase.
-    /// - Parameter isOfAnother: true if another player has a purchase of the same receipt.
+    /// Returns the settlement of a purchase, which may leave the purchase to its owner.
+    /// - Parameter isOfAnother: true if `isReceiptOfAnother`.
     private func submitted(
         _ judged: JudgedPurchase, inReceiptOfAnother isOfAnother: Bool, in view: LedgerView
     ) -> PurchaseSettlement {
         let settled = settlement(of: judged, in: view)
         if isOfAnother, settled.claims, leavesToOwner(judged, in: view) { return .reject(.ownedByOtherPlayer) }
-        // The work that made a lost grant comes again, and a hold would keep the purchase from that grant.
+        // A worker will process the record of the lost grant again. A hold would prevent the new grant.
         if case .hold = settled, !isDecidedAgain, view.lostGrant(of: judged, in: self) != nil {
             return .reject(.alreadyGranted)
         }

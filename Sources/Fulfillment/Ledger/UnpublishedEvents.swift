@@ -14,15 +14,15 @@ public protocol UnpublishedEvents: Sendable {
     /// Leases up to `limit` events whose worker has probably died, oldest first.
     func orphans(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Leases up to `limit` events that no worker decided, of any age, oldest first.
+    /// Leases up to `limit` events of any age that no worker decided (an operator's command did), oldest first.
     func handedOver(limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Leases up to `limit` unpublished events of one partition, oldest first, whichever replica decided or leased
-    /// them.
+    /// Leases up to `limit` unpublished events of one partition, oldest first, no matter which replica decided or
+    /// leased them.
     func unpublished(topic: String, partition: Int32, limit: Int) async throws -> [UnpublishedEvent]
 
-    /// Returns the highest offset that was ever decided in the partition; nil if none was. A record above it has no
-    /// answer yet, unless a replica that has lost the partition is still deciding the record. The ledger's insert
-    /// notices that.
+    /// Returns the highest offset that was ever decided in the partition; nil if none was. A record above this offset
+    /// has no answer yet, unless a replica that has lost the partition is deciding the record just now. In that case
+    /// the ledger's insert conflicts.
     func highestDecidedOffset(topic: String, partition: Int32) async throws -> Int64?
 }

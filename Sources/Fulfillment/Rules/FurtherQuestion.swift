@@ -49,7 +49,7 @@ public struct FurtherAnswers: Sendable, Equatable {
     public enum NamedPurchase: Sendable, Equatable {
         /// The purchase as Apple describes it.
         case told(StorePurchase)
-        /// The ledger has the purchase as granted or held, and grants nothing of it anew.
+        /// The ledger has a grant or a hold of the purchase, so that receiptd does not grant the purchase again.
         case inLedger
         /// Neither Apple nor the ledger knows the transaction, or receiptd cannot ask Apple.
         case unknown
