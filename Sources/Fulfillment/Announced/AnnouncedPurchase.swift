@@ -1,32 +1,33 @@
 import NamesAndTimes
 
-/// The source from which receiptd learnt of a purchase first.
+/// The first source from which receiptd learnt of a purchase.
 public enum PurchaseSource: String, Sendable, CaseIterable {
     case submission
     /// One of Apple's notifications.
     case notification
     /// Apple's notification history.
     case history
-    /// A check of the subscription, to which Apple's answer listed the purchase.
+    /// Apple's answer to a check of the subscription.
     case renewal
 }
 
-/// A purchase that Apple reported by itself, with or without a known player.
+/// A purchase that Apple reported without a submission. Its player may be unknown.
 public struct AnnouncedPurchase: Sendable, Equatable {
-    /// The evidence of one transaction, as Apple signed it or answered with it.
+    /// The evidence of one transaction, which Apple signed or answered.
     public private(set) var evidence: GenuineReceipt
     public private(set) var purchase: StorePurchase
     public let source: PurchaseSource
-    /// The id that stands in for a game server's `submission_id`. It has the notification's UUID, or the transaction id
-    /// if there was no notification.
+    /// The id that stands in for a game server's `submission_id`. It contains the notification's UUID, or the
+    /// transaction id if there was no notification.
     public let submissionID: Identifier
-    /// The time at which Apple signed the purchase, or answered with it.
+    /// The time at which Apple signed the purchase, or the time of Apple's answer.
     public let toldAt: Timestamp
     /// True for a period of a subscription that had an earlier period.
     public var isRenewal: Bool
     /// The end of the subscription's grace period; nil if Apple named none.
     public var graceExpiresAt: Timestamp?
-    /// The original transaction of the subscription that this one continues; nil if Apple named none.
+    /// The original transaction of the earlier subscription that the purchase's subscription continues; nil if Apple
+    /// named none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     /// Makes the purchase; nil unless the evidence has exactly one transaction.
@@ -52,7 +53,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         self.isRenewal = isRenewal
     }
 
-    /// The purchase after Apple has reversed the refund that the evidence still shows.
+    /// The purchase without the refund that the evidence still shows but Apple has reversed.
     var withoutRevocation: AnnouncedPurchase {
         var purchase = self
         purchase.purchase.cancelledAt = nil
@@ -61,7 +62,7 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return purchase
     }
 
-    /// Returns the purchase with the facts of Apple's answer about it, or unchanged if the answer is about another
+    /// Returns the purchase with the facts of Apple's answer. Returns it unchanged if the answer is about another
     /// transaction, app, environment or original transaction.
     func told(by answer: NotifiedTransaction) -> AnnouncedPurchase {
         let told = answer.purchase
@@ -77,16 +78,16 @@ public struct AnnouncedPurchase: Sendable, Equatable {
         return changed
     }
 
-    /// The key of the purchase's account token; nil if it has no token, or the nil UUID.
+    /// The key of the purchase's account token; nil if the purchase has no token, or the nil UUID.
     public var tokenKey: AccountTokenKey? {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: evidence.bundleID, token: $0) }
     }
 }
 
 extension GenuineReceipt {
-    /// Returns the evidence of an announced purchase with the refund that another answer of Apple's showed. Returns nil
-    /// if that refund is about another purchase, or is older than the announcement or than a refund in the evidence.
-    /// Apple announced the purchase as paid after it had reversed an older refund.
+    /// Returns the evidence of an announced purchase, with the refund in `shown` added. Returns nil if `shown` is about
+    /// another purchase, or if its refund is older than the announcement or than a refund in the evidence. A refund
+    /// that is older than the announcement was reversed, because Apple announced the purchase as paid.
     /// - Parameter announcedAt: the time at which Apple signed the announcement.
     public func refunded(by shown: NotifiedTransaction, since announcedAt: Timestamp) -> GenuineReceipt? {
         guard var purchase = purchases.first, let refund = shown.purchase.refunded,

@@ -4,32 +4,34 @@ import NamesAndTimes
 ///
 /// Every function throws if the database is out of reach. A lease ends by itself.
 public protocol AnnouncedPurchases: Sendable {
-    /// Leases up to `limit` due purchases, oldest first, then purchases that an older catalog left unclaimed. It leases
-    /// no suspect: a purchase that was leased three times without an end.
+    /// Leases up to `limit` due purchases, oldest first, then purchases that an older catalog left unclaimed. Leases no
+    /// suspect. A suspect is a purchase whose last three leases ended without a result.
     func leaseDue(under catalog: Catalog, limit: Int) async throws -> [LeasedAnnouncement]
 
-    /// Leases the suspect that is due first, or sets it aside. Call it while no other purchase is leased.
+    /// Leases the suspect that is due first, or sets the suspect aside. Call it while no other purchase is leased.
     func leaseSuspect(under catalog: Catalog) async throws -> SuspectLease<LeasedAnnouncement, SetAsidePurchase>
 
-    /// Stops counting these leases against their purchases: the purchases only wait for the database, or their delivery
-    /// failed while the process lives. The leases end by themselves.
+    /// Stops counting these leases against their purchases. The purchases only wait for the database, or their delivery
+    /// failed without the death of the process. The leases end by themselves.
     func forgive(_ leased: [LeasedAnnouncement]) async throws
 
-    /// Delivers each purchase to its player, or stores the reason against it. One SQL transaction makes that durable
-    /// with its events.
+    /// Delivers each purchase to its player, or stores the reason against the delivery. One SQL transaction commits the
+    /// results with their events.
     ///
-    /// A purchase has no outcome if its lease is over, or if a submission claimed it meanwhile. A purchase that a
-    /// worker must first ask Apple about (`isToBeAsked`) has no outcome either, and stays leased.
+    /// A purchase has no outcome if its lease is over, or if a submission brought the purchase meanwhile. A purchase
+    /// with `isToBeAsked` has no outcome either, and stays leased.
     func deliver(
         _ leased: [LeasedAnnouncement], under catalog: Catalog, at now: Timestamp
     ) async throws -> [AnnouncedOutcome]
 }
 
-/// The database's facts about the owner of a purchase, read with the claim of its original transaction locked.
+/// The database's facts about the owner of a purchase. The worker reads them after it has locked the claim of the
+/// purchase's original transaction.
 public struct AnnouncedOwnership: Sendable, Equatable {
     /// The owner of the original transaction; nil if there is none.
     public var owner: PlayerID?
-    /// True if a transaction of the original transaction was granted before: its owner passed the rules then.
+    /// True if a transaction under the original transaction was granted before, so that the owner has passed the rules
+    /// once.
     public var isLetIn: Bool
     /// The player whom `player-accounts` names for the purchase's token; nil if it names none.
     public var told: PlayerID?
@@ -37,12 +39,13 @@ public struct AnnouncedOwnership: Sendable, Equatable {
     public var grantsSince: Timestamp?
     /// True if Apple refunded the whole purchase.
     public var isRefunded: Bool
-    /// True if Apple reversed a refund of the purchase after it signed the stored purchase, and after the refund that
-    /// the stored purchase shows.
+    /// True if Apple reversed a refund of the purchase. The reversal must be later than the stored purchase, and later
+    /// than the refund that the stored purchase shows.
     public var isReversed = false
-    /// True if the database fell back after Apple announced the purchase: a lost grant may have been published.
+    /// True if the database fell back after Apple announced the purchase. A worker may have published a grant that the
+    /// database lost.
     public var isDecidedAgain = false
-    /// True if the purchase's grant to `owner` was published and lost by the database: `owner` gets the purchase.
+    /// True if the database lost the purchase's published grant to `owner`. Then `owner` gets the purchase.
     public var isPublished = false
 
     public init(
@@ -62,17 +65,17 @@ public enum AnnouncedJudgement: Sendable {
     case deliver(PendingDecision)
     /// The worker must first ask Apple for the transaction by its id.
     case asks
-    /// The rules refuse the purchase to this player, or to every player if nil.
+    /// The rules refuse the purchase to the player; to every player if the player is nil.
     case refused(Reason, PlayerID?)
     case unclaimed(UnclaimedReason)
     case ignored
-    /// The owner was erased: nobody gets an event.
+    /// The owner is erased, so that nobody gets an event.
     case erased(PlayerID)
 }
 
 extension LeasedAnnouncement {
-    /// Judges and settles the purchase against an empty ledger, without an owner and with one, and discards the
-    /// results. `PendingDecision.rehearse` says why.
+    /// Judges and settles the purchase against an empty ledger, first without an owner and then with an owner, and
+    /// discards the results. `PendingDecision.rehearse` gives the reason.
     public func rehearse(under catalog: Catalog, at now: Timestamp) {
         let somebody = AnnouncedOwnership(owner: PlayerID("rehearsal"), isLetIn: true, grantsSince: purchase.toldAt)
         for ownership in [AnnouncedOwnership(), somebody] {
@@ -83,7 +86,7 @@ extension LeasedAnnouncement {
     private var bundleID: BundleID { purchase.evidence.bundleID }
     private var token: String? { purchase.purchase.appAccountToken }
 
-    /// Judges the purchase by the rules of a submission that has the token that Apple signed.
+    /// Returns the judgement of the purchase, as if a submission with the signed account token had brought it.
     public func judge(
         under catalog: Catalog, _ ownership: AnnouncedOwnership, at now: Timestamp
     ) -> AnnouncedJudgement {
@@ -94,7 +97,7 @@ extension LeasedAnnouncement {
             if isToBeAsked(under: app) { return .asks }
             return decision(for: owner, terms(isRenewal: true), under: appTerms, ownership, now)
         }
-        // A purchase that is decided again may have a lost grant: its settlement settles the refund too.
+        // If `isDecidedAgain`, the purchase may have a lost grant. Then the settlement also deals with the refund.
         let isRefunded = ownership.isRefunded && !ownership.isDecidedAgain
         if let reason = reasonAgainstAnybody(under: appTerms, ownership, now) ?? (isRefunded ? .cancelled : nil) {
             if reason == .cancelled, !isRefunded, isShownRefunded, isToBeAsked(under: app) { return .asks }
@@ -103,7 +106,7 @@ extension LeasedAnnouncement {
         switch app.announcements.missedPurchases {
         case .off: return purchase.isRenewal ? .unclaimed(.notDelivered) : .ignored
         case .report: return .unclaimed(.notDelivered)
-        // The loss of the grant may have become known after the lease began.
+        // The worker may have learnt of the lost grant after the lease began.
         case .grant where isToBeAsked(under: app) || ownership.isPublished && mayBeAsked(under: app): return .asks
         case .grant: break
         }
@@ -119,8 +122,8 @@ extension LeasedAnnouncement {
         return decision(for: player, terms, under: appTerms, ownership, now)
     }
 
-    /// Returns whether the purchase was bought at `time` or later. A purchase time that cannot be read counts as later,
-    /// because a person decides about such a purchase.
+    /// Returns whether the purchase was bought at `time` or later. An unreadable purchase time counts as later, because
+    /// a person decides about a purchase with an unreadable fact.
     private func mayBeBought(since time: Timestamp) -> Bool {
         purchase.purchase.hasUnreadablePurchaseTime || purchase.purchase.purchasedAt >= time
     }
@@ -141,7 +144,7 @@ extension LeasedAnnouncement {
         return .deliver(
             PendingDecision(
                 submission: judge.submission, position: position,
-                // No submitted proof has this digest: a submission of the same transaction is another submission.
+                // No submitted proof has this digest. So a submission of the transaction gets an identity of its own.
                 proof: Digest256(hashing: Array("announced \(purchase.purchase.transactionID.text)".utf8)),
                 verdict: .each([judge.judged(purchase.purchase, in: purchase.evidence)]),
                 environment: purchase.evidence.environment, evidence: nil, decidedAt: now,

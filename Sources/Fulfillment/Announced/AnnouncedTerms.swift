@@ -1,10 +1,11 @@
-/// The terms of an announced purchase that nobody submitted. The rules judge it as a proven transaction of its player.
+/// The terms of an announced purchase that nobody submitted. The rules judge the purchase like a proven transaction
+/// that its player submitted.
 public struct AnnouncedTerms: Sendable, Equatable {
     public let source: PurchaseSource
-    /// True for a further period of a subscription whose owner passed the rules before, and pays.
+    /// True for a later period of a subscription whose owner passed the rules at an earlier period.
     public let isRenewal: Bool
-    /// True if the purchase is for the player whom `player-accounts` or the catalog names by its token, although
-    /// another player owns the original transaction.
+    /// True if the purchase's token names the player, by `player-accounts` or by the catalog, although another player
+    /// owns the original transaction.
     public var disputesOwner: Bool
     /// True if the subscription was in its grace period when Apple announced the purchase.
     public var isInGrace: Bool
@@ -16,13 +17,13 @@ public struct AnnouncedTerms: Sendable, Equatable {
         self.isInGrace = isInGrace
     }
 
-    /// The reasons that neither refuse nor hold a renewal.
+    /// The reasons whose rules are skipped for a renewal.
     static let waivedForRenewals: Set<Reason> = [
         .bindingMismatch, .bindingMissing, .ownershipDisputed, .retiredProduct, .beforeCutover, .currencyNotAllowed,
         .dailyLimit,
     ]
 
-    /// Returns whether the rules with this reason are skipped for the purchase.
+    /// Returns whether the rules skip the checks with this reason for the purchase.
     func waives(_ reason: Reason) -> Bool {
         isRenewal && Self.waivedForRenewals.contains(reason) || isInGrace && reason == .subscriptionExpired
     }

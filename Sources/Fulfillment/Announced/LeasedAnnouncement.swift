@@ -1,18 +1,18 @@
 import NamesAndTimes
 
-/// An announced purchase, under a lease: no other replica takes it before the lease is over.
+/// An announced purchase under a lease. No other replica takes the purchase before the lease is over.
 public struct LeasedAnnouncement: Sendable {
     /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
     public typealias Lease = Int64
 
     public private(set) var purchase: AnnouncedPurchase
-    /// The number of earlier holds of the purchase. An operator refused each of them to the player.
+    /// The number of earlier holds of the purchase. An operator ended each of them with a refusal.
     public let timesHeld: Int32
     public let lease: Lease
-    /// True if the purchase's grant was published and the database lost it. Always false for a renewal, because the
-    /// claim of its original transaction names no particular renewal.
+    /// True if the database lost the purchase's published grant. Always false for a renewal, because the claim of its
+    /// original transaction does not name the renewal.
     public let isPublished: Bool
-    /// True if Apple was asked for the transaction by its id under this lease.
+    /// True if the worker has asked Apple for the transaction by its id under this lease.
     private var wasAsked = false
 
     public init(purchase: AnnouncedPurchase, timesHeld: Int32, lease: Lease, isPublished: Bool = false) {
@@ -22,17 +22,17 @@ public struct LeasedAnnouncement: Sendable {
         self.isPublished = isPublished
     }
 
-    /// The same purchase without its revocation, for a refund that Apple has reversed since.
+    /// The leased purchase without its refund, which Apple has reversed.
     public var withoutRevocation: LeasedAnnouncement {
         var one = self
         one.purchase = purchase.withoutRevocation
         return one
     }
 
-    /// Returns whether the worker must ask Apple for the transaction by its id before it decides. It must if receiptd
-    /// cannot read a fact that decides. It must if another answer of Apple's shows a refund, because receiptd may have
-    /// missed the reversal. It must too if a published grant is lost, because the database may have lost a refund with
-    /// it.
+    /// Returns whether the worker must ask Apple for the transaction by its id before it decides. The worker must ask
+    /// in three cases. receiptd cannot read a fact of the purchase. Or Apple refunded the purchase after the
+    /// announcement, and receiptd may have missed a reversal of the refund. Or the database lost a published grant, and
+    /// perhaps a refund too.
     public func isToBeAsked(under app: AppPolicy) -> Bool {
         let isDoubtful = isPublished || isShownRefunded || !purchase.purchase.unreadable.isEmpty
         return isDoubtful && mayBeAsked(under: app)
@@ -44,8 +44,9 @@ public struct LeasedAnnouncement: Sendable {
     var isShownRefunded: Bool { purchase.purchase.cancelledAt.map { $0 > purchase.toldAt } ?? false }
 
     /// Returns the purchase after the worker asked Apple for the transaction.
-    /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know it or cannot be asked.
-    ///   Then an unreadable purchase is held, and a refund that another answer showed counts.
+    /// - Parameter answer: the transaction as Apple describes it now; nil if Apple does not know the transaction, or if
+    ///   receiptd cannot ask Apple. If nil, a purchase with an unreadable fact is held, and a refund after the
+    ///   announcement counts.
     public func told(_ answer: NotifiedTransaction?) -> LeasedAnnouncement {
         var one = self
         one.wasAsked = true
@@ -53,10 +54,10 @@ public struct LeasedAnnouncement: Sendable {
         return one
     }
 
-    /// The topic in the position of a purchase that came in no Kafka record. No real topic can have this name.
+    /// The topic in `position`. Kafka allows no topic with this name.
     public static let topic = "(announced)"
 
-    /// The position that stands in for the position of a record.
+    /// The position of the purchase in place of a Kafka record's position.
     public var position: RecordPosition {
         RecordPosition(
             topic: Self.topic, partition: 0, offset: Int64(timesHeld), timestamp: purchase.toldAt,
@@ -75,7 +76,7 @@ public struct AnnouncedOutcome: Sendable, Equatable {
         /// The rules refuse the purchase. There is no event, because nobody submitted the purchase.
         case refused
         case unclaimed
-        /// The same as `unclaimed`, in an app whose catalog lists no missed purchases.
+        /// The purchase is unclaimed, and the catalog says not to list the app's missed purchases.
         case ignored
     }
 
@@ -87,10 +88,10 @@ public struct AnnouncedOutcome: Sendable, Equatable {
     public let player: PlayerID?
     /// The event of a grant or a hold; nil for other outcomes.
     public let event: OutcomeEvent?
-    /// The event of the grant's change that is published right behind the grant (`Settlement.Revocation`); nil if there
-    /// is none.
+    /// The event of the grant's change that the worker publishes right after the grant (`Settlement.Revocation`); nil
+    /// if there is none.
     public var revocation: OutcomeEvent?
-    /// The events of the changes of the purchase's subscription.
+    /// The events about changes of the purchase's subscription.
     public var subscriptions: [OutcomeEvent] = []
 
     public init(
@@ -109,34 +110,34 @@ public struct AnnouncedOutcome: Sendable, Equatable {
 extension AnnouncedOutcome {
     /// The events of the purchase itself, in publishing order.
     public var owned: [OutcomeEvent] { [event, revocation].compactMap(\.self) }
-    /// All events to publish, the purchase's first.
+    /// All events to publish, first those of the purchase.
     public var events: [OutcomeEvent] { owned + subscriptions }
 
-    /// Records a purchase whose owner was erased.
+    /// Makes the outcome of a purchase whose owner is erased.
     public init(erased purchase: AnnouncedPurchase, _ pseudonym: PlayerID) {
         self.init(of: purchase, .refused, reason: "player_erased", player: pseudonym)
     }
 }
 
-/// The reason why a purchase is unclaimed. A submission, a record of `player-accounts` or another catalog may still
-/// bring the purchase to its player.
+/// The reason why a purchase is unclaimed. The player may still get the purchase after a submission, a record of
+/// `player-accounts` or a new catalog.
 public enum UnclaimedReason: String, Sendable, CaseIterable {
     case unknownApp = "unknown_app"
-    /// The purchase has no owner, and nobody names the player of its token.
+    /// The purchase has no owner, and neither `player-accounts` nor the catalog names a player for its token.
     case unknownPlayer = "unknown_player"
     /// The catalog delivers no missed purchases.
     case notDelivered = "not_delivered"
     /// The purchase is older than the first catalog that granted missed purchases, or than the cutover.
     case boughtBefore = "bought_before"
-    /// The stored purchase cannot be read, or the database refuses its data.
+    /// receiptd cannot read the stored purchase, or the database refuses its data.
     case unreadable
-    /// The purchase killed its workers repeatedly.
+    /// Several workers died while they worked on the purchase.
     case crashed
 }
 
 extension LeasedAnnouncement {
     /// Returns the purchase's outcome.
-    /// - Parameter settlement: the settlement of the purchase's decision, as if a submission had brought the purchase.
+    /// - Parameter settlement: the settlement of the purchase's decision.
     public func outcome(of settlement: Settlement, for decision: PendingDecision) -> AnnouncedOutcome {
         let player = decision.submission.playerID
         if let grant = settlement.grants.first {
@@ -149,7 +150,7 @@ extension LeasedAnnouncement {
             return AnnouncedOutcome(
                 of: purchase, .held, reason: reason?.rawValue, player: player, event: settlement.answer)
         }
-        // The player has the purchase by a submission or by another system's grant, or has its period by another
+        // The player already has the purchase from a submission or from another system, or has its period by another
         // transaction.
         switch settlement.outcomes.first?.outcome {
         case .alreadyGranted where !settlement.repeated.isEmpty:

@@ -1,10 +1,10 @@
 import Encodings
 import NamesAndTimes
 
-/// A record of the topic of players' accounts. It names the player of an account token.
+/// A record of the player-accounts topic, which names the player of an account token.
 public struct PlayerAccount: Sendable, Equatable {
     public let token: AccountTokenKey
-    /// The token's player; nil if the record forgets the token.
+    /// The token's player; nil if receiptd must forget the token.
     public let player: PlayerID?
 
     public init(token: AccountTokenKey, player: PlayerID?) {
@@ -26,15 +26,16 @@ public struct PlayerAccountDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
+    /// - Parameter signingKeys: the secrets, one of which must have signed a record. If there are none, the decoder
+    ///   checks no signatures.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .accounts)
     }
 
     /// - Parameters:
-    ///   - key: `<bundle_id>/<token>`, the token in lower case: the topic is compacted by it.
-    ///   - value: an object with `player_id`. Nil forgets the token and needs no signature, because the broker's rights
-    ///     decide who may send it.
+    ///   - key: `<bundle_id>/<token>`, with the token in lower case. Kafka compacts the topic by this key.
+    ///   - value: an object with `player_id`; nil to forget the token. A nil value needs no signature, because the
+    ///     broker's rights decide who may send it.
     public func decode(key: [UInt8]?, value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         switch read(key, value, signatureHeaders) {
         case .account(let account): .account(account)
@@ -60,7 +61,7 @@ public struct PlayerAccountDecoder: Sendable {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else {
             return unreadable("not a JSON object")
         }
-        // A record with another member may belong to another topic, even if its signature is right.
+        // A record with a member other than `player_id` may belong to another topic, even if its signature is right.
         guard members.allSatisfy({ $0.name == Self.playerID }) else {
             return unreadable("a member other than player_id does not belong in this topic")
         }
@@ -71,8 +72,8 @@ public struct PlayerAccountDecoder: Sendable {
         return .account(PlayerAccount(token: token, player: PlayerID(player)))
     }
 
-    /// Returns the token that the record's key names. Returns nil if the key does not have that form, or if the token
-    /// is all zeros, which is nobody's.
+    /// Returns the token that the record's key names. Returns nil if the key has another form, or if the token is the
+    /// nil UUID.
     private static func token(_ key: [UInt8]) -> AccountTokenKey? {
         guard let text = String(validating: key, as: UTF8.self), let slash = text.lastIndex(of: "/") else { return nil }
         let bundle = text[..<slash]
@@ -88,11 +89,11 @@ public struct PlayerAccountDecoder: Sendable {
     }
 }
 
-/// Stores the game's reports of account tokens in the database.
+/// The store of the players that the game names for account tokens.
 public protocol PlayerAccounts: Sendable {
     /// Stores the newest record of each token. The same SQL transaction makes due each announced purchase that workers
-    /// can now deliver. A record that is older than the stored one changes nothing. Throws if the database is out of
-    /// reach; the caller may then give any record again.
+    /// can now deliver. A record that is older than the stored record of its token changes nothing. Throws if the
+    /// database is out of reach. The caller may repeat the call with any of the records.
     func apply(_ accounts: [ReceivedAccount]) async throws -> Durable<[EnteredRecord]>
 }
 

@@ -1,11 +1,13 @@
 import NamesAndTimes
 
-/// The result of one try at Apple. Trouble and wrong credentials are values too, and never lead to a verdict.
+/// The result of one try to get Apple's answer. An outage and wrong credentials are values too, but never lead to a
+/// verdict.
 public enum AppleAnswer: Sendable, Equatable {
-    /// Apple vouches for the purchases. The case is boxed, because thousands of waiting tries each reserve its room.
+    /// Apple vouches for the purchases. The case is boxed, because each of thousands of waiting tries reserves memory
+    /// for an answer.
     indirect case genuine(GenuineReceipt)
     case refused(Refusal)
-    /// Apple is down or slow, limits requests, or answered incomprehensibly. The worker asks again.
+    /// Apple is down or slow, limits requests, or gave an answer that receiptd cannot read. The worker asks again.
     case trouble(Trouble)
     /// An operator must mend the settings. This app's submissions wait; other apps' submissions go on.
     case blocked(Blockage)
@@ -17,23 +19,23 @@ public enum AppleAnswer: Sendable, Equatable {
         case unauthentic
         /// Status 0 without a receipt, which shows no purchase.
         case nothingTold
-        /// Status 21006 without a receipt, which shows no purchase either: the proof's subscription is over.
+        /// Status 21006 without a receipt: the subscription of the proof is over.
         case expired
         /// Status 21010.
         case accountNotFound
         /// A status of 21100–21199 that Apple flags as not retryable.
         case refusedForGood
-        /// Apple signed an answer whose ids or product cannot be read.
+        /// Apple signed the answer, but receiptd cannot read its ids or its product.
         case unreadable
         /// Error 4040010 from both environments. Apple may not know the transaction yet.
         case unknownTransaction
-        /// Error 4000006: no transaction can have the id. Error 4000048: it is the id of an app transaction.
+        /// Error 4000006 (no transaction can have the id), or error 4000048 (the id is an app transaction's).
         case invalidTransaction
     }
 
     public struct Trouble: Sendable, Equatable {
         public let kind: TroubleKind
-        /// The time until which Apple asks for no requests (`Retry-After`).
+        /// The end of the pause that Apple asks for (`Retry-After`); nil if Apple asks for none.
         public let retryNotBefore: Timestamp?
         /// False if receiptd sent no request. The trouble then says nothing about the proof.
         public let wasAsked: Bool
@@ -45,8 +47,8 @@ public enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// The kind of trouble. Raw values are labels of `receiptd_apple_requests_total{result}`, and operators see them at
-    /// parked submissions.
+    /// The kind of trouble. Raw values are labels of `receiptd_apple_requests_total{result}`. Operators also see them
+    /// with parked submissions.
     public enum TroubleKind: String, Sendable, CaseIterable {
         case timeout
         case connection
@@ -56,24 +58,24 @@ public enum AppleAnswer: Sendable, Equatable {
         case status
         case environmentLoop = "environment_loop"
         case incomplete
-        /// Status 21000, 21004 or 401 about an unproven proof. Apple does not take the proof with our credentials.
+        /// Status 21000, 21004 or 401 about an unproven proof. Apple does not accept the proof with our credentials.
         case credentials
-        /// Our roots do not prove Apple's signature of a part, or the part is about another transaction.
+        /// A signed part of Apple's answer is not proven by our root certificates, or is about another transaction.
         case unproven
         /// Apple's answer lacks a purchase that Apple itself signed in the proof. No request has this result.
         case emptyAnswer = "empty_answer"
-        /// An account's history has more pages than receiptd reads for one submission. No request has this result.
+        /// The account's history has more pages than receiptd reads for one submission. No request has this result.
         case longHistory = "long_history"
     }
 
     public enum Blockage: String, Sendable {
-        /// Status 21004, or a secret that is not set.
+        /// Status 21004, or the secret's setting is empty.
         case sharedSecret = "shared_secret"
-        /// Status 21000: Apple does not take our request.
+        /// Status 21000: Apple does not accept our request.
         case request
-        /// This proof needs App Store Server API credentials that the app does not have.
+        /// The proof needs App Store Server API credentials, which the app does not have.
         case noServerAPI = "no_server_api"
-        /// The App Store Server API's 401, or a private key that is missing or unusable.
+        /// The App Store Server API answered 401, or the private key is missing or unusable.
         case serverAPI = "server_api"
     }
 }

@@ -1,12 +1,12 @@
 import NamesAndTimes
 
-/// A purchase whose id or product cannot be read. receiptd publishes its rejection, and never grants it.
+/// A purchase whose id or product receiptd cannot read. receiptd publishes a rejection of the purchase.
 public struct NamelessPurchase: Sendable, Equatable {
-    /// The text in place of a name that cannot be shown.
+    /// The text in place of an id or a product that receiptd cannot read.
     public static let unreadable = "unreadable"
-    /// The purchase in Apple's signed answer about one transaction, if nothing in the answer can be read.
+    /// The purchase for Apple's signed answer about one transaction, if receiptd can read nothing in the answer.
     static let ofSignedAnswer = NamelessPurchase(transactionID: nil, productID: nil, field: "signedTransactionInfo")
-    /// The most Unicode scalars of a name that an event shows.
+    /// The most Unicode scalars of an id or a product in an event.
     public static let maximumScalars = 128
 
     /// The id as Apple wrote it, or `unreadable`. No transaction of the ledger has this id.
@@ -17,8 +17,8 @@ public struct NamelessPurchase: Sendable, Equatable {
     public let field: String
 
     /// - Parameters:
-    ///   - transactionID: the id as Apple wrote it; nil if Apple's value is no text.
-    ///   - productID: the product as Apple wrote it; nil if Apple's value is no text.
+    ///   - transactionID: the id as Apple wrote it; nil if Apple's value is not text.
+    ///   - productID: the product as Apple wrote it; nil if Apple's value is not text.
     ///   - field: Apple's name of the field that cannot be read.
     public init(transactionID: String?, productID: String?, field: String) {
         self.transactionID = Identifier(Self.shown(transactionID))
@@ -33,7 +33,7 @@ public struct NamelessPurchase: Sendable, Equatable {
         return text
     }
 
-    /// The purchase as an event lists it.
+    /// The rejected purchase, as an event lists it.
     var rejected: JudgedPurchase {
         var purchase = StorePurchase(
             transactionID: transactionID, originalTransactionID: transactionID, productID: productID,

@@ -1,6 +1,6 @@
 import Encodings
 
-/// Apple's facts that no rule reads, about one purchase. Events, reports and people use them.
+/// Apple's facts about one purchase that no rule reads. They appear in events and reports.
 ///
 /// The type is a class, so that purchases without such facts take no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {
@@ -17,7 +17,7 @@ public final class PurchaseFacts: Sendable, Equatable {
     /// True if the period is a free trial.
     public let isTrial: Bool
 
-    /// Apple's `offerDiscountType` of a period that costs nothing.
+    /// Apple's `offerDiscountType` of a free trial.
     public static let freeTrial = "FREE_TRIAL"
 
     /// Makes the facts; nil if no fact is given.
@@ -46,7 +46,7 @@ public final class PurchaseFacts: Sendable, Equatable {
 }
 
 extension OutcomeEvent {
-    /// The members of granted and reinstated events that hold the currency and Apple's facts, in the events' order.
+    /// The members of granted and reinstated events for the currency and Apple's facts, in the events' order.
     static let toldMembers = [
         "price_milliunits", "currency", "storefront", "offer_type", "offer_discount_type", "transaction_reason",
         "is_trial",
@@ -54,7 +54,7 @@ extension OutcomeEvent {
 }
 
 extension JSONWriter {
-    /// Writes Apple's facts about the purchase, without absent ones.
+    /// Writes Apple's facts about the purchase. Writes no member for an absent fact.
     public mutating func writeTold(of purchase: StorePurchase) {
         if let price = purchase.told?.priceMilliunits {
             name("price_milliunits")

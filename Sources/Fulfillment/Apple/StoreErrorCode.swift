@@ -1,16 +1,18 @@
 /// Error codes of the App Store Server API on which receiptd's next step depends
 /// (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum StoreErrorCode {
-    /// Apple does not accept the page's token, or no longer does. The reader begins again at the first page.
+    /// Apple does not accept the page's token, or has stopped accepting it. The reader begins again at the first page.
     public static let invalidRevision: Int64 = 4_000_005
     public static let invalidTransactionID: Int64 = 4_000_006
     public static let startDateTooFarInPast: Int64 = 4_000_012
     public static let invalidPaginationToken: Int64 = 4_000_014
     static let paginationTokenExpired: Int64 = 4_000_017
-    /// The app has no address for version 2 notifications. Apple sends no notifications and has no history of them.
+    /// The app has no address for version 2 notifications. So Apple sends no notifications, and keeps no history of
+    /// them.
     public static let noNotificationURL: Int64 = 4_040_007
 
-    /// receiptd's own code: Apple's signed data cannot be read, and Apple would answer the next request with the same.
+    /// receiptd's own code, not Apple's: receiptd cannot read Apple's signed data, and Apple's next answer would have
+    /// equal data.
     public static let unreadableAnswer: Int64 = 0
 
     public static func restartsPaging(_ code: Int64) -> Bool {

@@ -10,15 +10,16 @@ public struct StorePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let originalTransactionID: StoreTransactionID
     public let productID: ProductID
-    /// The quantity, at least 1: one transaction of a consumable can be worth several.
+    /// The quantity, at least 1. One transaction can buy several units of a consumable.
     public var quantity: Int32
     public var purchasedAt: Timestamp
     public var expiresAt: Timestamp?
     public var cancelledAt: Timestamp?
     public var ownership: Ownership
-    /// True for a period that the player gave up for another plan. A cancellation date beside it is no refund.
+    /// True for a period that the player gave up for another plan. The cancellation date of an upgraded period does not
+    /// mean a refund.
     public var isUpgraded = false
-    /// The product's type that Apple signed; nil if Apple signed none, as in receipts.
+    /// The product's type; nil if Apple signed no type. Receipts have none.
     public var type: PurchaseType?
     /// Apple's `appAccountToken` in lower case; nil without one.
     public var appAccountToken: String?
@@ -27,7 +28,7 @@ public struct StorePurchase: Sendable, Equatable {
     private var details = Details()
     /// Apple's facts that no rule reads; nil if there are none.
     public var told: PurchaseFacts?
-    /// Apple's number of one Apple account in one app, the same for all its purchases there; nil if Apple gives none.
+    /// Apple's `appTransactionId`, one for each Apple account in an app; nil if Apple gives none.
     public var appTransactionID: AppTransactionID?
 
     public init(
@@ -49,7 +50,8 @@ public struct StorePurchase: Sendable, Equatable {
         self.appTransactionID = appTransactionID
     }
 
-    /// The refunded share in thousandths of a percent; nil if Apple names none. A refund is then of the whole.
+    /// The refunded share in thousandths of a percent; nil if Apple names none. A refund without a share is of the
+    /// whole.
     public var refundedMilliPercent: Int32? {
         get { details.refundedMilliPercent }
         set { details.refundedMilliPercent = newValue }
@@ -67,34 +69,36 @@ public struct StorePurchase: Sendable, Equatable {
         set { details.subscriptionGroupID = newValue }
     }
 
-    /// The original transaction of the subscription that this one continues; nil if Apple names none.
+    /// The original transaction of the earlier subscription that the purchase's subscription continues; nil if Apple
+    /// names none.
     public var previousOriginalTransactionID: StoreTransactionID? {
         get { details.previousOriginalTransactionID }
         set { details.previousOriginalTransactionID = newValue }
     }
 
-    /// Apple's `webOrderLineItemId`, the same in all transactions of a period; nil if Apple names none.
+    /// Apple's `webOrderLineItemId`; nil if Apple names none. All transactions of a period have one
+    /// `webOrderLineItemId`.
     public var webOrderLineItemID: Identifier? {
         get { details.webOrderLineItemID }
         set { details.webOrderLineItemID = newValue.flatMap(Self.lineItem) }
     }
 
-    /// Returns the id without leading zeros, because a receipt has it as a number. Returns nil for zero, by which a
-    /// receipt says that there is none.
+    /// Returns the id without leading zeros, because a receipt has the id as a number. Returns nil for zero, which
+    /// means no id in a receipt.
     private static func lineItem(_ told: Identifier) -> Identifier? {
         guard told.text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return told }
         let digits = told.text.drop { $0 == "0" }
         return digits.isEmpty ? nil : Identifier(String(digits))
     }
 
-    /// Apple's names of the facts that receiptd cannot read. A purchase with any of them is not granted. The value in
-    /// place of such a fact means nothing.
+    /// Apple's names of the facts that receiptd cannot read. receiptd does not grant a purchase with an unreadable
+    /// fact. The property of an unreadable fact has a meaningless value.
     public var unreadable: [String] {
         get { details.unreadable }
         set { details.unreadable = newValue }
     }
 
-    /// True if the purchase time cannot be read, so that `purchasedAt` means nothing.
+    /// True if receiptd cannot read the purchase time, so that `purchasedAt` is meaningless.
     public var hasUnreadablePurchaseTime: Bool { isUnreadable("purchaseDate", "purchase_date_ms") }
 
     public func isUnreadable(_ names: String...) -> Bool { unreadable.contains { names.contains($0) } }
@@ -111,19 +115,21 @@ public struct StorePurchase: Sendable, Equatable {
 
     public var isFamilyShared: Bool { ownership == .familyShared }
 
-    /// True if the purchase has another original transaction and no paid period, as only a restored non-consumable has.
+    /// True if the purchase is a restored non-consumable. Only a restored non-consumable has a different original
+    /// transaction and no paid period.
     public var isRestoredCopy: Bool {
         transactionID != originalTransactionID && expiresAt == nil && webOrderLineItemID == nil
     }
 
-    /// Returns whether `left` is decided and published first: by `purchased_at`, then by the id's bytes.
+    /// Returns whether receiptd decides and publishes `left` before `right`. The order is by `purchased_at`, then by
+    /// the id's bytes.
     public static func isBefore(_ left: StorePurchase, _ right: StorePurchase) -> Bool {
         left.purchasedAt != right.purchasedAt
             ? left.purchasedAt < right.purchasedAt : left.transactionID < right.transactionID
     }
 }
 
-/// Apple's `inAppOwnershipType`. Without one, the purchase is the player's own.
+/// Apple's `inAppOwnershipType`. If it is absent, the purchase counts as `purchased`.
 public enum Ownership: String, Sendable, CaseIterable {
     case purchased = "PURCHASED"
     case familyShared = "FAMILY_SHARED"
@@ -146,29 +152,30 @@ public enum PurchaseType: Sendable, Equatable {
     }
 }
 
-/// Evidence from Apple: a receipt or a transaction that Apple vouches for. It may list no purchase.
+/// Evidence: a receipt or a transaction that Apple vouches for. The evidence may have no purchase.
 public struct GenuineReceipt: Sendable, Equatable {
     public var bundleID: BundleID
-    /// Apple's number of the app; nil or 0 if Apple names none, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if Apple names none, which is so in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment
     /// The purchases in purchase order, one for each transaction id.
     public var purchases: [StorePurchase]
     /// The transactions in `latest_receipt_info` that `in_app` lacks; empty if `in_app` lists no purchase.
     public var listedLater: Set<StoreTransactionID> = []
-    /// The purchases without a readable id or product. None of them can be granted.
+    /// The purchases without a readable id or product. receiptd can grant none of them.
     public var nameless: [NamelessPurchase] = []
     /// True for status 21006: the one subscription period of an iOS 6 receipt is over.
     public var isExpiredSubscription: Bool
-    /// True if later answers about the same bytes may list new periods. receiptd must not remember such an answer.
+    /// True if the receipt has an auto-renewable subscription. Apple's later answers about the receipt may list new
+    /// periods, so receiptd must not remember this answer.
     public var holdsAutoRenewable: Bool
     /// The time of verifyReceipt's answer; nil for a transaction that Apple signed.
     public var answeredAt: Timestamp?
     /// The subscriptions' renewal infos in verifyReceipt's answer (`pending_renewal_info`).
     public var renewals: [RenewalInfo] = []
-    /// `latest_receipt` in base64: the same receipt with all later periods; nil without subscriptions.
+    /// `latest_receipt` in base64: the receipt's newest version, with all later periods; nil without subscriptions.
     public var latestReceipt: String?
-    /// The time at which Apple made the receipt; nil if unknown, as for a single transaction.
+    /// The time at which Apple made the receipt; nil for a single transaction, or if unknown.
     public var createdAt: Timestamp?
 
     public init(
@@ -185,11 +192,11 @@ public struct GenuineReceipt: Sendable, Equatable {
     }
 
     /// True if receiptd could read every purchase. receiptd does not remember an answer with unreadable parts, because
-    /// its next version may be able to read them.
+    /// receiptd's next version may be able to read them.
     public var isReadable: Bool { nameless.isEmpty && purchases.allSatisfy(\.unreadable.isEmpty) }
 
     private static func inOrder(_ purchases: [StorePurchase]) -> [StorePurchase] {
-        // Most receipts hold one purchase.
+        // Most receipts have one purchase.
         guard purchases.count > 1 else { return purchases }
         var seen: Set<StoreTransactionID> = []
         return purchases.filter { seen.insert($0.transactionID).inserted }.sorted(by: StorePurchase.isBefore)

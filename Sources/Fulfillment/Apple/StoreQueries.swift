@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// Asks the App Store Server API about everything except the proof of a submission. Each call is one try and never
-/// throws: an outage is a value. Every signed part of an answer is proven before the call returns.
+/// Sends receiptd's requests to the App Store Server API, except those about a submission's proof. Each call is one try
+/// and never throws: an outage is a value. A call returns only proven parts of Apple's answer.
 public protocol StoreQueries: Sendable {
     /// Calls Get Transaction Info.
     func transaction(
@@ -14,13 +14,13 @@ public protocol StoreQueries: Sendable {
     ) async -> StoreQueryAnswer<[SubscriptionStatus]>
 
     /// Calls Get Transaction History, version 2.
-    /// - Parameter page: the `revision` of the page before; nil for the first.
+    /// - Parameter page: the `revision` of the page before; nil for the first page.
     func transactionHistory(
         of id: StoreTransactionID, _ filter: TransactionHistoryFilter, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<TransactionHistoryPage>
 
     /// Calls Get Notification History.
-    /// - Parameter page: the `paginationToken` of the page before; nil for the first.
+    /// - Parameter page: the `paginationToken` of the page before; nil for the first page.
     func notificationHistory(
         _ window: NotificationHistoryWindow, page: String?, _ context: StoreQueryContext
     ) async -> StoreQueryAnswer<NotificationHistoryPage>
@@ -34,17 +34,17 @@ public protocol StoreQueries: Sendable {
     ) async -> StoreQueryAnswer<Bool>
 }
 
-/// The app of a question, and the share of Apple's budget that the question may use.
+/// The app of a query, and the share of the request budget that the query may use.
 public struct StoreQueryContext: Sendable {
     public let bundleID: BundleID
     public let credentials: ServerAPICredentials
     /// The environment to ask; nil for Production, and then the sandbox if Production does not know the transaction.
     public let environment: StoreEnvironment?
     public let share: StoreQueryShare
-    /// The time by which the question must be over; nil for none. No request is sent that could still be under way
-    /// then.
+    /// The time by which the query must be over; nil for no limit. receiptd sends no request that could still be under
+    /// way at this time.
     public var notAfter: Timestamp?
-    /// Called at the end of each sent request.
+    /// A function that receiptd calls at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(
@@ -60,25 +60,25 @@ public struct StoreQueryContext: Sendable {
     }
 }
 
-/// The share of an app's budget that a kind of question may take.
+/// The share of an app's request budget that a kind of query may use.
 public enum StoreQueryShare: Sendable, CaseIterable {
-    /// A submission waits for the answer. The request takes its turn as a retry.
+    /// A submission waits for the answer. The request gets its turn like a retry.
     case submission
-    /// The queue of subscriptions: a fifth of the budget while fresh work waits.
+    /// Checks of subscriptions: a fifth of the budget while fresh submissions wait.
     case subscriptions
     /// Apple's notification history: a tenth of the budget.
     case history
-    /// Requests that nobody waits for. They go after all other requests.
+    /// Requests that no player waits for. receiptd sends them only if no other request waits.
     case background
 }
 
 public enum StoreQueryAnswer<Value: Sendable>: Sendable {
     case answered(Value)
-    /// No environment that was asked knows the transaction.
+    /// Apple does not know the transaction in any environment that receiptd asked.
     case notFound
     /// Apple will never accept the request. The code is Apple's.
     case refused(code: Int64)
-    /// The question must be asked again.
+    /// receiptd must ask again.
     case trouble(AppleAnswer.Trouble)
     /// An operator must mend the settings.
     case blocked(AppleAnswer.Blockage)
@@ -86,13 +86,13 @@ public enum StoreQueryAnswer<Value: Sendable>: Sendable {
 
 extension StoreQueryAnswer: Equatable where Value: Equatable {}
 
-/// The reason why a question has no answer.
+/// The reason why a query has no answer.
 public typealias StoreQueryFailure = StoreQueryAnswer<Never>
 
 extension StoreQueryAnswer: Error where Value == Never {}
 
 extension StoreQueryAnswer {
-    /// Returns the value, or throws the reason why there is none.
+    /// Returns the value. Throws the reason if there is none.
     public func get() throws(StoreQueryFailure) -> Value {
         switch self {
         case .answered(let value): return value
@@ -103,7 +103,7 @@ extension StoreQueryAnswer {
         }
     }
 
-    /// The judgement of a submission that needs the answer; nil if the question need not be asked again.
+    /// The judgement of a submission that waits for the answer; nil if receiptd need not ask again.
     public var judgement: Judgement? {
         switch self {
         case .answered, .notFound, .refused: nil
@@ -114,9 +114,9 @@ extension StoreQueryAnswer {
 }
 
 public struct TransactionHistoryFilter: Sendable, Equatable {
-    /// The first purchase time, inclusive; nil for no bound.
+    /// The earliest purchase time, inclusive; nil for no limit.
     public var from: Timestamp?
-    /// The last purchase time, exclusive; nil for no bound.
+    /// The latest purchase time, exclusive; nil for no limit.
     public var until: Timestamp?
     public var productID: ProductID?
     public var productKinds: Set<ProductKind> = []
@@ -136,7 +136,8 @@ public struct TransactionHistoryPage: Sendable, Equatable {
     }
 }
 
-/// A span of time. It holds the notifications that Apple first tried to send between `from` and `to`.
+/// The time range of a query for Apple's notification history: Apple first tried to send the notifications between
+/// `from` and `to`.
 public struct NotificationHistoryWindow: Sendable, Equatable {
     public let from: Timestamp
     public let to: Timestamp
@@ -168,7 +169,7 @@ public struct ConsumptionAnswer: Sendable, Equatable {
 
     public var delivery: Delivery
     public var providesSampleContent: Bool
-    /// The consumed share in thousandths of a percent; nil sends none.
+    /// The consumed share in thousandths of a percent; nil to send none.
     public var consumedMilliPercent: Int32?
     public var refundPreference: ConsumptionPolicy.RefundPreference?
 

@@ -1,13 +1,13 @@
 /// Asks Apple about proofs. Each call is one try with one proof.
 public protocol ReceiptVerifier: Sendable {
-    /// Asks Apple once: one request, and at most one more to the other environment. Never throws: an outage is a value.
+    /// Sends one request to Apple, and at most one more to the other environment. Never throws: an outage is a value.
     func verify(_ request: VerificationRequest) async -> AppleAnswer
 }
 
 public struct VerificationRequest: Sendable {
     public enum Subject: Sendable, Hashable {
-        /// A receipt for verifyReceipt, in standard base64, and the name of the setting with the app's shared secret;
-        /// nil if the catalog names none.
+        /// A receipt for verifyReceipt, in standard base64. `sharedSecretSetting` is the name of the setting with the
+        /// app's shared secret; nil if the catalog names none.
         case receipt(String, sharedSecretSetting: String?)
         /// A transaction for the App Store Server API.
         case transaction(StoreTransactionID, ServerAPICredentials)
@@ -15,22 +15,23 @@ public struct VerificationRequest: Sendable {
 
     public let bundleID: BundleID
     public let subject: Subject
-    /// The digest of the submitted proof, if it is known.
+    /// The digest of the submitted proof; nil if unknown.
     public var proof: Digest256?
-    /// The sender; nil if unknown. Failures of one player's proofs alone never count as an outage of Apple's.
+    /// The sender; nil if unknown. Failures of one player's proofs never count as an outage of Apple.
     public var playerID: PlayerID?
     /// True if Apple signed the proof for this app.
     public var isProven = false
     /// True if the receipt has a subscription, or may have one. Apple then checks the shared secret.
     public var holdsAutoRenewable = true
-    /// True if the submission was tried before in vain, or waited in PostgreSQL. Fresh submissions go first.
+    /// True if an earlier try of the submission had no verdict, or if the submission was parked. Fresh submissions go
+    /// first.
     public var isRetry = false
-    /// True if the submission was leased from PostgreSQL. Its lease may end while the request waits in front of Apple.
+    /// True if the submission is a leased row of PostgreSQL. The lease may end while the request waits for its turn.
     public var isLeased = false
-    /// Called with true when a wait in front of Apple begins and with false when it ends. A waiting request can be
-    /// abandoned at once.
+    /// A function that receiptd calls with true when the request begins to wait for its turn, and with false when the
+    /// wait ends. The worker can abandon a waiting request at once.
     public var waiting: (@Sendable (Bool) -> Void)?
-    /// Called at the end of each sent request.
+    /// A function that receiptd calls at the end of each sent request.
     public var ended: (@Sendable (AppleTry) -> Void)?
 
     public init(bundleID: BundleID, subject: Subject) {
@@ -42,8 +43,8 @@ public struct VerificationRequest: Sendable {
         self.init(bundleID: bundleID, subject: .receipt(receipt, sharedSecretSetting: sharedSecretSetting))
     }
 
-    /// The hash of the proof within this process. The digest's hash is preferred, because hashing a receipt of several
-    /// kilobytes at each try is slow.
+    /// The hash of the proof within this process: the digest's hash if the digest is known. A hash of several kilobytes
+    /// of receipt at each try would be slow.
     public var proofHash: Int { proof?.hashValue ?? subject.hashValue }
 
     /// The receipt in base64; nil if the request is about a transaction.

@@ -1,10 +1,10 @@
-/// An `appAccountToken`: the UUID by which a game binds a purchase to an account of its own.
+/// An `appAccountToken`: the UUID by which a game binds a purchase to one of the game's accounts.
 public enum AccountToken: Sendable, Equatable {
     /// The token in lower case.
     case token(String)
     /// The nil UUID, which clients without a token send.
     case none
-    /// The text is no UUID in the 8-4-4-4-12 form.
+    /// The text is not a UUID in the 8-4-4-4-12 form.
     case malformed
 
     static let nilUUID = "00000000-0000-0000-0000-000000000000"
@@ -17,7 +17,7 @@ public enum AccountToken: Sendable, Equatable {
         }
     }
 
-    /// The token; nil if the text names no account.
+    /// The token; nil for `none` and `malformed`.
     public var text: String? {
         if case .token(let text) = self { text } else { nil }
     }

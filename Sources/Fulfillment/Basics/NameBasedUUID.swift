@@ -1,6 +1,6 @@
 import Crypto
 
-/// A UUID of version 5: the same names give the same UUID, on every machine and in every year (RFC 9562, section 5.5).
+/// A UUID of version 5: equal names give equal UUIDs on every machine (RFC 9562, section 5.5).
 public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvertible {
     public let high: UInt64
     public let low: UInt64
@@ -10,7 +10,7 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         self.low = low
     }
 
-    /// Hashes `parts` under receiptd's own namespace. Each part is preceded by its length, so that different lists give
+    /// Hashes `parts` under receiptd's own namespace. Each part has its length in front, so that different lists give
     /// different bytes.
     /// - Parameter digest: one more part at the end.
     public init(_ parts: [some Collection<UInt8>], then digest: Digest256? = nil) {
@@ -40,7 +40,7 @@ public struct NameBasedUUID: Sendable, Hashable, Comparable, CustomStringConvert
         self.init(parts.map(\.utf8))
     }
 
-    /// The namespace of receiptd's ids, 8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11, which was drawn once.
+    /// The namespace of receiptd's ids, 8f1c5b1e-5a0c-4c55-9d5f-7d2b6a0f3e11, a random UUID.
     private static let namespace: [UInt8] = [
         0x8F, 0x1C, 0x5B, 0x1E, 0x5A, 0x0C, 0x4C, 0x55, 0x9D, 0x5F, 0x7D, 0x2B, 0x6A, 0x0F, 0x3E, 0x11,
     ]

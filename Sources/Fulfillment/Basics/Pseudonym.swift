@@ -1,8 +1,8 @@
 import Encodings
 import NamesAndTimes
 
-/// The name that replaces an erased player's id. It is longer than any player's id may be, so that nobody can submit it
-/// and no list of pseudonyms is needed.
+/// The name that replaces an erased player's id. A pseudonym is longer than a player's id may be. So no game server can
+/// submit a pseudonym, and receiptd needs no list of them.
 public enum Pseudonym {
     private static let prefix = "erased-"
     private static let digits = SubmissionLimits.maximumNameScalars + 1 - prefix.unicodeScalars.count
@@ -15,15 +15,15 @@ public enum Pseudonym {
 }
 
 extension PlayerID {
-    /// True if the id stands for an erased player. No published event names a pseudonym.
+    /// True if the id stands for an erased player. No event that receiptd publishes has such an id.
     public var isPseudonym: Bool {
         text.hasPrefix("erased-") && text.unicodeScalars.count > SubmissionLimits.maximumNameScalars
     }
 }
 
 extension OutcomeEvent {
-    /// Returns a stored event with the pseudonym in place of its player's and submission's ids, and without the game's
-    /// order and the risk signals.
+    /// Returns the stored event with the pseudonym in place of the player's id and of the submission's id. Leaves out
+    /// the game's order id and the risk signals.
     public static func erased(_ value: [UInt8], pseudonym: PlayerID) -> [UInt8] {
         guard case .object(let members)? = try? JSONParser.parse(value).value else { return Array("{}".utf8) }
         var json = JSONWriter(capacity: value.count + 2 * pseudonym.text.utf8.count)

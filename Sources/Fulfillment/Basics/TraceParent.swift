@@ -2,11 +2,11 @@
 public enum TraceParent {
     /// The length of a value in bytes: `00-`, 32 digits of the trace, `-`, 16 of the parent, `-`, 2 of flags.
     private static let bytes = 55
-    /// The most bytes of a later version's value, which may have more parts after another dash.
+    /// The most bytes of a value. A later version's value may have more parts after another dash.
     public static let maximumBytes = 256
 
-    /// Returns whether the value may be passed on: it has lower-case hex digits at their places, and neither number is
-    /// all zeros. A later version begins in the same way; `ff` is no version.
+    /// Returns whether receiptd may pass the value on. The value must have lower-case hex digits in their places, and
+    /// neither id may be all zeros. A value of a later version must begin in this form too. `ff` is not a version.
     public static func isSound(_ value: [UInt8]) -> Bool {
         guard value.count >= bytes, value.count <= maximumBytes, isHex(value[0..<2]), isHex(value[3..<35]),
             isHex(value[36..<52]), isHex(value[53..<55]),

@@ -1,15 +1,15 @@
 import NamesAndTimes
 
-/// The form of Apple's transaction ids: decimal digits without a leading zero. receiptd compares ids as bytes. A second
-/// way to write the same number would be a second transaction, and its purchase would be granted twice.
+/// The form of Apple's transaction ids: decimal digits without a leading zero. receiptd compares ids as bytes. If an id
+/// could be written in two ways, one purchase would be two transactions, and would be granted twice.
 ///
-/// receiptd checks every id from outside here: ids in proofs, answers, notifications, imports, commands and rows of
-/// earlier releases.
+/// Every id that receiptd gets is checked here: in proofs, Apple's answers, notifications, imports, commands and rows
+/// of earlier releases.
 public enum TransactionIDText {
-    /// The rule as text that follows the field's name.
+    /// The required form, as the end of a sentence that begins with the field's name.
     public static let requirement = "1 to \(SubmissionLimits.maximumTransactionIDDigits) digits without a leading zero"
 
-    /// Returns the id; nil if the text does not have that form.
+    /// Returns the id; nil if the text does not have the required form.
     public static func read(_ text: String) -> StoreTransactionID? { isSound(text) ? StoreTransactionID(text) : nil }
 
     public static func isSound(_ text: String) -> Bool {

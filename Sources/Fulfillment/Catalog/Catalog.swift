@@ -2,10 +2,10 @@ import NamesAndTimes
 
 /// The studio's apps, their policies and their products.
 public struct Catalog: Sendable, Equatable {
-    /// The number of imports so far; 0 means that there is no catalog.
+    /// The number of imports so far; 0 if there is no catalog.
     public let version: Int64
     public let apps: [BundleID: AppPolicy]
-    /// The terms of each app, with this version's number, in one object that all submissions share.
+    /// The terms of each app with this `version`. All submissions of an app share one object.
     public let terms: [BundleID: AppTerms]
 
     public init(version: Int64, apps: [AppPolicy]) {
@@ -23,7 +23,7 @@ public struct Catalog: Sendable, Equatable {
 /// One app of the catalog: docs/contract/catalog.md has its keys and defaults.
 public struct AppPolicy: Sendable, Equatable {
     public let bundleID: BundleID
-    /// Apple's number of the app (`adam_id`), compared in Production with Apple's; nil if the catalog has none.
+    /// Apple's number of the app (`adam_id`); nil if the catalog has none. receiptd compares it only in Production.
     public var appAppleID: Int64?
     /// The name of the setting that holds the shared secret; nil without one.
     public var sharedSecretSetting: String?
@@ -31,7 +31,7 @@ public struct AppPolicy: Sendable, Equatable {
     public var verification = Verification.apple
     public var sandbox = SandboxPolicy.reject
     private var accountTokenTerms = AccountTokenTerms()
-    /// The time before which a purchase that the ledger does not know is held; nil holds none.
+    /// receiptd holds an unknown purchase that is older than this time; nil to hold none for its age.
     public var cutover: Timestamp?
     public var acceptsFamilyShared = false
     /// The admitted currencies in upper case; nil admits all.
@@ -108,21 +108,21 @@ public struct ServerAPICredentials: Sendable, Hashable {
     }
 }
 
-/// The policy for Apple's announcements, and for receiptd's own questions and reports to Apple.
+/// The policy for purchases that Apple announces, and for receiptd's own requests to Apple.
 public struct AnnouncementPolicy: Sendable, Equatable {
     /// True to read Apple's notification history, which needs `serverAPI`.
     public var readsNotificationHistory = true
     public var missedPurchases = MissedPurchasePolicy.report
-    /// The policy for subscriptions; nil follows them if there is a `serverAPI`.
+    /// The policy for subscriptions; nil to follow them if the app has a `serverAPI`.
     public var renewals: RenewalPolicy?
-    /// True to ask Apple before a receipt is refused as unauthentic or malformed.
+    /// True to ask Apple before receiptd rejects a receipt as unauthentic or malformed.
     public var asksBeforeRefusing = false
-    /// True to look the older consumables of receipts up at Apple before they are granted, because a receipt does not
+    /// True to look up a receipt's older consumables at Apple before receiptd grants them, because a receipt does not
     /// show their refunds.
     public var checksRefunds = false
     /// True to report each delivered grant to Apple.
     public var finishesGrants = false
-    /// The policy for Apple's questions about refunds; nil leaves them unanswered.
+    /// The policy for Apple's questions about refunds; nil to leave the questions unanswered.
     public var consumption: ConsumptionPolicy?
 
     public init() {}
@@ -140,10 +140,10 @@ public struct AnnouncementPolicy: Sendable, Equatable {
     }
 }
 
-/// The policy for Apple's questions about refunds. With this policy, the studio says that its players agreed to the
+/// The policy for Apple's questions about refunds. With this policy, the studio confirms that its players agreed to the
 /// answers.
 public struct ConsumptionPolicy: Sendable, Equatable {
-    /// The preference that workers tell Apple; nil if they tell none.
+    /// The preference that workers send to Apple; nil to send none.
     public var refundPreference: RefundPreference?
     public var providesSampleContent = false
 
@@ -172,9 +172,9 @@ public struct Product: Sendable, Equatable {
     public var kind: ProductKind
     public var isRetired = false
     public var onRetired = RetiredAction.hold
-    /// The most granted transactions for each player and UTC day of purchase; nil for no limit.
+    /// The most granted transactions per player and UTC day of purchase; nil for no limit.
     public var dailyLimit: Int?
-    /// True to grant each paid period, even if Apple reports it after its end. For auto-renewable products only.
+    /// True to grant a period of an auto-renewable subscription even if receiptd gets it after the period's end.
     public var grantsLatePeriods = false
     /// A JSON object that granted events copy unchanged; nil without one.
     public var payload: String?
@@ -198,6 +198,6 @@ public enum ProductKind: String, Sendable, CaseIterable {
     case nonRenewingSubscription = "non_renewing_subscription"
     case autoRenewableSubscription = "auto_renewable_subscription"
 
-    /// True if the original transaction belongs to one player, whatever later transactions refer to it.
+    /// True if the owner of the original transaction also owns all later transactions that refer to it.
     public var isOwnedByOriginal: Bool { self != .consumable }
 }

@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// The most transactions that an event lists; `transactions_total` counts all.
+    /// The most transactions that an event lists. `transactions_total` counts all transactions.
     public static let maximumListedTransactions = 100
 
     /// Makes the event of a grant, with the transaction's first revision.
@@ -42,7 +42,7 @@ extension OutcomeEvent {
             subject: purchase.transactionID, occurredAt: now, risk: risk, value: json.bytes)
     }
 
-    /// Makes the event of a rejection or a hold. The event's id is made from the submission's record, or from the
+    /// Makes the event of a rejection or a hold. The event's id depends on the submission's record, or on the
     /// transaction if nobody submitted the purchase.
     static func answer(
         _ kind: Kind, reason: Reason, to decision: PendingDecision, risk: [RiskSignal] = [],
@@ -94,8 +94,8 @@ extension OutcomeEvent {
             subject: submission.submissionID, occurredAt: now, risk: kind == .held ? risk : [], value: json.bytes)
     }
 
-    /// Makes the event of a local rejection. The event has the record's own time, so that a second decision gives the
-    /// same bytes.
+    /// Makes the event of a local rejection. The event's time is the record's own time, so that a second decision on
+    /// the record makes an event of equal bytes.
     public static func rejectedLocally(
         _ refusal: Refusal, submission: Submission, proof: Digest256?, position: RecordPosition
     ) -> OutcomeEvent {
@@ -105,7 +105,7 @@ extension OutcomeEvent {
             at: position.timestamp, transactions: [])
     }
 
-    /// Makes the answer to a dead letter whose sender could be read.
+    /// Makes the rejection of a dead letter, if receiptd could read the sender.
     /// - Parameter cause: what is wrong with the record.
     public static func malformed(
         _ sender: DeadLetter.Sender, _ cause: Cause = Reason.malformedSubmission.cause, position: RecordPosition
@@ -156,8 +156,8 @@ extension JSONWriter {
         endArray()
     }
 
-    /// Writes the outcomes of transactions: the event's own first, then newly decided ones, then transactions granted
-    /// before.
+    /// Writes the outcomes of transactions: first the event's own transaction, then the newly decided ones, then those
+    /// that were granted before.
     fileprivate mutating func write(_ transactions: [TransactionOutcome], first: StoreTransactionID?) {
         name("transactions")
         beginArray()

@@ -2,8 +2,8 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// Makes the event from its stored bytes; nil if the bytes are no event, which is a fault of the store.
-    /// - Parameter period: the period that its grant pays for; nil for all other events.
+    /// Makes the event from its stored bytes; nil if the bytes are not an event, which is a fault of the store.
+    /// - Parameter period: the period that a grant pays for; nil for every other kind of event.
     public init?(stored value: [UInt8], period: StoreTransactionID? = nil) {
         guard let json = try? JSONParser.parse(value).value,
             let id = json["event_id"]?.string.flatMap(NameBasedUUID.init(text:)),

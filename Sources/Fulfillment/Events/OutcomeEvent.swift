@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// An event of the outcomes topic as it is published: its bytes are made once and never again.
+/// An event of the outcomes topic. receiptd makes the event's bytes once, and publishes the stored bytes at each
+/// repeat.
 public struct OutcomeEvent: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable {
         case granted = "receipt.granted"
@@ -17,17 +18,18 @@ public struct OutcomeEvent: Sendable, Equatable {
     /// The event's reason; nil for a grant.
     public let reason: Reason?
     public let playerID: PlayerID
-    /// The bundle id from the submission or Apple; nil if neither can be read.
+    /// The bundle id from the submission or from Apple; nil if receiptd can read neither.
     public let bundleID: BundleID?
-    /// The CloudEvents subject: the transaction, or else the submission. In a subscription's event it is the original
-    /// transaction.
+    /// The CloudEvents subject: the transaction if the event is about one, the original transaction in a subscription's
+    /// event, and otherwise the submission.
     public let subject: Identifier
     public let occurredAt: Timestamp
     /// The risk signals of a grant or a hold.
     public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
-    /// The claim of the period that a grant pays for (`PeriodIdentity`); nil for all other events. A header carries it.
+    /// The id of the period that a grant pays for (`PeriodIdentity`); nil for every other kind of event. It is a header
+    /// of the record.
     public var period: StoreTransactionID?
 
     public init(
@@ -50,7 +52,7 @@ public struct OutcomeEvent: Sendable, Equatable {
         NameBasedUUID("transaction event", kind.rawValue, transaction.text, String(revision))
     }
 
-    /// Returns the id of a rejected or held event. Each record of a submission has one.
+    /// Returns the id of a rejected or held event. Each record of a submission has one id for each kind.
     public static func eventID(_ kind: Kind, submission: NameBasedUUID, position: RecordPosition) -> NameBasedUUID {
         NameBasedUUID(
             "submission event", kind.rawValue, submission.description, position.topic, String(position.partition),
@@ -65,7 +67,7 @@ public struct OutcomeEvent: Sendable, Equatable {
         NameBasedUUID("announced event", kind.rawValue, transaction.text, String(timesHeld))
     }
 
-    /// Returns the id of the rejection that ends a hold. It names the transaction, because one record may have left
+    /// Returns the id of the rejection that ends a hold. The id depends on the transaction, because a record may leave
     /// several transactions held.
     public static func eventID(
         endOfHold transaction: StoreTransactionID, submission: NameBasedUUID, position: RecordPosition
@@ -76,7 +78,7 @@ public struct OutcomeEvent: Sendable, Equatable {
     }
 }
 
-/// The result of one transaction of a submission, as events list it.
+/// The result of one transaction of a submission, as it is in an event's list.
 public struct TransactionOutcome: Sendable, Equatable {
     public enum Outcome: String, Sendable {
         case granted
@@ -90,8 +92,8 @@ public struct TransactionOutcome: Sendable, Equatable {
     public let outcome: Outcome
     /// The reason of the outcome; nil for a grant.
     public let reason: Reason?
-    /// Apple's names of the transaction's unreadable facts, for the sentence of the event. The event's list of
-    /// transactions omits them.
+    /// Apple's names of the transaction's unreadable facts, for the event's `detail`. The event's list of transactions
+    /// omits these names.
     var unreadable: [String] = []
 
     public init(transactionID: StoreTransactionID, productID: ProductID, outcome: Outcome, reason: Reason?) {

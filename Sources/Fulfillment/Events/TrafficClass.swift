@@ -1,26 +1,27 @@
 /// The origin of the answer to a submission.
 public enum AnswerOrigin: Sendable {
     case decided
-    /// A worker decided the submission without asking anyone.
+    /// A worker decided the submission without Apple and without the ledger.
     case local
-    /// An earlier answer was published again.
+    /// A worker published an earlier answer again.
     case recalled
 }
 
-/// The class of an answered submission, by which operators sort their traffic. The reason is not enough:
-/// `malformed_receipt` may be junk, or a proof that only Apple could refuse.
+/// The class of an answered submission, by which operators sort their traffic. An answer's reason is not enough for
+/// that: `malformed_receipt` may mean junk, or a proof that only Apple could refuse.
 public enum TrafficClass: String, Sendable, CaseIterable {
-    /// A purchase was granted, or is held for a person.
+    /// A purchase is granted, or held for a person.
     case genuine
-    /// The submission was answered before. Or its purchase was granted before, or is another player's.
+    /// The submission was answered before, its purchase was granted before, or its purchase is another player's.
     case repeated = "repeat"
     /// The receipt is another app's.
     case foreign
-    /// A worker saw that the proof is no receipt, or the app is not in the catalog. Cracking tools send such proofs.
+    /// A worker saw that the proof is not a receipt, or that the app is not in the catalog. Cracking tools send such
+    /// proofs.
     case junk
     /// A worker found the signature wrong.
     case forged
-    /// The proof looked like a receipt, a worker could not prove it, and Apple does not confirm it.
+    /// The proof looks like a receipt, but no worker could prove it, and Apple does not confirm it.
     case unverifiable
     /// The proof is genuine but grants nothing, or the app's policy refuses it.
     case other
@@ -31,7 +32,7 @@ public enum TrafficClass: String, Sendable, CaseIterable {
             self = .repeated
             return
         }
-        // A subscription's change, or a refund in Apple's answer, is no answer to the submission.
+        // An event about a subscription's change, or about a refund in Apple's answer, does not answer the submission.
         let answers = events.filter { $0.kind != .subscriptionChanged && $0.kind != .revoked }
         guard answers.allSatisfy({ $0.kind == .rejected }) else {
             self = .genuine

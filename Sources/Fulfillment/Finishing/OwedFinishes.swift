@@ -1,27 +1,28 @@
 /// The store of deliveries that workers must report to Apple.
 public protocol OwedFinishes: Sendable {
-    /// Leases up to `limit` due deliveries, oldest first, if Kafka has acknowledged the grant's event. A leased
-    /// delivery comes due again by itself, after a longer time at each lease. Throws if the database is out of reach.
+    /// Leases up to `limit` due deliveries, oldest first. Leases a delivery only after Kafka has acknowledged the
+    /// grant's event. A leased delivery becomes due again by itself, after a longer time at each lease. Throws if the
+    /// database is out of reach.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
-    /// Ends the report of a delivery with this result. Nothing happens if the lease is over. Throws if the database is
-    /// out of reach.
+    /// Stores the result of a delivery's report. Nothing happens if the lease is over. Throws if the database is out of
+    /// reach.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
-    /// Makes the delivery due again after `seconds`, because the try ended without a verdict. Nothing happens if the
-    /// lease is over. Throws if the database is out of reach.
+    /// Makes the delivery due again after `seconds`, because the try had no result. Nothing happens if the lease is
+    /// over. Throws if the database is out of reach.
     func putOff(_ finish: LeasedFinish, seconds: Double) async throws
 
     /// Releases the row as if it had never been leased. Throws if the database is out of reach.
     func release(_ finish: LeasedFinish) async throws
 }
 
-/// A granted transaction whose delivery Apple does not know yet, under a lease.
+/// A granted transaction under a lease. receiptd has not yet reported its delivery to Apple.
 public struct LeasedFinish: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let environment: StoreEnvironment
-    /// True if the delivery has waited for `tellingDays`: the worker gives up.
+    /// True if the delivery has waited for `tellingDays`, so that the worker gives up.
     public let isPastItsTime: Bool
     /// The number of tries so far, including this one.
     public let tries: Int
@@ -30,8 +31,8 @@ public struct LeasedFinish: Sendable, Equatable {
 
     /// The days for which workers try to report a delivery to Apple.
     public static let tellingDays = 7
-    /// The days that an ended row stays, so that a later submission of the transaction does not report the delivery
-    /// again.
+    /// The days for which PostgreSQL keeps the row of an ended report. Meanwhile a new submission of the transaction
+    /// causes no second report.
     public static let keptDays: Int32 = 30
 
     public init(
@@ -52,14 +53,14 @@ public enum FinishResult: String, Sendable, CaseIterable {
     case finished
     /// Apple refused the report, and will never accept it.
     case refused
-    /// Apple did not accept the report in time.
+    /// Apple did not accept the report within `LeasedFinish.tellingDays`.
     case givenUp = "given_up"
     /// The catalog no longer asks for reports.
     case notConfigured = "not_configured"
 }
 
 extension ProductKind {
-    /// False for subscriptions that renew by themselves: they cannot be finished.
+    /// False for auto-renewable subscriptions, because Apple takes no delivery reports for them.
     fileprivate var hasFinish: Bool {
         switch self {
         case .consumable, .nonConsumable, .nonRenewingSubscription: true
@@ -75,8 +76,8 @@ extension PendingDecision {
         finish(of: grant.purchase.transactionID, grant.kind, grantedAs: grant.purchase.transactionID)
     }
 
-    /// Returns the delivery of an earlier grant to report to Apple; nil as for a new grant. A non-consumable may have
-    /// been granted under the id of another restored transaction.
+    /// Returns the delivery of an earlier grant to report to Apple, or nil in the cases of `finish(of:)`. The grant of
+    /// a non-consumable may have the id of another restored transaction.
     func finish(ofGranted judged: JudgedPurchase, in view: LedgerView) -> Settlement.Finish? {
         let purchase = judged.purchase
         let other = view.claims[purchase.originalTransactionID]?.grantedTransaction

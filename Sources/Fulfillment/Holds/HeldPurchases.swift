@@ -3,35 +3,37 @@
 /// Every function throws if the database is out of reach. A lease that is not released ends by itself.
 public protocol HeldPurchases: Sendable {
     /// Leases up to `limit` holds, oldest first: released holds and holds due for another try, then holds that an older
-    /// catalog than `catalogVersion` decided. It leases no suspect: a hold that was leased three times without a
-    /// release.
+    /// catalog than `catalogVersion` decided. Leases no suspect. A suspect is a hold whose last three leases ended
+    /// without a release.
     func leaseDue(catalogVersion: Int64, limit: Int) async throws -> [LeasedHold]
 
     /// Returns whether a suspect is due.
     func hasSuspect(catalogVersion: Int64) async throws -> Bool
 
-    /// Leases the suspect that is due first, or sets it aside. Call it while no other hold is leased.
+    /// Leases the suspect that is due first, or sets the suspect aside. Call it while no other hold is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
-    /// Notes that the work on the isolated hold only waits from now on, or is about to. A death of the process then
-    /// does not count against the hold.
+    /// Withdraws the accusation against the isolated hold, because the work on the hold is about to wait. A death of
+    /// the process during the wait does not count against the hold.
     func clearSuspicion(of hold: LeasedHold) async throws
 
-    /// Notes that the work on the isolated hold goes on. A death of the process counts against the hold again. Nothing
-    /// happens if the lease is over.
+    /// Stores the accusation against the isolated hold again, because the work goes on. From then on a death of the
+    /// process counts against the hold. Nothing happens if the lease is over.
     func accuse(_ hold: LeasedHold) async throws
 
-    /// Keeps these purchases held for these reasons, as this catalog decides. It skips a hold whose lease is over.
+    /// Keeps each purchase held for the given reason, which the catalog `catalogVersion` decides. Skips a hold whose
+    /// lease is over.
     func keepHeld(_ holds: [(hold: LeasedHold, reason: Reason)], catalogVersion: Int64) async throws
 
-    /// Puts off the hold after a try without a verdict. Nothing happens if the lease is over.
+    /// Makes the hold due again after `dueAfterSeconds`, because a try had no verdict. Nothing happens if the lease is
+    /// over.
     func reschedule(_ hold: LeasedHold, dueAfterSeconds: Double) async throws
 
     /// Releases the hold as if it had never been leased.
     func endLease(of hold: LeasedHold) async throws
 
-    /// Settles a hold and commits the result with its event, in one SQL transaction.
-    /// - Returns: the event; nil if the hold stays, or if the lease is over. Then another replica has the hold, or an
-    ///   operator's decision is newer.
+    /// Settles a hold, and commits the result with its event in one SQL transaction.
+    /// - Returns: the event; nil if the hold stays, or if the lease is over. A lease is over if another replica leased
+    ///   the hold, or if an operator decided about the hold meanwhile.
     func settle(_ decision: HoldDecision) async throws -> OutcomeEvent?
 }

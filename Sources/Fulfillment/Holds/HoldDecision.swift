@@ -1,16 +1,16 @@
 import NamesAndTimes
 
-/// The decision that may end a hold, on its way into the ledger. `PurchaseRule` and `PurchaseSettlement` decide whether
-/// a purchase is held in the first place.
+/// A decision that may end a hold, with all data that the worker will store. `PurchaseRule` and `PurchaseSettlement`
+/// decide whether a hold begins.
 public struct HoldDecision: Sendable {
     public let hold: LeasedHold
-    /// The decision on the hold's submission, as if the submission had no other transaction.
+    /// The decision on the hold's submission, for the held transaction alone.
     public let decision: PendingDecision
 
     /// - Parameters:
-    ///   - verdict: the verdict on Apple's new answer, with the reasons in `hold.waived` waived.
-    ///   - cause: the cause of a verdict on the whole submission; nil if the reason says everything.
-    ///   - repair: the repair of the proof's text; nil if the proof was sent intact.
+    ///   - verdict: the rules' verdict for Apple's new answer. The reasons in `hold.waived` are waived.
+    ///   - cause: the cause of a verdict on the whole submission; nil for the reason's own cause.
+    ///   - repair: says how receiptd repaired the proof's text; nil if the text needed no repair.
     public init(
         _ hold: LeasedHold, verdict: Verdict, environment: StoreEnvironment, decidedAt: Timestamp,
         catalogVersion: Int64, tokenUse: AccountTokenUse = .none, finishesGrants: Bool = false,
@@ -34,21 +34,22 @@ public struct HoldDecision: Sendable {
     public enum Settled: Sendable, Equatable {
         case granted(Settlement.NewGrant)
         case rejected(OutcomeEvent)
-        /// The purchase stays held, maybe for another reason. There is no event, because the submission was answered as
-        /// held.
+        /// The purchase stays held, perhaps for a new reason. There is no event, because the submission's answer
+        /// already says that the purchase is held.
         case held(Reason)
-        /// Apple's answer lacks the transaction, which decides nothing.
+        /// Apple's answer lacks the transaction, so it decides nothing.
         case notTold
     }
 
-    /// The held purchase as Apple's new answer has it, judged; nil if the verdict is on the whole submission, or if the
-    /// answer lacks the transaction. If Apple now names another original transaction, the new one counts.
+    /// The judged purchase, with the facts of Apple's new answer. nil if the verdict is on the whole submission, or if
+    /// Apple's answer lacks the transaction. If Apple now names a different original transaction, the new one counts.
     public var judged: JudgedPurchase? {
         guard case .each(let all) = decision.verdict else { return nil }
         return all.first { $0.purchase.transactionID == hold.transactionID }
     }
 
-    /// Settles against `view` and enters the changes there. `view` may have or lack the hold itself.
+    /// Settles the decision against `view`, and enters the changes into `view`. It does not matter whether `view` has
+    /// the hold.
     public func settle(in view: inout LedgerView) -> Settled {
         view.endHold(of: hold.transactionID, hold.submission.playerID)
         if case .whole(let reason, _) = decision.verdict { return rejected(reason) }
@@ -61,17 +62,18 @@ public struct HoldDecision: Sendable {
         }
     }
 
-    /// Settles against an empty ledger and discards the result, as `PendingDecision.rehearse` does.
+    /// Settles the decision against an empty ledger, and discards the result. `PendingDecision.rehearse` gives the
+    /// reason.
     public func rehearse() {
         var view = LedgerView()
         _ = settle(in: &view)
     }
 
-    /// Returns the reason that keeps the purchase from every player after its hold has ended for `reason`; nil if
-    /// another player may get the purchase.
+    /// Returns `reason` if it keeps the purchase from every player after the end of the hold; nil if another player may
+    /// get the purchase.
     ///
-    /// Apple's answer decides, because the announcement's stored facts may be older. After an operator has decided
-    /// between two players, the purchase is not disputed again.
+    /// A refund, an upgrade and Family Sharing come from Apple's answer, which may be newer than the stored
+    /// announcement. After an operator has decided between two players, the purchase is not disputed again.
     public func reasonAgainstAnybody(after reason: Reason?) -> Reason? {
         switch reason {
         case .cancelled, .upgraded, .familyShared: reason
@@ -91,7 +93,7 @@ public struct HoldDecision: Sendable {
         return .granted(decision.newGrant(of: judged, event, in: view))
     }
 
-    /// Returns the outcome of the held transaction once it is granted.
+    /// Returns the outcome of a held transaction that is now granted.
     public func outcome(ofGranted purchase: StorePurchase) -> TransactionOutcome {
         TransactionOutcome(
             transactionID: purchase.transactionID, productID: purchase.productID, outcome: .granted, reason: nil)
@@ -116,7 +118,7 @@ extension PendingDecision {
     ) {
         self.init(
             submission: hold.submission, position: hold.position,
-            // No one reads this digest, because the ledger remembers no proof when a hold ends.
+            // Nothing reads this digest, because the ledger remembers no proof when a hold ends.
             proof: Digest256(bytes: []),
             identity: hold.identity, verdict: verdict, environment: environment, evidence: nil, decidedAt: decidedAt,
             catalogVersion: catalogVersion, traceparent: hold.traceparent,

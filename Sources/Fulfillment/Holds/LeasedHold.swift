@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// A held transaction under a lease: no other replica takes it before the lease is over.
+/// A held transaction under a lease. No other replica takes the hold before the lease is over.
 public struct LeasedHold: Sendable {
     /// The end of the lease in PostgreSQL's microseconds. It distinguishes this lease from a later one.
     public typealias Lease = Int64
@@ -10,24 +10,24 @@ public struct LeasedHold: Sendable {
     public let productID: ProductID
     /// The present reason of the hold.
     public let reason: Reason
-    /// The reasons that operators waived, now or earlier.
+    /// The reasons that operators waived in this release or an earlier one.
     public let waived: Set<Reason>
-    /// True if an operator's release waits to be carried out.
+    /// True if an operator released the hold, and no worker has decided since.
     public let isReleased: Bool
-    /// True if a try is due under any catalog: an operator released the hold, a try had no verdict, or the ledger has
-    /// learnt more since.
+    /// True if a try is due even under an unchanged catalog: an operator released the hold, the last try had no
+    /// verdict, or the ledger has new facts.
     public let isDue: Bool
     public let submission: Submission
     public let identity: NameBasedUUID
-    /// The position of the submission's record, whose time decides about expiry. The content's digest is not known any
-    /// more.
+    /// The position of the submission's record. The rules compare the record's time with a period's end. The digest of
+    /// the record's content is no longer known.
     public let position: RecordPosition
     public let traceparent: String?
-    /// The evidence by which the transaction was judged when it was held: Apple's answer or a proven proof; nil if it
-    /// was not kept.
+    /// The evidence for the decision that held the transaction: Apple's answer or a proven proof; nil if PostgreSQL
+    /// does not have it.
     public let evidence: GenuineReceipt?
-    /// The number of transactions that the product's `daily_limit` counts for this player and day, when the lease
-    /// began; nil unless the purchase is held for that limit.
+    /// The number of transactions that counted for the product's `daily_limit` when the lease began, for this player
+    /// and day; nil unless the purchase is held for the limit.
     public let dailyCount: Int?
     /// The risk signals in the hold's event.
     public let risk: [RiskSignal]
@@ -36,9 +36,9 @@ public struct LeasedHold: Sendable {
     public let lease: Lease
     /// The time at which the hold began. The rules judge by it if the record has no credible time.
     public let heldAt: Timestamp?
-    /// The terms of an announced purchase that nobody submitted; nil for a submitted one.
+    /// The terms of an announced purchase that nobody submitted; nil for a submitted purchase.
     public let announced: AnnouncedTerms?
-    /// True if the database fell back after the hold began: a lost grant may have been published.
+    /// True if the database fell back after the hold began. A worker may have published a grant that the database lost.
     public let isDecidedAgain: Bool
 
     public init(
@@ -70,17 +70,17 @@ public struct LeasedHold: Sendable {
         self.isDecidedAgain = isDecidedAgain
     }
 
-    /// The effect that a new catalog may have on a hold, before the worker asks Apple.
+    /// The effect of a new catalog on a hold, as far as the worker can tell without asking Apple.
     public enum Outlook: Sendable, Equatable {
-        /// The catalog does not end the hold, which stays for this reason.
+        /// The catalog does not end the hold. The hold stays for this reason.
         case stays(Reason)
-        /// The hold may end, so that the worker asks Apple again.
+        /// The hold may end, so the worker asks Apple again.
         case mayEnd
     }
 
     public func outlook(under catalog: Catalog, now: Timestamp) -> Outlook {
         guard !isDue else { return .mayEnd }
-        // No catalog decides between two players.
+        // No catalog decides between the two players of a dispute.
         guard let terms = catalog.terms[submission.bundleID], reason != .ownershipDisputed else {
             return .stays(reason)
         }

@@ -1,40 +1,42 @@
-/// The number of requests that may be under way at once, adapted to the results of the last requests.
+/// The limit of requests under way at once, adapted to the results of the last requests.
 ///
-/// A round ends after as many results as the limit allows requests. Under load a round lasts about as long as one
-/// request. A round with trouble lowers the limit. A round without trouble raises the limit if it was reached. At first
-/// the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
+/// A round is a series of as many results as the limit. Under load a round lasts about as long as one request. A round
+/// with trouble lowers the limit. A round without trouble raises the limit if the requests under way reached it. At
+/// first the limit doubles. After trouble it grows by a tenth, and then faster with each good round.
 ///
-/// While Apple answers some requests, the limit does not fall below `start`. So few requests are no load for Apple.
-/// Their failures come from their proofs, or from a part of Apple that fewer requests would not help.
+/// While Apple answers some requests, the limit does not fall below `start`. `start` requests are no load for Apple. If
+/// they fail, the cause is their proofs, or a fault at Apple that fewer requests would not mend.
 public struct AdaptiveConcurrency: Sendable {
     public enum Outcome: Sendable {
         case fine
         /// A time-out, a lost connection, a 429 or a 5xx.
         case overload
-        /// The result says nothing about Apple, as that of a cancelled request.
+        /// The result says nothing about Apple; the request was cancelled, for example.
         case unknown
     }
 
-    /// The first limit, unless the maximum is lower. Four good rounds raise it from here to the default maximum, 256.
+    /// The first limit, unless the maximum is lower. Four good rounds raise the limit from `start` to the default
+    /// maximum, 256.
     public static let start = 16
-    /// The largest share of failures in a round that does not count as trouble. Every large service has a few failures.
+    /// The largest share of failures in a round without trouble. Every large service has a few failures.
     static let toleratedShare = 0.05
     private static let firstGrowthAfterTrouble = 0.1
-    /// The number of failures in a row after which the limit may fall below `start`: Apple answers nobody.
+    /// The number of failures in a row after which the limit may fall below `start`, because Apple answers no request.
     static let failuresOfAll = 64
 
     public let maximum: Int
     private var exact: Double
     private var growth = 1.0
     private var nextRequest: UInt64 = 0
-    /// The number of the last request before the limit was last lowered or restarted. Results up to it do not count.
+    /// The number of the last request before the limit was last lowered or restarted. The results of this request and
+    /// of earlier ones do not count.
     private var lastForgotten: UInt64 = 0
     private var wasReached = false
     private var fine = 0
     private var overloads = 0
     private var overloadsInARow = 0
 
-    /// - Parameter maximum: the setting; less than 1 counts as 1.
+    /// - Parameter maximum: the highest limit, from the setting; a value below 1 counts as 1.
     public init(maximum: Int) {
         self.maximum = max(1, maximum)
         exact = Double(min(Self.start, self.maximum))
@@ -43,7 +45,7 @@ public struct AdaptiveConcurrency: Sendable {
     /// The limit, from 1 to `maximum`.
     public var limit: Int { Int(exact) }
 
-    /// Notes that a request began.
+    /// Counts a request that begins.
     /// - Parameter underWay: the number of requests under way, including this one.
     /// - Returns: the request's number, for `ended`.
     public mutating func began(underWay: Int) -> UInt64 {
@@ -79,7 +81,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Starts again with the first limit, because Apple is back. Results of requests under way do not count.
+    /// Sets the limit to the first limit, because Apple answers again. Results of requests under way do not count.
     public mutating func restart() {
         exact = Double(min(Self.start, maximum))
         growth = 1
@@ -87,7 +89,7 @@ public struct AdaptiveConcurrency: Sendable {
         beginRound()
     }
 
-    /// Lowers the limit to `start`, because Apple asks for a pause. So the pause's end brings no rush of requests.
+    /// Lowers the limit to `start`, because Apple asks for a pause. So the worker sends no burst after the pause.
     public mutating func calm() {
         exact = min(exact, Double(Self.start))
         lastForgotten = nextRequest

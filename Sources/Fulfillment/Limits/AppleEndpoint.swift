@@ -8,20 +8,19 @@ public enum AppleEndpoint: String, Sendable, CaseIterable {
     case notificationHistory = "notification_history"
     case finish
     case consumption
-    /// Only `receiptd check` asks it.
+    /// Only `receiptd check` sends requests to this endpoint.
     case testNotification = "test_notification"
-    /// Only `receiptd inspect --apple-order` asks it.
+    /// Only `receiptd inspect --apple-order` sends requests to this endpoint.
     case orderLookup = "order_lookup"
 
-    /// The most requests a second of receiptd's own, at one endpoint for one app. Apple takes 50; the other half is for
-    /// submissions and for the studio's other programs
+    /// The most own requests a second that receiptd sends for one app to one endpoint. An own request is one that no
+    /// submission needs. Apple allows 50 requests. The other 25 are for submissions and for the studio's other programs
     /// (https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits).
     static let ownPerSecond = 25.0
-    /// The same limit at the notification history: a tenth of Apple's limit.
+    /// The most own requests a second to the notification history for one app: a tenth of Apple's limit.
     static let historyPerSecond = 5.0
 
-    /// The most requests a second of receiptd's own, for all replicas together, if no setting limits them; nil for no
-    /// limit.
+    /// The most own requests a second of all replicas together, if no setting limits them; nil for no limit.
     var ownPerSecond: Double? {
         switch self {
         case .verifyReceipt: nil

@@ -1,5 +1,5 @@
-/// One app, endpoint and environment, which Apple limits separately. Each scope has its own circuits, `Retry-After`
-/// and budget.
+/// The unit of Apple's limits: one app, endpoint and environment. Each scope has its own circuits, `Retry-After` and
+/// budget.
 public struct AppleScope: Sendable, Hashable {
     public let bundleID: BundleID
     /// The endpoint's name in `receiptd_apple_requests_total{endpoint}`.
@@ -12,9 +12,10 @@ public struct AppleScope: Sendable, Hashable {
         self.environment = environment
     }
 
-    /// Returns the rate for all replicas together: the setting, or the endpoint's share of it. Without a setting, the
-    /// endpoint's own rate counts. The sandbox has a tenth of that, as at Apple.
-    /// - Parameter perSecond: the setting in requests a second; 0 means no limit.
+    /// Returns the rate for all replicas together: the setting's rate, or the endpoint's share of it. If no setting
+    /// limits the rate, the endpoint's own rate counts. The sandbox gets a tenth, because Apple's limit there is a
+    /// tenth too.
+    /// - Parameter perSecond: the setting's rate in requests a second; 0 means no limit.
     public func rate(ofSetting perSecond: Double) -> AppleRate {
         let endpoint = AppleEndpoint(rawValue: endpoint)
         let share = endpoint == .notificationHistory ? AppleRate.historyShare : 1
@@ -24,6 +25,6 @@ public struct AppleScope: Sendable, Hashable {
         return AppleRate(perSecond: ownPerSecond * sandboxShare, isForSubmissions: false)
     }
 
-    /// True if the endpoint answers about submissions' proofs. Only such endpoints show whether Apple is down.
+    /// True if receiptd asks this endpoint about submissions' proofs. Only these endpoints show whether Apple is down.
     public var isOfProofs: Bool { AppleEndpoint(rawValue: endpoint)?.isOfProofs ?? true }
 }

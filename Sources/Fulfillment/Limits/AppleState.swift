@@ -1,12 +1,13 @@
-/// The state of Apple as a whole. While Apple is down, no submission is the cause of its own failures, and its wait
-/// does not count.
+/// Says whether Apple is down. While Apple is down, a submission's failures and waiting time do not count against the
+/// submission.
 public protocol AppleState: Sendable {
-    /// True if requests about proofs to Production are held back for every app in use, after failures or by
-    /// `Retry-After`.
+    /// True if receiptd holds back the requests about proofs to Production for every app in use, after failures or
+    /// because of `Retry-After`.
     var isDown: Bool { get }
-    /// The seconds for which `isDown` was true since the process began. The difference between two readings is the part
-    /// of a wait that does not count.
+    /// The seconds for which `isDown` was true since the process began. The difference between two readings is the time
+    /// that Apple was down between them.
     var downSeconds: Double { get }
-    /// True if Apple is not down and has answered a request lately. A request that fails then is itself the cause.
+    /// True if Apple is not down and has answered a request lately. If a request fails nevertheless, the cause is the
+    /// request.
     var answersOthers: Bool { get }
 }

@@ -1,18 +1,18 @@
-/// Holds requests back while Apple answers nobody, and probes whether Apple answers again.
+/// Holds requests back while Apple answers no request, and probes whether Apple answers again.
 ///
-/// One answered probe closes the circuit, because an Apple that answers some requests is not down. Times are seconds of
-/// a monotonic clock. The circuit ignores the result of a request that began before the last change of state.
+/// One answered probe closes the circuit, because Apple is not down if it answers some requests. Times are seconds of a
+/// monotonic clock. The circuit ignores the result of a request that began before the last change of state.
 public struct CircuitBreaker: Sendable {
     public enum State: Sendable, Equatable {
-        /// Every request passes. The next state is open.
+        /// Every request passes. The next state is `open`.
         case closed
-        /// No request passes before `until`. The first request after that time makes the state halfOpen.
+        /// No request passes before `until`. The first request after `until` makes the state `halfOpen`.
         case open(until: Double)
         /// Probes pass. One success closes the circuit; the failure of all probes opens it again.
         case halfOpen
     }
 
-    /// The right to send one request. A call of `succeeded`, `failed` or `withdrew` ends it.
+    /// The right to send one request. A call of `succeeded`, `failed` or `withdrew` ends the pass.
     public struct Pass: Sendable, Equatable {
         let epoch: UInt64
         public let isProbe: Bool
@@ -20,19 +20,19 @@ public struct CircuitBreaker: Sendable {
         public let isFirst: Bool
         /// True if the request came after the circuit last closed.
         let isNew: Bool
-        /// True if the newest waiting request takes the pass, and not the oldest. The old requests may all fail for a
-        /// reason of their own.
+        /// True if the newest waiting request takes the pass, not the oldest. The old requests may all have proofs that
+        /// Apple never answers.
         let isForNewest: Bool
     }
 
-    /// The fewest first tries that may probe at once. If Apple answered only a small share of requests before, more may
-    /// probe, so that Apple probably answers one of them.
+    /// The fewest first tries that may probe at once. If Apple's share of answers was small before, more first tries
+    /// may probe, so that Apple probably answers one of them.
     public static let probes = 5
     static let mostProbes = 20
     private static let probeCertainty = 1.5
     /// The seconds before the first probes, doubled after each failed round of probes.
     static let shortestOpenSeconds = 1.0
-    /// The most seconds between two rounds of probes, and so before the worker notices a recovery.
+    /// The most seconds between two rounds of probes. A worker may notice Apple's recovery this much later.
     public static let longestOpenSeconds = 5.0
 
     public private(set) var state = State.closed
@@ -40,12 +40,12 @@ public struct CircuitBreaker: Sendable {
     private var tries = FirstTries()
     private var openSeconds = Self.shortestOpenSeconds
     private var probesUnderWay = 0
-    /// The first tries among this round's probes.
+    /// The number of first tries among this round's probes.
     private var firstProbes = 0
     private var firstProbesFailed = 0
-    /// The time from which one more first try may probe, although as many first tries as allowed are under way.
+    /// The time from which one more first try may probe, even if `probesAtOnce` first tries are under way.
     private var nextProbe = 0.0
-    /// The time from which a retry may probe. Without first tries, retries find Apple's recovery.
+    /// The time from which a retry may probe. If there are no first tries, retries notice Apple's recovery.
     private var nextRepeatedProbe = 0.0
     private var closedAt = -Double.infinity
 
@@ -53,7 +53,8 @@ public struct CircuitBreaker: Sendable {
 
     public var isOpen: Bool { state != .closed }
 
-    /// Returns the time from which the next request may pass, even if past; nil while every request passes.
+    /// Returns the time from which the next request may pass; the time may be past. Returns nil while every request
+    /// passes.
     public func nextPass(isFirst: Bool) -> Double? {
         let time: Double
         switch state {
@@ -90,7 +91,7 @@ public struct CircuitBreaker: Sendable {
         return Pass(epoch: epoch, isProbe: true, isFirst: isFirst, isNew: true, isForNewest: isForNewest)
     }
 
-    /// Returns whether the pass still holds. It ends when the circuit changes its state.
+    /// Returns whether the pass is still valid. A pass becomes invalid when the circuit changes its state.
     public func isValid(_ pass: Pass) -> Bool { pass.epoch == epoch }
 
     public mutating func succeeded(_ pass: Pass, now: Double) {
@@ -99,8 +100,8 @@ public struct CircuitBreaker: Sendable {
         if pass.isProbe { close(now: now) }
     }
 
-    /// Closes the circuit, because Apple answered a request of the other circuit. Failures here then come from the
-    /// requests themselves.
+    /// Closes the circuit, because Apple answered a request of the scope's other circuit. So the failures of this
+    /// circuit come from its requests, not from Apple.
     mutating func othersAnswered(now: Double) {
         tries.endRow()
         if isOpen { close(now: now) }
@@ -109,7 +110,7 @@ public struct CircuitBreaker: Sendable {
     /// Ends the pass of a request that failed.
     /// - Parameters:
     ///   - suspect: the request's sender and proof. Each suspect counts once.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - jitter: a random number, uniform in 0..<1.
     public mutating func failed(_ pass: Pass, by suspect: Suspect, now: Double, jitter: Double) {
         guard isValid(pass) else { return }
         guard pass.isProbe else {
@@ -142,12 +143,13 @@ public struct CircuitBreaker: Sendable {
 
     private mutating func endRound(now: Double, jitter: Double) {
         guard probesUnderWay == 0 else { return }
-        // Failed retries say nothing new about Apple: without a failed first try, the next first try may probe at once.
+        // Failed retries say nothing new about Apple. If no first try failed, the next first try may probe at once.
         if firstProbesFailed > 0 { open(now: now, jitter: jitter) } else { enter(.open(until: now)) }
     }
 
     private mutating func open(now: Double, jitter: Double) {
-        // The delay is random by half: replicas do not probe at the same time, and no delay is zero.
+        // Half of the delay is random, so that the replicas do not probe at one moment. The other half is fixed, so
+        // that no delay is zero.
         enter(.open(until: now + openSeconds * (0.5 + jitter / 2)))
         openSeconds = min(openSeconds * 2, Self.longestOpenSeconds)
     }

@@ -1,58 +1,58 @@
-/// The state of one app's credentials, as far as Apple's answers show it.
+/// The state of one app's credentials, as Apple's answers show it.
 ///
-/// Apple also answers 21004 to another app's subscription receipt that is sent with our secret. So only receipts that
-/// are proven to be the app's count against the secret. The credentials count as wrong if no secret is set, or if Apple
-/// refused several players' proven receipts and took none. Refusals of unproven receipts make the credentials
-/// *doubted*: receiptd reports the doubt, and holds no request back.
+/// Apple also answers 21004 if the receipt is another app's and has a subscription. So a refusal counts against the
+/// secret only if the receipt is proven to be this app's. The credentials count as wrong if no secret is set, or if
+/// Apple refused proven receipts of several players and accepted none. If Apple refuses only unproven receipts, the
+/// credentials are doubted. receiptd then reports the doubt, but holds no request back.
 public struct CredentialsState: Sendable {
-    /// The number of players with as many refused receipts after which the credentials count as wrong, if Apple has
-    /// never accepted the credentials from this replica.
+    /// The number of refused players, and of refused receipts, from which the credentials count as wrong. This number
+    /// counts while Apple has never accepted the credentials from this replica.
     public static let playersWithoutSuccess = 3
-    /// The same number after Apple has accepted the credentials: they were right a while ago.
+    /// The number of refused players, and of refused receipts, that is needed after Apple has once accepted the
+    /// credentials.
     static let playersAfterSuccess = 5
-    /// The number of refusals of the credentials themselves (401) in a row that shows wrong credentials. A single one
-    /// may be a passing fault.
+    /// The number of 401 answers in a row that shows wrong credentials. A single 401 may be a passing fault.
     public static let certainRefusalsNeeded = 2
     /// The seconds after which refusals do not count.
     static let windowSeconds = 600.0
     /// The seconds between two probes of wrong credentials. Proven and unproven proofs probe separately.
     public static let probeSeconds = 5.0
 
-    /// True if the credentials count as wrong until Apple takes a request. Only probes are sent meanwhile.
+    /// True if the credentials count as wrong. Until Apple accepts a request, receiptd sends only probes.
     private var areWrong = false
     private var refusals = Refusals()
     private var unprovenRefusals = Refusals()
-    /// The time of the next probe with a proven proof. Unproven proofs have probes of their own, because Apple may
-    /// refuse an unproven proof whatever the credentials are.
+    /// The time of the next probe with a proven proof. A probe with an unproven proof does not delay it, because Apple
+    /// may refuse an unproven proof even if the credentials are right.
     private var nextProbe = 0.0
     private var nextUnprovenProbe = 0.0
-    /// The last refusal of a proven receipt or of the credentials themselves; nil once Apple's answers refute it.
+    /// The last refusal of a proven receipt, or the last 401; nil after an answer of Apple's showed that the
+    /// credentials are right.
     private var proven: ProvenRefusal?
-    /// The number of refusals of the credentials themselves (401) since Apple last took them.
+    /// The number of 401 answers since Apple last accepted the credentials.
     private var certainRefusals = 0
     public private(set) var isMissing = false
     private var hasSucceeded = false
 
-    /// True if Apple refused several players' unproven proofs and has taken no request since.
+    /// True if Apple refused unproven proofs of several players, and has accepted no request since.
     public private(set) var areDoubted = false
 
     private struct ProvenRefusal {
         let at: Double
-        /// The receipt's hash; nil if the credentials themselves were refused.
+        /// The receipt's hash; nil if Apple answered 401.
         let receipt: Int?
-        /// True if the receipt holds no subscription. Apple checked the secret all the same, and so checks it for any
-        /// receipt.
+        /// True if the receipt has no subscription. Then Apple checks the secret for every receipt.
         let wasForAnyReceipt: Bool
     }
 
-    /// The players and receipts that Apple has refused since it last took a request, in bounded memory.
+    /// The players and receipts that Apple has refused since it last accepted a request. The memory is bounded.
     private struct Refusals {
         private var players: Set<Int> = []
         private var receipts: Set<Int> = []
         private var since = 0.0
 
-        /// Notes a refusal. Returns whether `needed` players with as many different receipts were refused within the
-        /// window.
+        /// Counts a refusal. Returns whether Apple refused at least `needed` players and `needed` different receipts
+        /// within `windowSeconds`.
         mutating func note(player: Int, receipt: Int, needed: Int, now: Double) -> Bool {
             if players.isEmpty || now - since > CredentialsState.windowSeconds { self = Refusals(since: now) }
             if players.count < needed { players.insert(player) }
@@ -71,7 +71,7 @@ public struct CredentialsState: Sendable {
         return proven.map { now - $0.at < Self.windowSeconds } ?? false
     }
 
-    /// Returns whether a request may be sent. While the credentials are wrong, only probes may.
+    /// Returns whether receiptd may send a request. While the credentials count as wrong, it may send only probes.
     public mutating func mayAsk(isProven: Bool = true, now: Double) -> Bool {
         guard areWrong else { return true }
         guard now >= (isProven ? nextProbe : nextUnprovenProbe) else { return false }
@@ -79,17 +79,18 @@ public struct CredentialsState: Sendable {
         return true
     }
 
-    /// Notes whether the setting that should hold the secret is empty.
+    /// Stores whether the setting of the secret is empty.
     public mutating func secret(isMissing: Bool) {
         self.isMissing = isMissing
     }
 
-    /// Notes that Apple refused a receipt, perhaps because of the secret.
+    /// Counts Apple's refusal of a receipt, perhaps because of the secret.
     /// - Parameters:
     ///   - player: a hash of the sender.
     ///   - receipt: a hash of the receipt.
     ///   - isProven: true if Apple signed the receipt for this app.
-    ///   - holdsAutoRenewable: true if the receipt holds a subscription. Apple then always checks the secret.
+    ///   - holdsAutoRenewable: true if the receipt has a subscription. Apple always checks the secret for a
+    ///     subscription.
     public mutating func refused(
         player: Int, receipt: Int, isProven: Bool, holdsAutoRenewable: Bool = true, now: Double
     ) {
@@ -102,18 +103,18 @@ public struct CredentialsState: Sendable {
         if !areWrong, refusals.note(player: player, receipt: receipt, needed: needed, now: now) { holdBack(now: now) }
     }
 
-    /// Notes that Apple refused the credentials themselves (401) before it looked at the question. No player can cause
-    /// such a refusal.
+    /// Counts a 401, with which Apple refuses the credentials without looking at the request's content. No player can
+    /// cause a 401.
     public mutating func refusedForCertain(now: Double) {
         proven = ProvenRefusal(at: now, receipt: nil, wasForAnyReceipt: false)
         certainRefusals += 1
         if certainRefusals >= Self.certainRefusalsNeeded, !areWrong { holdBack(now: now) }
     }
 
-    /// Notes that Apple took a receipt of the app, or answered a request that needs the app's credentials.
+    /// Stores that Apple accepted a receipt of the app, or answered a request that needs the app's credentials.
     /// - Parameters:
     ///   - receipt: a hash of the receipt; nil if the request had none.
-    ///   - didCheckSecret: true if Apple certainly checked the secret, as for a receipt with a subscription.
+    ///   - didCheckSecret: true if Apple certainly checked the secret, because the receipt has a subscription.
     public mutating func succeeded(receipt: Int? = nil, didCheckSecret: Bool) {
         hasSucceeded = true
         certainRefusals = 0
@@ -122,7 +123,8 @@ public struct CredentialsState: Sendable {
         areWrong = false
         refusals = Refusals()
         guard let refused = proven else { return }
-        // The credentials are right if Apple takes the refused receipt, or any receipt for which it checks the secret.
+        // The credentials are right if Apple accepts the refused receipt, or any receipt for which it checks the
+        // secret.
         if didCheckSecret || refused.wasForAnyReceipt || (receipt != nil && receipt == refused.receipt) { proven = nil }
     }
 

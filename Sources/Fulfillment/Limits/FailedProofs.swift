@@ -1,4 +1,4 @@
-/// The proofs that failed lately. A new submission of such a proof is no first try.
+/// The proofs that failed lately. A new submission of one of these proofs does not count as a first try.
 public struct FailedProofs: Sendable {
     static let maximum = 4096
     static let seconds = 600.0

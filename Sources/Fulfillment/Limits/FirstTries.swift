@@ -1,20 +1,20 @@
-/// The results of first tries, in bounded memory. They show whether Apple answers anybody.
+/// The results of first tries. They show whether Apple answers any request. The memory is bounded.
 ///
 /// A proof that failed may fail for ever, and its further failures say nothing new about Apple. So only first tries
-/// count, each player and each proof once. Apple is down only if it answers no first try. The number of failures in a
-/// row that shows this depends on the share that Apple answered before. If Apple answered one in five, thirty failures
-/// in a row may be chance.
+/// count, and each player and each proof counts once. Apple is down only if it answers no first try. How many failures
+/// in a row show this depends on the share of first tries that Apple answered before. If Apple answered one in five,
+/// thirty failures in a row may be chance.
 struct FirstTries: Sendable {
     /// The fewest suspects that must fail in a row. Fewer suspects may all have sent proofs that Apple never answers.
     static let fewestFailures = 20
-    /// The number of failures in a row that is always enough, however few requests Apple answered before.
+    /// The number of failures in a row that is enough even if Apple answered very few requests before.
     static let mostFailures = 200
-    /// The seconds after which a failure leaves the row.
+    /// The seconds after which a failure no longer counts in the row.
     static let rowSeconds = 60.0
     /// The negative natural logarithm of the probability, one in a thousand, below which a row of failures is not
     /// chance.
     private static let certainty = 6.9
-    /// The approximate number of the last results over which `answeredShare` is averaged.
+    /// The approximate number of last results in the average `answeredShare`.
     private static let memory = 80.0
 
     private struct Failure {
@@ -29,16 +29,16 @@ struct FirstTries: Sendable {
     private(set) var answeredShare = 1.0
     private var recent = RecentFailures()
 
-    /// Notes an answer, which ends the row of failures.
+    /// Counts an answer, which ends the row of failures.
     /// - Parameter isFirst: true for a first try. Only answers to first tries raise `answeredShare`.
     mutating func succeeded(isFirst: Bool) {
         endRow()
         if isFirst { answeredShare += (1 - answeredShare) / Self.memory }
     }
 
-    /// Notes the failure of a first try.
-    /// - Parameter isNew: true if the request came after Apple last answered a probe. Requests that waited before may
-    ///   all fail for one reason of their own.
+    /// Counts the failure of a first try.
+    /// - Parameter isNew: true if the request came after Apple last answered a probe. Older requests may all have
+    ///   proofs that Apple never answers.
     mutating func failed(by suspect: Suspect, isNew: Bool = true, now: Double) {
         recent.note(suspect, now: now)
         row.removeAll { $0.at < now - Self.rowSeconds }
@@ -47,14 +47,14 @@ struct FirstTries: Sendable {
     }
 
     /// Ends the row of failures and lowers `answeredShare`, even if the row opened the circuit. If chance caused this
-    /// row, the next one must be longer.
+    /// row, a longer row is needed next time.
     mutating func endRow() {
         guard !row.isEmpty else { return }
         for _ in row { answeredShare -= answeredShare / Self.memory }
         row = []
     }
 
-    /// True if so many first tries have failed in a row that Apple answers none.
+    /// True if enough first tries have failed in a row to show that Apple answers none.
     var areHopeless: Bool { row.count >= Self.mostFailures || row.count(where: \.isNew) >= failuresNeeded }
 
     /// Returns whether many different suspects have failed lately, so that a few receipts cannot be the cause.
@@ -66,7 +66,7 @@ struct FirstTries: Sendable {
     }
 }
 
-/// The failures of the last seconds, one for each suspect and at most a handful.
+/// The failures of the last `seconds`: the newest of each suspect, and at most `handful` in all.
 private struct RecentFailures: Sendable {
     static let handful = 10
     static let seconds = 10.0

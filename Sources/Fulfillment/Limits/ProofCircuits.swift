@@ -1,12 +1,12 @@
 /// The two circuits of one scope: one for proven proofs, one for unproven proofs.
 ///
-/// Anybody can send unproven proofs that Apple never answers, so their failures hold back only unproven proofs. An
-/// answer to a proven proof closes the circuit of unproven proofs too.
+/// Anybody can send unproven proofs that Apple never answers. So failures of unproven proofs hold back only unproven
+/// proofs. An answer to a proven proof closes both circuits.
 public struct ProofCircuits: Sendable {
-    /// The seconds without a request after which a kind of proof is not in use.
+    /// The seconds after which a kind of proof counts as not in use, if no submission of the kind came or waited.
     public static let inUseSeconds = 60.0
 
-    /// The circuit of proven proofs, and of receiptd's own questions.
+    /// The circuit of proven proofs, and of receiptd's own requests.
     public private(set) var ofProven = CircuitBreaker()
     private(set) var ofUnproven = CircuitBreaker()
     /// The monotonic seconds at which a submission with a proven proof last came or waited.
@@ -25,17 +25,18 @@ public struct ProofCircuits: Sendable {
         _modify { yield &self[isProven: kind.isProven] }
     }
 
-    /// Notes that a submission of the kind came or waits.
+    /// Stores that a submission of the kind came or waits.
     mutating func came(_ kind: RequestKind, now: Double) {
         guard kind.work == .submission else { return }
         if kind.isProven { provenCameAt = now } else { unprovenCameAt = now }
     }
 
-    /// Returns whether Apple counts as down: by the circuit of proven proofs, or by that of unproven proofs if only
-    /// those come.
+    /// Returns whether Apple counts as down. The circuit of proven proofs decides, or the circuit of unproven proofs if
+    /// only unproven proofs come.
     public func isOpen(now: Double) -> Bool { self[isProven: !areOnlyUnproven(now: now)].isOpen }
 
-    /// Returns whether results of this kind show Apple's state. Those of unproven proofs do if no proven proofs come.
+    /// Returns whether results of this kind show Apple's state. Results of unproven proofs show it only if no proven
+    /// proofs come.
     func speaksOfApple(_ kind: RequestKind, now: Double) -> Bool { kind.isProven || areOnlyUnproven(now: now) }
 
     mutating func succeeded(_ pass: CircuitBreaker.Pass, of kind: RequestKind, now: Double) {

@@ -1,7 +1,7 @@
-/// Chooses a few receipts that receiptd refused, evenly over time, for a later check with Apple. So a flood of
-/// forgeries takes little of Apple's budget. Times are monotonic seconds.
+/// Chooses a few of the receipts that receiptd refused, evenly over time. A worker later checks the chosen receipts
+/// with Apple. So a flood of forgeries uses little of the request budget. Times are monotonic seconds.
 public struct RefusalSampling: Sendable {
-    /// The seconds between two checks of one player's receipts, so that one forger does not take every check.
+    /// The seconds between two checks of one player's receipts, so that one forger does not use up all checks.
     static let secondsOfPlayer = 60.0
 
     /// The seconds between two checks; nil if no receipt is checked.
@@ -13,10 +13,10 @@ public struct RefusalSampling: Sendable {
         spacing = perMinute > 0 ? 60 / Double(perMinute) : nil
     }
 
-    /// Returns whether a check of some player's receipt may begin.
+    /// Returns whether the next check may begin, for one player or another.
     public func isDue(now: Double) -> Bool { spacing != nil && now >= dueAt }
 
-    /// Takes a check for this player's receipt. Returns false if none may begin now.
+    /// Begins a check of this player's receipt, and returns true. Returns false if no check of it may begin now.
     public mutating func take(_ player: PlayerID, now: Double) -> Bool {
         guard let spacing, isDue(now: now) else { return false }
         players = players.filter { now - $0.value < Self.secondsOfPlayer }

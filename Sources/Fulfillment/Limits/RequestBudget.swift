@@ -1,16 +1,19 @@
-/// One replica's part of the fleet's budget: the leased requests, and when to lease more.
+/// One replica's part of the fleet's request budget. It has the leased requests, and says when to lease more.
 ///
-/// A lease is a slice of time. A request that is not sent within the slice is lost: no replica saves requests up, and
-/// no burst follows a pause. A replica leases no more requests than it is about to send, so that few are lost.
+/// A lease is for a slice of time. If the replica does not send a request within the slice, the right to that request
+/// is lost. So no replica saves up requests, and no burst follows a pause. A replica leases no more requests than it is
+/// about to send, so that few are lost.
 public struct RequestBudget: Sendable {
-    /// The seconds of the rate that one lease covers at most. A lease has at least one request.
+    /// The most seconds of the rate that one lease covers. A lease has at least one request.
     static let chunkSeconds = 0.2
-    /// The seconds after a slice's end in which its last requests may still be sent. This and `chunkSeconds` limit the
-    /// excess over the rate in any window of time.
+    /// The seconds after a slice's end in which the replica may still send the slice's last requests. `graceSeconds`
+    /// and `chunkSeconds` limit how far the fleet exceeds the rate.
     public static let graceSeconds = 0.1
-    /// The seconds before a slice's end at which the replica asks for the next one, so that no request waits for it.
+    /// The seconds before a slice's end at which the replica asks for the next slice, so that no request waits for the
+    /// lease.
     static let leadSeconds = 0.5
-    /// The seconds until the replica asks again after a refusal or a failure. Jitter at most doubles them.
+    /// The seconds until the replica asks for a lease again after a refusal or a failure. Jitter at most doubles this
+    /// time.
     static let retrySeconds = 0.1
 
     private struct Slice {
@@ -53,17 +56,18 @@ public struct RequestBudget: Sendable {
         guard waiting > 0, !isLeasing, now >= leaseAgainAt else { return nil }
         let inHand = slices.reduce(0) { $0 + ($1.until + Self.graceSeconds > now ? $1.left : 0) }
         if let last = slices.last, last.until - now > Self.leadSeconds { return nil }
-        // The lease also covers requests that will come soon, so that not every request takes a round trip.
+        // The lease also covers requests that will come soon, so that not every request needs a round trip to the
+        // database.
         let wanted = min(chunk, max(waiting, arrivals.recent(now: now)) - inHand)
         guard wanted > 0 else { return nil }
         isLeasing = true
         return wanted
     }
 
-    /// Enters the answer to a request for a lease.
+    /// Adds a new lease, or the refusal of one.
     /// - Parameters:
     ///   - lease: the lease; nil if other replicas have leased too far ahead.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - jitter: a random number, uniform in 0..<1.
     public mutating func leased(_ lease: BudgetLease?, now: Double, jitter: Double) {
         guard let lease else { return failed(now: now, jitter: jitter) }
         isLeasing = false
@@ -76,7 +80,8 @@ public struct RequestBudget: Sendable {
         leaseAgainAt = now + Self.retrySeconds * (1 + jitter)
     }
 
-    /// Returns the time of the next look for waiting requests; nil while a lease is on its way.
+    /// Returns the time at which to look for waiting requests again; nil if only the answer about a lease causes the
+    /// next look.
     public func nextLook(now: Double) -> Double? {
         let starts = slices.filter { $0.left > 0 && $0.from > now }.map(\.from)
         var times = starts

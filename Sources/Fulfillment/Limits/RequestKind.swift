@@ -1,19 +1,19 @@
-/// The kind of a request to Apple, by which waiting requests take turns.
+/// The kind of a request to Apple. The kinds of waiting requests take turns.
 public struct RequestKind: Sendable, Hashable {
     public enum Work: Sendable, Hashable, CaseIterable {
         /// A submission waits for the answer.
         case submission
-        /// A player waits for the answer to receiptd's own question: about a due subscription, or Apple's notification
-        /// history.
+        /// A player waits for the answer to an own request of receiptd's: about a due subscription, or about Apple's
+        /// notification history.
         case queue
-        /// Nobody waits for the answer. The request goes when no other request may.
+        /// No player waits for the answer. receiptd sends the request when no other request may go.
         case background
     }
 
     public let work: Work
-    /// True if neither the submission nor the proof or question has failed before.
+    /// True if neither the work nor its proof has failed before.
     public let isFirst: Bool
-    /// True if Apple signed the proof for this app. receiptd's own questions count as proven.
+    /// True if Apple signed the proof for this app. receiptd's own requests count as proven.
     public let isProven: Bool
 
     /// Makes the kind of a request for a submission.
@@ -44,7 +44,7 @@ public struct RequestKind: Sendable, Hashable {
             [true, false].map { RequestKind(work, isFirst: $0) }
         }
 
-    /// The kinds that are not fresh: retries, and receiptd's own questions.
+    /// The kinds that are not fresh: retries, and receiptd's own requests.
     public static let deferrable = all.filter { !$0.isFresh }
 
     /// The kinds of receiptd's own requests.
@@ -59,8 +59,8 @@ public struct RequestKind: Sendable, Hashable {
         }
     }
 
-    /// The kind's share of turns. If all kinds of submissions wait, retries have a fifth of 25 turns, and unproven
-    /// proofs have a fifth too. The queue has three further turns. Background requests take turns only among
+    /// The kind's share of turns. If all kinds of submissions wait, retries get a fifth of 25 turns, and unproven
+    /// proofs get a fifth too. The kinds of `queue` get three further turns. Background requests take turns only among
     /// themselves.
     var turns: Double {
         switch (work, isFirst, isProven) {

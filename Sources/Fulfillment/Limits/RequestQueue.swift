@@ -1,16 +1,16 @@
-/// The requests that wait to be sent to Apple. Requests of one kind go in order of arrival; the kinds take turns.
+/// The requests that wait for their turn at Apple. Requests of one kind go in order of arrival; the kinds take turns.
 ///
-/// A kind without waiting requests saves up no turns.
+/// A kind does not save up turns while none of its requests wait.
 public struct RequestQueue<Element> {
     private var lines = RequestKind.all.map { _ in Line() }
-    /// Each kind's next turn, as a time on `clock`. That clock advances with turns; it does not count seconds.
+    /// Each kind's next turn, as a time on `clock`. `clock` advances with turns; it does not count seconds.
     private var nextTurns = RequestKind.all.map { _ in 0.0 }
     private var clock = 0.0
 
     public init() {}
 
-    /// The kinds that have waiting requests. The set is kept up to date, because a look at every line for each request
-    /// would be slow.
+    /// The kinds that have waiting requests. Each change of a line updates this set, because a look at every line for
+    /// each request would be slow.
     private(set) var kinds: RequestKindSet = []
 
     public private(set) var count = 0
@@ -19,12 +19,13 @@ public struct RequestQueue<Element> {
     public var hasFresh: Bool { kinds.overlaps(.fresh) }
     /// True if proven submissions wait.
     public var hasProven: Bool { kinds.overlaps(.proven) }
-    /// Returns whether proven, or unproven, requests wait. receiptd's own requests count as proven.
+    /// Returns whether any request waits that is proven, or unproven if `isProven` is false. receiptd's own requests
+    /// count as proven.
     func hasAny(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .anyProven : .unproven) }
-    /// Returns whether proven, or unproven, requests wait that have not failed before.
+    /// Returns whether any first try waits that is proven, or unproven if `isProven` is false.
     func hasFirst(isProven: Bool) -> Bool { kinds.overlaps(isProven ? .firstAndProven : .freshAndUnproven) }
     var hasDeferrable: Bool { kinds.overlaps(.deferrable) }
-    /// The number of receiptd's own requests.
+    /// The number of waiting requests of receiptd's own.
     var ownCount: Int {
         kinds.overlaps(.own) ? lines.dropFirst(RequestKind.submissions.count).reduce(0) { $0 + $1.count } : 0
     }
@@ -63,7 +64,8 @@ public struct RequestQueue<Element> {
 
     public func first(_ kind: RequestKind) -> Element? { lines[kind.index].first }
 
-    /// Takes the oldest or the newest request of a kind; nil if none waits. The request uses the kind's turn.
+    /// Removes and returns the oldest or the newest request of a kind; nil if none waits. The request uses the kind's
+    /// turn.
     public mutating func take(_ kind: RequestKind, newest: Bool = false) -> Element? {
         let taken = newest ? lines[kind.index].popLast() : lines[kind.index].popFirst()
         guard let element = taken else { return nil }
@@ -74,8 +76,8 @@ public struct RequestQueue<Element> {
         return element
     }
 
-    /// Takes requests of these kinds, or of all if nil: from each kind the oldest ones, up to the first that does not
-    /// fulfil the condition.
+    /// Removes and returns the oldest requests of each kind in `kinds`, or of every kind if nil. Stops in each kind at
+    /// the first request that does not meet the condition.
     public mutating func takeFirst(_ kinds: [RequestKind]? = nil, while condition: (Element) -> Bool) -> [Element] {
         var taken: [Element] = []
         for kind in kinds ?? RequestKind.all {

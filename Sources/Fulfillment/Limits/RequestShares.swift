@@ -1,13 +1,13 @@
 /// Counts the requests under way, and limits the places of each kind.
 ///
-/// While fresh submissions wait, retries and receiptd's own questions together have a fifth of the places. They never
-/// have more than half: they may hang until their time-outs, and fresh requests must find free places. Background
-/// requests go only while no other request waits.
+/// Retries and receiptd's own requests together get at most half of the places, and at most a fifth while fresh
+/// submissions wait. They may hang until their time-outs, and fresh requests must find free places. Background requests
+/// go only while no other request waits.
 ///
-/// Unproven proofs have a fifth of the places while proven proofs wait. While proven proofs come, a fifth of the places
-/// stays free of unproven ones.
+/// Unproven proofs get at most a fifth of the places while proven proofs wait. While proven proofs come but none waits,
+/// unproven proofs get at most four fifths.
 public struct RequestShares: Sendable {
-    /// The number of unproven requests in a row after which no place is kept free for proven ones.
+    /// The number of unproven requests in a row after which no place stays free for proven requests.
     static let provenIsRareAfter = 500
 
     public private(set) var total = 0
@@ -23,7 +23,7 @@ public struct RequestShares: Sendable {
         if !kind.isProven, notProven >= mostNotProven(beside: waiting, limit: limit) { return false }
         if kind.isFresh { return true }
         if kind.work == .background, !waiting.kinds.isSubset(of: .background) { return false }
-        // Fresh submissions that may not go themselves do not hold back other requests.
+        // A fresh submission that may not go does not hold back other requests.
         let isFreshWaiting =
             waiting.kinds.overlaps(.freshAndProven)
             || waiting.hasFresh && notProven < mostNotProven(beside: waiting, limit: limit)

@@ -1,7 +1,7 @@
-/// Remembers when each request under way began, and counts the requests that take far longer than Apple's answers.
+/// Remembers when each request under way began, and counts the requests that take far longer than usual.
 ///
-/// Slow requests do not count against the limit. Otherwise requests that Apple never answers would hold every place
-/// until their time-outs, and players whom Apple answers at once would wait.
+/// Slow requests do not count against the limit. Otherwise requests that Apple never answers would take every place
+/// until their time-outs, and requests that Apple answers at once would wait.
 public struct RequestsUnderWay: Sendable {
     /// The seconds after which a request is slow.
     static let slowSeconds = 1.0

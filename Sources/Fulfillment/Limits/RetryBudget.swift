@@ -1,12 +1,12 @@
 /// Limits retries while Apple is in trouble: each retry costs a token, and each success pays for two.
 ///
-/// While more than half of the requests succeed, retries are not limited. If fewer succeed, retries fall to
-/// `reservePerSecond`. Once Apple recovers, the successes of retries pay for more retries: in the time that Apple takes
-/// for one answer, the rate of retries doubles.
+/// Retries are not limited while there is at least one success for every two retries. If nothing succeeds, retries fall
+/// to `reservePerSecond`. Once Apple recovers, each successful retry pays for two more. So the rate of retries doubles
+/// in the time that Apple takes for one answer.
 public struct RetryBudget: Sendable {
     static let capacity = 200.0
     static let paidBySuccess = 2.0
-    /// The retries a second that are always allowed, so that a recovery is noticed.
+    /// The retries a second that are always allowed, so that the worker notices a recovery.
     static let reservePerSecond = 10.0
 
     private var tokens = capacity
@@ -30,7 +30,7 @@ public struct RetryBudget: Sendable {
         tokens = min(Self.capacity, tokens + 1)
     }
 
-    /// Returns the time by which a token for the next retry exists.
+    /// Returns the time at which there is a token for the next retry.
     func nextToken(now: Double) -> Double { now + max(0, 1 - tokens) / Self.reservePerSecond }
 
     private mutating func fill(_ now: Double) {

@@ -1,5 +1,5 @@
-/// The limits of one app, endpoint and environment, in their order: `Retry-After`, circuit breaker, retry budget,
-/// fleet-wide budget.
+/// The limits of one app, endpoint and environment, in the order of the checks: `Retry-After`, circuit breaker, retry
+/// budget, fleet-wide budget.
 public struct ScopeLimits: Sendable {
     /// The right to send one request.
     public struct Pass: Sendable {
@@ -11,7 +11,7 @@ public struct ScopeLimits: Sendable {
 
     public enum Admission: Sendable {
         case pass(Pass)
-        /// `Retry-After` or the circuit holds the request back.
+        /// `Retry-After` or the circuit breaker holds the request back.
         case shut
         /// The retry must wait; other requests may pass.
         case noRetry
@@ -22,7 +22,7 @@ public struct ScopeLimits: Sendable {
     public private(set) var circuits = ProofCircuits()
     public private(set) var heldUntil = -Double.infinity
     public var budget: RequestBudget?
-    /// False if the budget limits only receiptd's own questions.
+    /// False if the budget limits only receiptd's own requests.
     private let hasBudgetForSubmissions: Bool
     private var retries = RetryBudget()
 
@@ -37,14 +37,14 @@ public struct ScopeLimits: Sendable {
         budget != nil && (hasBudgetForSubmissions || kind.work != .submission)
     }
 
-    /// Returns the number of waiting requests that need the budget.
+    /// Returns the number of waiting requests that need a token of the budget.
     public func needingBudget<Element>(of waiting: RequestQueue<Element>) -> Int {
         hasBudgetForSubmissions ? waiting.count : waiting.ownCount
     }
 
     public func isHeld(now: Double) -> Bool { now < heldUntil }
     public func isShut(now: Double) -> Bool { isHeld(now: now) || circuits.isOpen(now: now) }
-    /// Returns whether requests of this kind are held back.
+    /// Returns whether `Retry-After` or the circuit breaker holds requests of this kind back.
     public func isShut(_ kind: RequestKind, now: Double) -> Bool { isHeld(now: now) || circuits[kind].isOpen }
 
     /// Returns whether requests of many suspects have failed lately, so that the failures show Apple's load.
@@ -72,8 +72,8 @@ public struct ScopeLimits: Sendable {
         return .pass(Pass(circuit: circuit, kind: kind, token: token))
     }
 
-    /// Takes the waiting request of this scope whose turn it is, with the right to go; nil if none may go. While first
-    /// tries wait, only they probe their circuit.
+    /// Removes and returns the waiting request of this scope whose turn it is, with its pass; nil if none may go. While
+    /// first tries of a circuit wait, retries do not probe the circuit.
     /// - Parameter since: a function that returns the time at which a request came.
     public mutating func next<Element>(
         of waiting: inout RequestQueue<Element>, now: Double, since: (Element) -> Double
@@ -89,15 +89,15 @@ public struct ScopeLimits: Sendable {
             case .pass(let pass):
                 return waiting.take(kind, newest: pass.circuit.isForNewest).map { ($0, pass) }
             case .shut where isHeld(now: now): return nil
-            // Another kind may pass the other circuit, so only this kind must wait.
+            // Only this kind must wait, because another kind may have the other circuit.
             case .shut, .noRetry: mustWait.formUnion(RequestKindSet([kind]))
             case .noBudget: mustWait.formUnion(RequestKindSet(RequestKind.all.filter(needsBudget)))
             }
         }
     }
 
-    /// Checks a pass again right before the request is sent, because the request may have waited since. If the result
-    /// is false, the caller withdraws the pass and waits for another.
+    /// Checks a pass again right before the worker sends the request, because the request may have waited meanwhile. If
+    /// the result is false, the caller withdraws the pass and waits for a new pass.
     public mutating func confirm(_ pass: inout Pass, now: Double) -> Bool {
         if isHeld(now: now) || !circuits[pass.kind].isValid(pass.circuit) { return false }
         guard let token = pass.token, token.validUntil <= now else { return true }
@@ -107,7 +107,7 @@ public struct ScopeLimits: Sendable {
 
     public mutating func withdrew(_ pass: Pass, now: Double, jitter: Double) {
         circuits[pass.kind].withdrew(pass.circuit, now: now, jitter: jitter)
-        // A probe took no token.
+        // A probe took no token of the retry budget.
         if !pass.kind.isFresh, !pass.circuit.isProbe { retries.withdrew() }
     }
 
@@ -122,7 +122,8 @@ public struct ScopeLimits: Sendable {
     }
 
     /// Shuts the scope until Apple's `Retry-After` is over. The circuit counts no failure.
-    /// - Returns: whether the hold ends later than the one before, so that other replicas must hear of it.
+    /// - Returns: whether the new hold ends later than the present hold, so that the caller must inform the other
+    ///   replicas.
     @discardableResult
     public mutating func hold(until time: Double) -> Bool {
         guard time > heldUntil + Self.sameHoldSeconds else { return false }
@@ -130,7 +131,7 @@ public struct ScopeLimits: Sendable {
         return true
     }
 
-    /// The most seconds between two holds' ends at which the second hold is no news.
+    /// If a new hold ends at most these seconds after the present hold, it changes nothing.
     private static let sameHoldSeconds = 0.25
 
     /// Returns the time at which to look for waiting requests again; nil if another event causes the next look.

@@ -8,6 +8,6 @@ public struct Suspect: Sendable, Equatable {
         self.proof = proof
     }
 
-    /// Returns whether the player or the proof is the same, so that both failures may have one cause.
+    /// Returns whether both suspects have one player or one proof, so that both failures may have one cause.
     func isSame(as other: Suspect) -> Bool { player == other.player || proof == other.proof }
 }

@@ -1,19 +1,19 @@
 import NamesAndTimes
 
-/// One try to get Apple's answer, kept for people. It holds no secret, and nothing of the receipt.
+/// One try to get Apple's answer, stored for people. It has no secret, and nothing of the receipt.
 public struct AppleTry: Sendable, Equatable {
-    /// The number of last tries that are kept for one submission.
+    /// The most tries that a submission keeps. Newer tries replace older ones.
     public static let maximumKept = 8
 
     /// The time at which the try ended.
     public let at: Timestamp
-    /// The endpoint; nil if the try sent no request. Then the answer came from another submission's request with the
-    /// same proof, or receiptd held the request back (a limit, a missing secret).
+    /// The endpoint; nil if the try sent no request. In that case the answer came from another submission's request
+    /// with this proof, or receiptd held the request back because of a limit or a missing secret.
     public let endpoint: String?
     public let environment: StoreEnvironment?
     /// The result, as a label of `receiptd_apple_requests_total{result}`.
     public let result: String
-    /// Apple's status, else HTTP's; nil if there was none.
+    /// Apple's status, or the HTTP status if Apple gave none; nil if there was neither.
     public let status: Int64?
     /// The milliseconds from the request's start to its end.
     public let milliseconds: Int64

@@ -1,9 +1,9 @@
-/// The trace of a submission's way to its decision, which is kept beside the decision for people.
+/// The steps to a submission's decision. PostgreSQL keeps them with the decision, for people.
 public struct DecisionTrace: Sendable, Equatable {
     public enum Source: String, Sendable, CaseIterable {
         /// Apple's answer decided.
         case apple
-        /// The proof was enough by itself.
+        /// The proof was enough without Apple's answer.
         case proof
         /// The ledger had all purchases of the proof.
         case ledger
