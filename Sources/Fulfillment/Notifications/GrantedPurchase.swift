@@ -1,16 +1,16 @@
 import NamesAndTimes
 
-/// A grant in the ledger, with the facts that an event about the grant repeats.
+/// A grant in the ledger, with the facts for events about the grant.
 public struct GrantedPurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
-    /// The original transaction; nil if another system made the grant and did not name it.
+    /// The original transaction; nil if another system made the grant and named no original transaction.
     public let originalTransactionID: StoreTransactionID?
     public let player: PlayerID
     public let bundleID: BundleID
     public let productID: ProductID
     public var quantity: Int32
     public let environment: StoreEnvironment
-    /// The time of the purchase; nil if another system made the grant and did not name it.
+    /// The time of the purchase; nil if another system made the grant and named no time.
     public let purchasedAt: Timestamp?
     public var expiresAt: Timestamp?
     public let submissionID: Identifier
@@ -39,6 +39,6 @@ public struct GrantedPurchase: Sendable, Equatable {
         self.revocations = revocations
         self.event = event
     }
-    /// The time of the revocation; nil if the grant is whole.
+    /// The time of the revocation; nil if nothing is revoked.
     public var revokedAt: Timestamp? { revocations.revokedAt }
 }

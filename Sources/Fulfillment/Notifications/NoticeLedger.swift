@@ -2,15 +2,15 @@ import NamesAndTimes
 
 /// Stores the effects of Apple's notifications in the database.
 public protocol NoticeLedger: Sendable {
-    /// Makes the notices durable in their order, with their events, in one SQL transaction. Throws if the database is
-    /// out of reach; the caller may then apply the same notices again.
+    /// Commits the effects of the notices in their order, with their events, in one SQL transaction. Throws if the
+    /// database is out of reach. The caller may then apply the notices again.
     func apply(_ notices: [ReceivedNotice], catalog: Catalog) async throws -> Durable<AppliedNotices>
 }
 
 public struct ReceivedNotice: Sendable {
     public let notice: StoreNotice
     public let source: PurchaseSource
-    /// The topic of the record that brought the notice. If no record brought it, only the outbox uses the topic.
+    /// The topic of the notice's record. If the notice has no record, the topic is only a value for the outbox.
     public let topic: String
     public let partition: Int32
     public let traceparent: String?
@@ -31,7 +31,7 @@ public struct ReceivedNotice: Sendable {
 }
 
 public struct AppliedNotices: Sendable, Equatable {
-    /// The effects, one for each notice.
+    /// The effects, one for each notice in the order of the notices.
     public var effects: [AppliedNotice]
     /// The events of all notices about subscriptions and refund requests. The outbox has these events.
     public var events: [OutcomeEvent]
@@ -44,13 +44,13 @@ public struct AppliedNotices: Sendable, Equatable {
 
 public enum AppliedNotice: Sendable, Equatable {
     case applied(NoticeEffect)
-    /// The database refuses the notice's data, and always will.
+    /// The database refuses the notice's data, and would refuse it again.
     case refused
 }
 
 /// The result of a notice.
 public struct NoticeEffect: Sendable, Equatable {
-    /// The name of the effect for people, in the metric and in the table.
+    /// The name of the effect in the metric and in the table.
     public var name: String
     /// The events in publishing order. The outbox has these events.
     public var events: [OutcomeEvent]
@@ -60,7 +60,7 @@ public struct NoticeEffect: Sendable, Equatable {
         self.events = events
     }
 
-    /// The effect of a notification that the ledger already has, whichever way it came.
+    /// The effect of a notification that the ledger already has, from a record or from Apple's notification history.
     public static let duplicate = NoticeEffect(name: RefundEffect.duplicate.name)
 
     /// - Parameter refund: the effect of the notice's refund; nil unless the notice is about a refund.

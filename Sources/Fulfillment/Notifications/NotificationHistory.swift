@@ -11,9 +11,9 @@ public struct HistoryScope: Sendable, Hashable {
     }
 }
 
-/// The place up to which workers have taken one history, under a lease.
+/// The place up to which workers have processed one notification history, under a lease.
 public struct HistoryPlace: Sendable, Equatable {
-    /// A notification that a process was taking alone when it died.
+    /// A notification that a process was processing in isolation when the process died.
     public struct Culprit: Sendable, Equatable {
         public let name: Digest256
         public let deaths: Int
@@ -25,19 +25,19 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 
     public let scope: HistoryScope
-    /// The time up to which the effects of all notifications that Apple tried to send are durable; nil before the first
-    /// question.
+    /// The time up to which the effects of all notifications are committed, by the time of Apple's first sending; nil
+    /// before the first round.
     public var takenUntil: Timestamp?
     /// The time of the lease by the database's clock.
     public let now: Timestamp
-    /// The number that tells this lease from a later one.
+    /// The number that distinguishes this lease from a later lease.
     public var lease: Int64
-    /// The next page of a window that was taken in part; nil if there is none.
+    /// The next page of a window that workers have processed in part; nil if there is none.
     public var page: HistoryPage?
-    /// The number of leases since a worker last took a page or released a lease, including this lease. Each earlier one
-    /// may have ended with the death of its worker.
+    /// The number of leases since a worker last finished a page or released a lease, including this lease. Each earlier
+    /// lease may have ended with the death of its worker.
     public var starts = 1
-    /// The last notification that a process died of, with the number of deaths; nil if there is none.
+    /// The last notification with which a process died, with the number of deaths; nil if there is none.
     public var culprit: Culprit?
     /// The notifications that killed processes and became dead letters.
     public var setAside: Set<Digest256> = []
@@ -50,10 +50,10 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 }
 
-/// A page of a window. The effects of all earlier notifications are durable.
+/// A page of a window. The effects of all notifications before the page are committed.
 public struct HistoryPage: Sendable, Equatable {
     public let window: NotificationHistoryWindow
-    /// Apple's `paginationToken`. It is valid with this window only, and not for ever.
+    /// Apple's `paginationToken`. It is valid only with this window, and only for a limited time.
     public let token: String
 
     public init(window: NotificationHistoryWindow, token: String) {
@@ -64,9 +64,9 @@ public struct HistoryPage: Sendable, Equatable {
 
 /// A step by which a place moves.
 public enum HistoryStep: Sendable, Equatable {
-    /// The place moves to a further page of its window.
+    /// The place moves to the next page of its window.
     case page(HistoryPage)
-    /// The place moves behind a window that ends at this time.
+    /// The place moves to the end of its window, which is at this time.
     case windowEnd(Timestamp)
 }
 
@@ -75,45 +75,46 @@ public enum HistoryMove: Sendable, Equatable {
     case moved(HistoryPlace)
     /// The lease is over.
     case lost
-    /// The place stays, because the database is another one now and may lack effects.
+    /// The place stays, because the database has a new history and may lack effects.
     case otherDatabase
 }
 
 /// Stores the places of notification histories. One replica at a time reads a history.
 public protocol HistoryPlaces: Sendable {
     /// Leases a history. Returns nil if another replica has the lease, or if the history is not due.
-    /// - Parameter survived: the last notification that this process took alone; nil if none. The process survived it.
+    /// - Parameter survived: the last notification that this process processed in isolation without dying; nil if there
+    ///   is none.
     func lease(_ scope: HistoryScope, survived: Digest256?, seconds: Double) async throws -> HistoryPlace?
     /// Moves the place, and extends the lease.
-    /// - Parameter effects: the histories of the databases that stored the effects of everything before `step`. If the
-    ///   database has another history now, the place stays.
+    /// - Parameter effects: the histories of the databases that stored the effects of all notifications before `step`.
+    ///   If the database has a different history now, the place stays.
     func advance(
         _ place: HistoryPlace, to step: HistoryStep, behind effects: Set<DatabaseHistory>, seconds: Double
     ) async throws -> HistoryMove
-    /// Records the notification that the process takes with nothing else in flight, and extends the lease. Returns nil
-    /// if the lease is over. The caller records it before the work, and again when the work goes on after a wait.
-    /// - Parameter name: the notification; nil while the process only waits, so that a death does not count against
-    ///   the notification.
+    /// Stores the accusation against the notification that the process works on in isolation, and extends the lease.
+    /// Returns nil if the lease is over. The caller stores the accusation before the work, and again when the work goes
+    /// on after a wait.
+    /// - Parameter name: the notification; nil to withdraw the accusation while the process only waits.
     func suspect(_ name: Digest256?, _ place: HistoryPlace, seconds: Double) async throws -> HistoryPlace?
-    /// Records that the notification became a dead letter, so that no worker takes it again.
+    /// Stores that the notification became a dead letter, so that no worker processes it again.
     func setAside(_ name: Digest256, _ place: HistoryPlace) async throws
     /// Ends the lease. Nothing happens if the lease is over.
     func release(_ place: HistoryPlace, dueAfterSeconds seconds: Double) async throws
 }
 
 extension HistoryPlace {
-    /// The milliseconds before the place that each round asks for again. Apple lists some notifications a while after
-    /// it tried to send them.
+    /// The milliseconds before the place from which each round reads the history again. Apple lists some notifications
+    /// a while after it tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
-    /// The shortest window in milliseconds. Windows grow while each holds at most a page, so that a quiet month does
-    /// not take a hundred questions.
+    /// The shortest window in milliseconds. Windows grow while each has at most one page, so that a quiet month does
+    /// not need a hundred requests.
     static let windowMilliseconds: Int64 = 6 * 3_600_000
     static let longestWindowMilliseconds: Int64 = 7 * 86_400_000
-    /// The milliseconds by which the clocks of a primary and of its successor may differ.
+    /// The most milliseconds by which the clocks of a primary and of its successor may differ.
     static let toleranceMilliseconds: Int64 = 600_000
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// Returns the most days back that receiptd asks for: one day less than Apple keeps notifications.
+    /// Returns the most days that a round may go back: one day less than Apple keeps notifications.
     static func longestDays(in environment: StoreEnvironment) -> Int64 { environment == .production ? 179 : 29 }
 
     /// Returns the time at which a round begins.
@@ -121,19 +122,20 @@ extension HistoryPlace {
     public func start(days: Int) -> Timestamp {
         let longest = Self.longestDays(in: scope.environment)
         let earliest = now.milliseconds - longest * Self.dayMilliseconds
-        // A place in the future was written while the database's clock was ahead, so it does not count.
+        // A worker stored a place in the future while the database's clock was ahead. So this place does not count.
         guard let takenUntil, takenUntil.milliseconds <= now.milliseconds + Self.toleranceMilliseconds else {
             return Timestamp(milliseconds: now.milliseconds - min(Int64(days), longest) * Self.dayMilliseconds)
         }
         return Timestamp(milliseconds: max(takenUntil.milliseconds - Self.overlapMilliseconds, earliest))
     }
 
-    /// The page to continue with if a window was taken in part; nil if the round begins with a new window.
+    /// The page with which the round continues a window; nil if the round begins with a new window.
     public var unfinished: HistoryPage? {
-        // A window taken in part began a while ago. It may be half a day older than a new one: Apple still keeps it.
+        // An unfinished window began a while ago. It may be half a day older than a new window, because Apple still
+        // keeps its notifications.
         let longest = Self.longestDays(in: scope.environment) * Self.dayMilliseconds + Self.dayMilliseconds / 2
         guard let page, page.window.from.milliseconds >= now.milliseconds - longest,
-            // A window that ends in the future was written while the database's clock was ahead.
+            // A worker stored a window that ends in the future while the database's clock was ahead.
             page.window.to.milliseconds <= now.milliseconds + Self.toleranceMilliseconds
         else { return nil }
         // Another version of receiptd may have moved the place past this page.
@@ -142,7 +144,7 @@ extension HistoryPlace {
     }
 
     /// Returns the window that begins at `from`; nil at the end of the round.
-    /// - Parameter sparse: the number of windows in a row, right before this one, that held at most a page.
+    /// - Parameter sparse: the number of windows in a row, right before this window, that had at most one page.
     public func window(from: Timestamp, sparse: Int = 0) -> NotificationHistoryWindow? {
         guard from < now else { return nil }
         let length = min(Self.windowMilliseconds << Int64(min(sparse, 8)), Self.longestWindowMilliseconds)

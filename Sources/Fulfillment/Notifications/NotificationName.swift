@@ -1,8 +1,8 @@
 import Encodings
 
-/// The name by which receiptd remembers a notification of Apple's history before its signature is checked. The name
-/// is the UUID's digest, because Apple signs the notification anew for each question. Without a UUID, it is the body's
-/// digest.
+/// The name of a notification in Apple's notification history, for use before receiptd has checked its signature. The
+/// name is the digest of the notification's UUID, because Apple signs the notification anew for each request. If there
+/// is no UUID, the name is the digest of the body.
 public enum NotificationName {
     public static func digest(of body: [UInt8]) -> Digest256 {
         guard let payload = payload(of: body), let document = try? JSONParser.parse(payload),
@@ -11,7 +11,7 @@ public enum NotificationName {
         return Digest256(hashing: Array(id.utf8))
     }
 
-    /// Returns the decoded payload of the body's JWS, without a check of the signature; nil if the body has no JWS.
+    /// Returns the decoded payload of the body's JWS; nil if the body has no JWS. Does not check the signature.
     public static func payload(of body: [UInt8]) -> [UInt8]? {
         guard let document = try? JSONParser.parse(body), let jws = document.value["signedPayload"]?.string else {
             return nil

@@ -2,10 +2,10 @@ import Encodings
 import NamesAndTimes
 
 extension GrantedPurchase {
-    /// Makes the event of a change, and increments the grant's revision. Returns nil if the player was erased.
+    /// Makes the event of a change, and increments the grant's revision. Returns nil if the player is erased.
     /// - Parameters:
-    ///   - told: Apple's facts, for those that an imported grant lacks; nil without any.
-    ///   - catalog: the source of a reinstated product's payload.
+    ///   - told: Apple's facts, which replace the facts that an imported grant lacks; nil if there are none.
+    ///   - catalog: the catalog that has the payload of a reinstated product.
     public mutating func tell(
         _ change: GrantRevocations.Change, told: NotifiedTransaction? = nil, at now: Timestamp, catalog: Catalog
     ) -> OutcomeEvent? {
@@ -21,7 +21,8 @@ extension GrantedPurchase {
 }
 
 extension OutcomeEvent {
-    /// Makes the event of a revocation, in whole or in part. The event's `quantity` is the grant's whole quantity.
+    /// Makes the event of a revocation of the whole grant or of a part. The event's `quantity` is the grant's whole
+    /// quantity.
     /// - Parameter grant: the grant, with the revision of this event.
     static func revoked(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, _ revocation: GrantRevocations.Revocation,
@@ -38,8 +39,8 @@ extension OutcomeEvent {
     }
 
     /// Makes the event of a reinstatement.
-    /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product. The event then repeats
-    ///   the granted payload.
+    /// - Parameter payload: the catalog's payload; nil if the catalog no longer has the product. If nil, the event has
+    ///   the granted event's payload.
     static func reinstated(
         _ grant: GrantedPurchase, told: NotifiedTransaction?, payload: String?, at now: Timestamp
     ) -> OutcomeEvent {
@@ -64,7 +65,7 @@ extension OutcomeEvent {
         _ addMembers: (inout JSONWriter, JSONValue?) -> Void
     ) -> OutcomeEvent {
         let id = eventID(kind, transaction: grant.transactionID, revision: grant.revision)
-        // Only the granted event holds the game's order id.
+        // Only the granted event has the game's order id.
         let granted = grant.event.flatMap { try? JSONParser.parse($0).value }
         var json = JSONWriter()
         json.beginObject()
@@ -97,7 +98,7 @@ extension OutcomeEvent {
 extension GrantRevocations.Revocation {
     fileprivate var detail: String {
         guard reason == .refund, milliPercent < GrantRevocations.whole else { return reason.detail }
-        // The text has two digits behind the point: 33333 is 33.33.
+        // The text has two digits after the point: 33333 gives 33.33.
         let hundredths = milliPercent % 1000 / 10
         return
             "Apple has refunded \(milliPercent / 1000).\(hundredths < 10 ? "0" : "")\(hundredths) percent of the purchase."

@@ -4,19 +4,20 @@ import NamesAndTimes
 ///
 /// `StoreNotification.verdict` makes the notice of a notification, by its type:
 ///
-/// - REFUND revokes the share that the transaction names, or the whole if it names none. If that share cannot be read,
-///   the worker asks Apple for the transaction first (`UnreadRefund`).
+/// - REFUND revokes the share that the transaction names, or the whole if the transaction names no share. If receiptd
+///   cannot read the share, the worker first asks Apple for the transaction (`UnreadRefund`).
 /// - REVOKE revokes the whole.
 /// - REFUND_REVERSED reverses a refund.
-/// - REFUND with the subtype SEATS makes no notice, because seats are no goods.
-/// - Other types make a notice if their transaction shows a refund, and so do Apple's answers (`init(shownBy:)`).
+/// - REFUND with the subtype SEATS makes no notice, because seats are not goods.
+/// - Other types make a notice if their transaction shows a refund. Apple's answers make a notice in the same way
+///   (`init(shownBy:)`).
 ///
-/// `RefundWrite` locks the grants under the claims' locks, and calls `settle` for each notice. `RefundState` finds the
-/// refund in force, in whatever order the notices arrived. `GrantRevocations` tells whether the revoked share changed,
-/// and how many units it is.
+/// `RefundWrite` locks the claims, then the grants, and calls `settle` for each notice. `RefundState` finds the refund
+/// in force; the order in which the notices arrive does not matter. `GrantRevocations` decides whether the revoked
+/// share changed, and computes the revoked units.
 ///
-/// A change makes an event with the revoked units and the grant's next revision. An erased player gets no event.
-/// `RefundWrite` writes the refund, the grant and the event in the SQL transaction of the notification.
+/// A changed share makes an event with the revoked units and the grant's next revision. An erased player gets no event.
+/// `RefundWrite` writes the refund, the grant and the event in the notification's SQL transaction.
 public struct RefundNotice: Sendable, Equatable {
     public enum Change: Sendable, Equatable {
         /// Apple made a refund at `at`. The reason is `.refund` or `.revoke`.
@@ -24,7 +25,7 @@ public struct RefundNotice: Sendable, Equatable {
         case reversed
     }
 
-    /// The notification's id; nil if another of Apple's answers shows the refund.
+    /// The notification's id; nil if the refund comes from Apple's answer to a request.
     public let id: Identifier?
     public let change: Change
     public let signedAt: Timestamp
@@ -37,10 +38,10 @@ public struct RefundNotice: Sendable, Equatable {
         self.transaction = transaction
     }
 
-    /// Makes the notice of a refund that another of Apple's answers shows. It counts once, as a notification would.
-    /// Returns nil if the transaction shows no refund.
+    /// Makes the notice of a refund that a transaction in Apple's answer shows. A refund counts only once, even if
+    /// several answers show it. Returns nil if the transaction shows no refund.
     ///
-    /// The notice has the refund's own date. An answer may be old, and must not undo a later reversal.
+    /// The notice's time is the refund's own date, because an old answer must not undo a later reversal.
     public init?(shownBy transaction: NotifiedTransaction) {
         guard let refunded = transaction.purchase.refunded else { return nil }
         self.init(
@@ -71,7 +72,8 @@ extension RefundNotice {
     }
 }
 
-/// The refunded transaction's key. A refund in the sandbox never counts against a purchase in Production.
+/// The key of a refunded transaction. The key has the environment, so that a refund in the sandbox never counts against
+/// a purchase in Production.
 public struct RefundKey: Sendable, Hashable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -92,10 +94,10 @@ public struct RefundKey: Sendable, Hashable {
 
 /// The effect of a refund notice on the ledger.
 public enum RefundEffect: Sendable, Equatable {
-    /// The grant changed, or its state is published once more. This is the event.
+    /// The grant changed, or its state must be published once more. The value is the event.
     case published(OutcomeEvent)
-    /// The ledger stores the notice, and receiptd publishes nothing. There is no grant, the grant was in that state
-    /// before, or its player was erased.
+    /// The ledger stores the notice, and receiptd publishes nothing. There is no grant, the notice does not change the
+    /// grant, or the grant's player is erased.
     case remembered
     /// The ledger has the notice already.
     case duplicate
@@ -113,7 +115,8 @@ public enum RefundEffect: Sendable, Equatable {
 }
 
 extension RefundNotice {
-    /// Settles the notice against `view`, and enters the changes there, so that the batch's next notice sees them.
+    /// Settles the notice against `view`, and enters the changes into `view`, so that the batch's next notice sees
+    /// them.
     /// - Parameter catalog: the source of a reinstated product's payload.
     public func settle(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect {
         if let id, !view.taken.insert(id).inserted { return .duplicate }
@@ -129,15 +132,15 @@ extension RefundNotice {
         }
         let change = grant?.revocations.follow(apple: state.revocation)
         let event = change.flatMap { grant?.tell($0, told: transaction, at: now, catalog: catalog) }
-        // The grant keeps Apple's refund even if nothing is published, as while an operator's revocation is in force.
+        // The grant keeps Apple's refund even without an event, for example while an operator's revocation is in force.
         if let grant { view.grants[grant.transactionID] = grant }
         return event.map(RefundEffect.published) ?? tellAgain(in: &view, at: now, catalog: catalog) ?? .remembered
     }
 
-    /// Makes the event of the grant's state once more if a lost state of the database may have published this notice.
-    /// The player may then know another state: the lost state may have published a refund whose reversal came first
-    /// here and changed nothing. Returns nil for a refund without a notification, which Apple's answers show again and
-    /// again.
+    /// Makes an event of the grant's present state if a worker may have published an event of this notice that the
+    /// database lost. The game may know a different state. For example, a worker published a refund, the database lost
+    /// it, and then the refund's reversal came first and changed nothing. Returns nil for a refund without a
+    /// notification, because Apple's answers show that refund again and again.
     private func tellAgain(in view: inout RefundView, at now: Timestamp, catalog: Catalog) -> RefundEffect? {
         guard id != nil, let lostBefore = view.lostBefore, signedAt <= lostBefore, var grant = view.target(of: self),
             grant.revision <= view.revisionFloor
@@ -147,8 +150,8 @@ extension RefundNotice {
         return event.map(RefundEffect.published)
     }
 
-    /// Returns whether Apple reversed this refund under another id. If a player restores a non-consumable between its
-    /// refund and the reversal, the restored copy still shows the refund, under the copy's own id.
+    /// Returns whether Apple reversed this refund under another transaction's id. A player may restore a non-consumable
+    /// between its refund and the reversal. Then the restored copy has an id of its own and still shows the refund.
     private func isReversedUnderAnotherID(in view: RefundView) -> Bool {
         guard id == nil, transaction.kind == .nonConsumable, let refunded else { return false }
         let others = [originalTransactionID, view.grantedUnder[originalTransactionID]].compactMap(\.self)
@@ -161,21 +164,22 @@ extension RefundNotice {
 }
 
 extension RefundState {
-    /// The time of Apple's newest report if no refund is in force; nil while one is.
+    /// The time of Apple's newest report if no refund is in force; nil while a refund is in force.
     fileprivate var reversedAt: Timestamp? { revocation == nil ? signedAt : nil }
 }
 
 extension RefundView {
-    /// Returns the notice's key, and the keys of other ids under which Apple reported a refund of the same period.
+    /// Returns the notice's key, and the keys of other transactions for which Apple reported a refund of the notice's
+    /// period.
     fileprivate func keys(of notice: RefundNotice) -> [RefundKey] {
         guard let period = notice.period ?? states[notice.key]?.period else { return [notice.key] }
         return [notice.key] + states.filter { $0.key != notice.key && $0.value.period == period }.map(\.key)
     }
 
-    /// Returns the known refund reports of these keys together.
+    /// Returns the known refund reports of all `keys` in one state.
     /// - Parameters:
-    ///   - grant: the grant. It may have a refund without a report, which another system entered.
-    ///   - word: the new report. It counts as newer than that entered refund.
+    ///   - grant: the grant. It may have a refund that another system entered, without a report.
+    ///   - word: the new report. It counts as newer than a refund that another system entered.
     fileprivate func state(of keys: [RefundKey], _ grant: GrantedPurchase?, before word: RefundWord) -> RefundState {
         var state = RefundState()
         for known in keys.compactMap({ states[$0] }) {
@@ -192,8 +196,8 @@ extension RefundView {
         for key in keys { states[key] = state }
     }
 
-    /// Returns the grant that the notice is about; nil if there is none. A non-consumable may be granted under the id
-    /// of a restored transaction, and a period under another of its ids.
+    /// Returns the grant that the notice is about; nil if there is none. The grant of a non-consumable may have the id
+    /// of a restored transaction. The grant of a period may have the id of another transaction of the period.
     func target(of notice: RefundNotice) -> GrantedPurchase? {
         let isOfKey = { (grant: GrantedPurchase) in
             grant.bundleID == notice.transaction.bundleID && grant.environment == notice.transaction.environment
@@ -203,7 +207,7 @@ extension RefundView {
         guard notice.transaction.kind == .nonConsumable,
             let other = grantedUnder[notice.originalTransactionID], let grant = grants[other], isOfKey(grant)
         else { return nil }
-        // A grant that was purchased after the refund is another purchase.
+        // If the granted purchase is later than the refund, the refund is of an earlier purchase.
         if let time = notice.refunded?.at, let bought = grant.purchasedAt, bought > time { return nil }
         return grant
     }

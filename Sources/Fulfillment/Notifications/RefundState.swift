@@ -2,12 +2,13 @@ import NamesAndTimes
 
 /// One report of Apple's: a refund, or the reversal of one.
 public struct RefundWord: Sendable, Equatable {
-    /// The time of the report: the signing time of its notification, or the date of a refund without a notification.
+    /// The time of the report: the signing time of the report's notification, or the refund's date if there was no
+    /// notification.
     public let time: Timestamp
-    /// The refunded total, or the refund that Apple still shows beside a reversal; nil if Apple shows none.
+    /// The refunded total. In a reversal, the refund that Apple still shows; nil if Apple shows none.
     public let total: GrantRevocations.Revocation?
     public let isReversal: Bool
-    /// True if a notification made the report and `time` is its signing time.
+    /// True if the report comes from a notification and `time` is the notification's signing time.
     public let isTold: Bool
 
     public init(
@@ -19,22 +20,22 @@ public struct RefundWord: Sendable, Equatable {
         self.isTold = isTold
     }
 
-    /// Makes the report of a refund of which only the refund's own date is known.
+    /// Makes the report of a refund that has only its own date, and no notification.
     public init(shown total: GrantRevocations.Revocation) {
         self.init(time: total.at, total: total, isTold: false)
     }
 }
 
-/// Apple's reports about a transaction's refunds, sorted by time. The refund in force follows from the reports, in
-/// whatever order they arrived.
+/// Apple's reports about a transaction's refunds, sorted by time. The refund in force follows from the reports, and
+/// does not depend on the order in which they arrived.
 public struct RefundState: Sendable, Equatable {
-    /// The most reports that are kept. If there are more, the oldest are forgotten.
+    /// The most reports that receiptd keeps. If there are more, it forgets the oldest.
     static let mostWords = 100
 
     public private(set) var words: [RefundWord] = []
-    /// The refund in force; nil if nothing is refunded now.
+    /// The refund in force; nil if there is none.
     public private(set) var revocation: GrantRevocations.Revocation?
-    /// The id of the subscription period; nil without one. Several transactions may have the same period.
+    /// The id of the transaction's subscription period; nil if it has none. Several transactions may have one period.
     public var period: StoreTransactionID?
 
     /// - Parameter words: the reports, oldest first.
@@ -49,7 +50,7 @@ public struct RefundState: Sendable, Equatable {
     public var revokedAt: Timestamp? { revocation?.at }
     public var reason: Reason? { revocation?.reason }
 
-    /// Enters a report in its place by time.
+    /// Inserts a report at its place by time.
     /// - Returns: whether the report is the newest.
     mutating func add(_ word: RefundWord) -> Bool {
         let word = dated(word)
@@ -57,7 +58,7 @@ public struct RefundState: Sendable, Equatable {
         return words.last == word
     }
 
-    /// Enters the reports about another id of the same period.
+    /// Adds the reports about another transaction of this period.
     mutating func add(contentsOf other: RefundState) {
         for word in other.words where !words.contains(word) { insert(word) }
     }
@@ -68,11 +69,12 @@ public struct RefundState: Sendable, Equatable {
         revocation = Self.revocation(after: words)
     }
 
-    /// Returns the report, with the refund's own date if it may be about a refund that Apple has reversed since.
+    /// Returns the report. If the report may be about a refund that Apple has reversed, its time becomes the refund's
+    /// own date.
     ///
-    /// Apple may sign a retried notification anew. So if the refund is older than the last reversal and the report is
-    /// newer, the report may be about the reversed refund. If there are already as many reports of refunds from before
-    /// as there are reversals, the report is about another refund.
+    /// Apple may sign a retried notification anew. So a report that is newer than the last reversal may be about the
+    /// reversed refund, if its refund is older than the reversal. If the earlier reports of such refunds are at least
+    /// as many as the reversals, the report is about a refund that is not reversed.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time
@@ -82,8 +84,8 @@ public struct RefundState: Sendable, Equatable {
         return told >= reversals ? word : RefundWord(shown: total)
     }
 
-    /// Returns the refund in force after the reports. It is the largest total that no reversal has removed, because
-    /// each refund's total includes the smaller ones before.
+    /// Returns the refund in force after the reports: the largest total that no reversal has removed. The largest total
+    /// is enough, because a refund's total includes all earlier refunds.
     private static func revocation(after words: [RefundWord]) -> GrantRevocations.Revocation? {
         var parts: [GrantRevocations.Revocation] = []
         for word in words {
@@ -97,10 +99,11 @@ public struct RefundState: Sendable, Equatable {
         return parts.max { $0.milliPercent < $1.milliPercent }
     }
 
-    /// Removes the newest total, which Apple reversed, and every total that is not smaller. A small total that came
-    /// after a larger one shows that Apple had reversed the larger one. The reversal of a whole refund leaves nothing.
-    /// - Parameter left: the refund that Apple shows beside the reversal. It stays if it is a part and differs from the
-    ///   newest total. If Apple shows none, the totals that are smaller than the newest stay.
+    /// Removes the newest total, which Apple reversed, and every total that is not smaller. If a larger total is older
+    /// than the newest total, Apple must have reversed the larger total before. The reversal of a whole refund removes
+    /// all totals.
+    /// - Parameter left: the refund that Apple still shows in the reversal. If it is a part and differs from the newest
+    ///   total, it stays, together with smaller totals. Otherwise the totals stay that are smaller than the newest.
     private static func reverse(
         _ parts: inout [GrantRevocations.Revocation], leaving left: GrantRevocations.Revocation?
     ) {

@@ -1,18 +1,19 @@
 import NamesAndTimes
 
-/// The rows from which a batch settles refunds, read under the claims' locks. Each settled notice changes them.
+/// The rows that decide a batch of refunds. The worker reads the rows after it has locked the claims. Each settled
+/// notice changes this copy.
 public struct RefundView: Sendable {
-    /// Apple's reports by transaction. All transactions of one period have the same reports.
+    /// Apple's reports by transaction. All transactions of a period share the period's reports.
     public var states: [RefundKey: RefundState]
     /// The notifications that the ledger has already.
     public var taken: Set<Identifier>
     public var grants: [StoreTransactionID: GrantedPurchase]
-    /// The granted transaction, by original transaction for a non-consumable and by period for a subscription.
+    /// The granted transactions. The key is the original transaction of a non-consumable, or the id of a subscription's
+    /// period.
     public var grantedUnder: [StoreTransactionID: StoreTransactionID]
-    /// The signing time up to which a lost state of the database may have taken notifications; nil if no state was
-    /// lost.
+    /// The signing time up to which a lost state of the database may have had notifications; nil if no state was lost.
     public var lostBefore: Timestamp?
-    /// The revision up to which a lost state of the database may have published; 0 if no state was lost.
+    /// The highest revision that workers may have published from a lost state of the database; 0 if no state was lost.
     public var revisionFloor: Int32 = 0
 
     public init(

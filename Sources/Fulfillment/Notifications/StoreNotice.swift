@@ -1,9 +1,9 @@
 import NamesAndTimes
 
-/// The effects of a notification, which one SQL transaction makes durable.
+/// The effects of a notification, which one SQL transaction commits.
 public struct StoreNotice: Sendable, Equatable {
     /// The days for which receiptd remembers a notification. Apple keeps a notification for 180 days, and may send it
-    /// again until then.
+    /// again within that time.
     public static let rememberedDays: Int32 = 200
 
     public let id: Identifier
@@ -13,7 +13,7 @@ public struct StoreNotice: Sendable, Equatable {
     public let signedAt: Timestamp
     public let bundleID: BundleID?
     public let environment: StoreEnvironment?
-    /// The notification's transaction; nil if it names none or receiptd had no use for it.
+    /// The notification's transaction; nil if the notification has none, or if receiptd did not use it.
     public private(set) var transactionID: StoreTransactionID?
     public var refund: RefundNotice?
     public var purchase: AnnouncedPurchase?
@@ -29,7 +29,7 @@ public struct StoreNotice: Sendable, Equatable {
         environment = notification.environment
     }
 
-    /// Makes a notice of a refund and nothing else.
+    /// Makes a notice that has only a refund.
     public init(_ refund: RefundNotice, type: String, id: Identifier) {
         self.id = id
         self.type = type
@@ -41,10 +41,10 @@ public struct StoreNotice: Sendable, Equatable {
         self.refund = refund
     }
 
-    /// True if the notice changes nothing here and is only counted.
+    /// True if the notice has no effect, so that receiptd only counts it.
     public var isUnconcerned: Bool { refund == nil && purchase == nil && fact == nil && request == nil }
 
-    /// The original transactions and periods whose claims are locked before the notice is entered.
+    /// The original transactions and periods whose claims the worker locks before it applies the notice.
     public var originals: Set<StoreTransactionID> {
         var originals: Set<StoreTransactionID> = []
         if let refund {
@@ -68,8 +68,8 @@ public struct StoreNotice: Sendable, Equatable {
 /// The verdict on a notification.
 public enum NotificationVerdict: Sendable, Equatable {
     case taken(StoreNotice)
-    /// The notification reports a refund whose share cannot be read. The worker asks Apple for the transaction. The
-    /// case is boxed, because it is rare.
+    /// The notification reports a refund whose share receiptd cannot read. The worker asks Apple for the transaction.
+    /// The case is boxed, because it is rare.
     indirect case needsPart(UnreadRefund)
     case deadLetter(DeadLetter)
 }

@@ -1,14 +1,14 @@
 /// The kind of a notification, from its type and subtype. The kind decides every effect except the effect on a
 /// subscription's state. Source: `notificationType`, App Store Server Notifications 2.
 private enum NotificationKind {
-    /// The notification announces a purchase that the player is to get.
+    /// The notification announces a paid purchase.
     case purchase
     case refund(Reason)
-    /// The notification reports a refund of a subscription's seats, which are no goods.
+    /// The notification reports a refund of a subscription's seats, which are not goods.
     case seats
     case reversal
     case refundRequest
-    /// The notification gives a subscription's state if it has renewal info.
+    /// A notification of any other type. If it has renewal info, it gives a subscription's state.
     case other
 
     init(_ notification: StoreNotification) {
@@ -33,7 +33,7 @@ private enum NotificationKind {
         }
     }
 
-    /// True if no effect depends on renewal info. A refund counts even if its renewal info cannot be read.
+    /// True if no effect depends on renewal info. A refund counts even if receiptd cannot read the renewal info.
     var isOfTransactionOnly: Bool {
         switch self {
         case .refund, .seats, .reversal, .refundRequest: true
@@ -51,11 +51,12 @@ private enum NotificationKind {
 }
 
 extension StoreNotification {
-    /// Returns the effects of the notification, or the reason why it has none.
+    /// Returns the effects of the notification, or a dead letter.
     /// - Parameters:
-    ///   - catalog: the source of Apple's number of the app, and of the ways in which a worker may ask about the app. A notification of an app that the
-    ///     catalog lacks is taken too: players may submit its transaction once the catalog has the app.
-    ///   - source: the way by which the notification came.
+    ///   - catalog: the catalog, which gives Apple's number of the app and says whether the app has credentials. A
+    ///     notification of an app that the catalog lacks gets a verdict too, because players may submit its transaction
+    ///     once the catalog has the app.
+    ///   - source: the way by which receiptd got the notification.
     public func verdict(under catalog: Catalog, from source: PurchaseSource) -> NotificationVerdict {
         let kind = NotificationKind(self)
         var notice = StoreNotice(self)
@@ -97,7 +98,7 @@ extension StoreNotification {
         let detail: String
     }
 
-    /// - Parameter isNeeded: false to treat a part that Apple signed and that cannot be read as absent.
+    /// - Parameter isNeeded: false to treat a signed part that receiptd cannot read as absent.
     private func content<Value>(
         of part: SignedPart<Value>, called name: String, isNeeded: Bool = true
     ) throws(Unusable) -> Value? {
@@ -111,8 +112,8 @@ extension StoreNotification {
         }
     }
 
-    /// Returns the difference between payload, transaction, renewal info and catalog, which must name the same app and
-    /// environment; nil if there is none.
+    /// Returns a sentence if the notification's payload, transaction or renewal info differ in app, environment or
+    /// subscription, or if Apple's number of the app differs from the catalog's. Returns nil if all agree.
     private func fault(
         in told: NotifiedTransaction?, _ renewal: RenewalInfo?, under catalog: Catalog
     ) -> String? {
@@ -127,7 +128,7 @@ extension StoreNotification {
                 return "the renewal info is of another subscription than the transaction"
             }
         }
-        // Apple names its number of the app in every notification of Production, and in none of the sandbox.
+        // Every notification of Production has Apple's number of the app. No notification of the sandbox has it.
         if environment == .production, let ours = bundleID.flatMap({ catalog.apps[$0]?.appAppleID }), appAppleID != ours
         {
             return appAppleID == nil ? "it has no appAppleId" : "the Apple id is another app's"
@@ -147,7 +148,7 @@ extension StoreNotification {
                 transaction: told)
         case .reversal: RefundNotice(id: id, change: .reversed, signedAt: signedAt, transaction: told)
         case .seats: nil
-        // The transaction of another kind of notification may show a refund too.
+        // The transaction of a purchase, a refund request or another notification may show a refund too.
         case .purchase, .refundRequest, .other: RefundNotice(shownBy: told)
         }
     }
@@ -155,7 +156,7 @@ extension StoreNotification {
     private func purchase(
         _ told: NotifiedTransaction, _ renewal: RenewalInfo?, from source: PurchaseSource
     ) -> AnnouncedPurchase? {
-        // Without a signed type, renewal info shows that the product renews.
+        // If Apple signed no type, the renewal info shows that the product renews.
         let isRenewable = told.kind == .autoRenewableSubscription || (told.kind == nil && renewal != nil)
         var announced = AnnouncedPurchase(
             evidence: GenuineReceipt(
@@ -168,8 +169,8 @@ extension StoreNotification {
         return announced
     }
 
-    /// Returns whether the notification about a subscription's state carries a running later period that receiptd may
-    /// hear of in no other way: the period's own notification may be lost, and the app has no App Store Server API to ask.
+    /// Returns whether the notification's transaction is a running renewal that receiptd may learn of in no other way.
+    /// The renewal's own notification may be lost, and the app has no credentials for a request to Apple.
     private func isOnlyWord(of told: NotifiedTransaction, under catalog: Catalog) -> Bool {
         guard let app = catalog.apps[told.bundleID], app.serverAPI == nil, app.followsRenewals else { return false }
         let purchase = told.purchase
@@ -188,7 +189,8 @@ extension StoreNotification {
     private func fact(
         _ kind: NotificationKind, _ told: NotifiedTransaction, _ renewal: RenewalInfo?
     ) -> SubscriptionFact? {
-        // A period that cannot be read gives no fact: the worker asks Apple at the subscription's next check.
+        // A period with an unreadable fact gives no fact about the subscription. The worker asks Apple at the
+        // subscription's next check.
         guard told.purchase.unreadable.allSatisfy({ $0 == StorePurchase.refundedPart }) else { return nil }
         // A refund of seats does not change the subscription.
         if case .seats = kind, state == nil { return nil }
@@ -199,8 +201,9 @@ extension StoreNotification {
         }
         let isRunning = told.purchase.expiresAt.map { $0 > signedAt } ?? false
         guard kind.isOfAnyPeriod, !isRunning else { return fact(state) }
-        // This period is over. Apple's status is the subscription's: if that is active, a later period runs, and a
-        // reversal of this one changes nothing. Otherwise the period's own times give the state after the reversal.
+        // This period is over, and Apple's status is the status of the whole subscription. If the status is active, a
+        // later period runs, and the reversal of this period's refund changes nothing. Otherwise this period's own
+        // times give the state after the reversal.
         if case .reversal = kind { return state == .active ? nil : fact(nil) }
         return fact(state).flatMap { $0.state == .revoked ? $0 : nil }
     }

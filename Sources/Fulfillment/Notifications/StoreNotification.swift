@@ -1,21 +1,21 @@
 import NamesAndTimes
 
-/// An App Store Server Notification (version 2) that Apple signed, with the parts that receiptd uses.
+/// The parts of a signed App Store Server Notification (version 2) that receiptd uses.
 public struct StoreNotification: Sendable, Equatable {
     public typealias Transaction = SignedPart<NotifiedTransaction>
 
-    /// Apple's `notificationUUID`, the same at each delivery.
+    /// Apple's `notificationUUID`, which does not change when Apple sends the notification again.
     public var id: Identifier
     /// Apple's `notificationType`.
     public var type: String
     public var subtype: String?
     public var signedAt: Timestamp
-    /// The app; nil if the notification is about no app's purchases.
+    /// The app; nil if the notification is not about an app's purchases.
     public var bundleID: BundleID?
-    /// Apple's number of the app; nil or 0 if Apple names none, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if Apple names none, which is so in the sandbox.
     public var appAppleID: Int64?
     public var environment: StoreEnvironment?
-    /// The subscription's state, Apple's `status`; nil if the notification is about no subscription.
+    /// The subscription's state, Apple's `status`; nil if the notification is not about a subscription.
     public var state: SubscriptionState?
     /// The player's reason for a refund, Apple's `consumptionRequestReason`; nil if Apple names none.
     public var consumptionRequestReason: String?
@@ -41,10 +41,10 @@ public struct StoreNotification: Sendable, Equatable {
     }
 }
 
-/// A part of a notification that Apple signs by itself.
+/// A part of a notification that Apple signs separately.
 public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     case none
-    /// Apple did not sign the part, or the part is of another kind. The text says why, and holds none of the content.
+    /// Apple did not sign the part, or the part is of another kind. The text says why, without any of the content.
     case unusable(String)
     /// receiptd cannot tell whether Apple signed the part. The text says why.
     case notProvable(String)
@@ -57,7 +57,7 @@ public enum SignedPart<Value: Sendable & Equatable>: Sendable, Equatable {
     }
 }
 
-/// A transaction that Apple signed in a JWS of its own, as in a notification.
+/// A transaction that Apple signed in a JWS of its own, for example in a notification.
 public struct NotifiedTransaction: Sendable, Equatable {
     /// The purchase. Its `cancelledAt` is Apple's `revocationDate`.
     public var purchase: StorePurchase
@@ -74,7 +74,7 @@ public struct NotifiedTransaction: Sendable, Equatable {
         get { purchase.revocationType }
         set { purchase.revocationType = newValue }
     }
-    /// The time at which Apple signed this transaction; nil if Apple gave none.
+    /// The time at which Apple signed the transaction; nil if Apple gave none.
     public var signedAt: Timestamp?
     public var subscriptionGroupID: String?
     /// The original transaction of the subscription that this one continues; nil if Apple names none.
@@ -100,7 +100,7 @@ public protocol NotificationParser: Sendable {
 }
 
 public enum NotificationReading: Sendable, Equatable {
-    /// The data is no notification, or Apple did not sign it. The text says why, and holds none of the content.
+    /// The data is not a notification, or Apple did not sign it. The text says why, without any of the content.
     case unusable(String)
     /// receiptd cannot tell whether Apple signed the notification. The text says why.
     case notProvable(String)

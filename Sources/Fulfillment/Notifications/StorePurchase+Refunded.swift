@@ -1,6 +1,6 @@
 extension StorePurchase {
-    /// The refund that Apple shows with the purchase; nil if there is none, or if its share cannot be read. A period
-    /// that the player gave up for another plan is not refunded.
+    /// The refund that Apple shows with the purchase; nil if there is none, or if receiptd cannot read the refunded
+    /// share. A period that the player gave up for another plan counts as not refunded.
     public var refunded: GrantRevocations.Revocation? {
         guard let cancelledAt, !isUpgraded, !isUnreadable("isUpgraded", "is_upgraded") else { return nil }
         let isRevoked = revocationType.map { $0 == Self.familyRevocation } ?? isFamilyShared
@@ -10,8 +10,8 @@ extension StorePurchase {
             milliPercent: isRevoked ? nil : refundedMilliPercent)
     }
 
-    /// True if Apple has refunded all units, or cancelled a period that the player gave up for another plan. If the
-    /// quantity cannot be read, only a refund of the whole counts.
+    /// True if Apple has refunded all units, or cancelled a period that the player gave up for another plan. If
+    /// receiptd cannot read the quantity, only a refund of the whole counts.
     var isWhollyRefunded: Bool {
         guard let refunded else { return cancelledAt != nil && unreadable.isEmpty }
         return isUnreadable("quantity")

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A refund that Apple signed, but whose share cannot be read. The worker does not guess the share: it asks Apple for
-/// the transaction, and leaves the refund to an operator if the answer is as unclear.
+/// A signed refund whose share receiptd cannot read. The worker does not guess the share, but asks Apple for the
+/// transaction. If the share is unreadable in Apple's answer too, the worker leaves the refund to an operator.
 public struct UnreadRefund: Sendable, Equatable {
     /// The notice without the refund.
     public let notice: StoreNotice
@@ -12,14 +12,14 @@ public struct UnreadRefund: Sendable, Equatable {
     public var transactionID: StoreTransactionID { transaction.purchase.transactionID }
 
     /// Returns the notice after Apple's answer; nil if the refunded share is still unknown.
-    /// - Parameter answer: the transaction as Apple describes it now; nil if Apple could not be asked or did not
+    /// - Parameter answer: the transaction as Apple describes it now; nil if receiptd could not ask, or Apple did not
     ///   answer.
     public func notice(after answer: NotifiedTransaction?) -> StoreNotice? {
         guard let answer, RefundKey(answer) == RefundKey(transaction), answer.purchase.unreadable.isEmpty else {
             return nil
         }
         var notice = notice
-        // Without a cancellation date, Apple has reversed the refund since.
+        // If there is no cancellation date, Apple has reversed the refund.
         if let time = answer.purchase.cancelledAt {
             notice.refund = RefundNotice(
                 id: notice.id, change: .revoked(reason, at: time), signedAt: notice.signedAt, transaction: answer)

@@ -4,28 +4,29 @@ import NamesAndTimes
 public struct ParkingPolicy: Sendable, Equatable {
     /// The most seconds between two tries of a parked submission, unless Apple's `Retry-After` is longer.
     public static let longestSeconds = 6.0 * 3600
-    /// The same limit as a multiple of the longest delay in memory. The shorter of the two counts. With the default
-    /// settings they are equal.
+    /// The most seconds between two tries of a parked submission, as a multiple of the longest delay in memory. The
+    /// shorter of this limit and `longestSeconds` counts. With the default settings they are equal.
     static let longestInMemory = 72.0
-    /// The fewest seconds between two tries, whatever the settings say, so that Apple and the processor have a rest.
+    /// The fewest seconds between two tries, even if the settings say less. So no submission keeps Apple or the
+    /// processor busy.
     public static let minimumDelay = 0.01
     /// The number of tries before a blocked submission is parked. A passing fault must not look like wrong credentials.
     public static let triesWhileBlocked = 2
     /// The most submissions of one player in memory.
     public static let placesOfPlayer = 32
-    /// The most parked submissions of one player with unproven proofs. Further unproven ones are rejected; further
-    /// proven ones are tried one after the other. Two batches that are written at once do not count each other's rows.
+    /// The most parked submissions of one player with unproven proofs. A worker rejects further submissions with
+    /// unproven proofs. Two batches that write at once do not count each other's rows, so the limit is not exact.
     public static let parkedOfPlayer = 20
-    /// The number of tries, failed while Apple was not down, after which a submission leaves memory even during an
-    /// outage. Such a submission may fail for ever.
+    /// The number of tries that failed while Apple was not down. After this number a submission leaves memory even
+    /// during an outage, because it may fail for ever.
     public static let failuresOfItsOwn = 3
-    /// The number of failed tries in all after which a submission leaves memory during an outage. As a probe, the
-    /// submission may have failed because of itself or because of Apple.
+    /// The number of failed tries after which a submission leaves memory during an outage. If the tries were probes,
+    /// the cause may be the submission or Apple.
     public static let failuresInOutage = 8
-    /// The seconds until a submission that killed workers in isolation is tried once more in isolation. If a lack of
-    /// memory or an operator killed the workers, the cause is gone by then.
+    /// The seconds until the last try, in isolation, of a submission whose workers died in isolation. If the workers
+    /// died from a lack of memory or because of an operator, the cause is gone by then.
     public static let lastTrySeconds = 3600.0
-    /// The longest wait of a parked submission, as a share of the time since its first failure, and at least
+    /// The longest wait of a parked submission, as a share of the time since its first failure. The wait is at least
     /// `parkAfterSeconds`. So no submission waits much longer than Apple's trouble lasted.
     static let shareOfAge = 0.5
 
@@ -43,17 +44,17 @@ public struct ParkingPolicy: Sendable, Equatable {
         case park(ParkingReason, dueAfterSeconds: Double)
     }
 
-    /// The state of the worker and of Apple on which the next step depends.
+    /// The state of the worker and of Apple. The next step depends on it.
     public struct Circumstances: Sendable {
-        /// True if the submission was leased from PostgreSQL. It then returns there.
+        /// True if the submission is a leased row of PostgreSQL, to which it returns.
         public var isParked: Bool
-        /// True if Apple is down. Submissions then wait in memory until the window is full, and Kafka keeps the rest:
-        /// the length of the wait alone parks none.
+        /// True if Apple is down. Then submissions wait in memory until the window is full, and the rest wait in Kafka.
+        /// A long wait alone does not park a submission.
         public var isAppleOut: Bool
-        /// True if one more retrying submission may stay in memory.
+        /// True if one more submission may wait in memory for its retry.
         public var hasRoom: Bool
-        /// True if Apple has answered other requests lately. A failing submission is then the cause itself, and is
-        /// tried more and more rarely.
+        /// True if Apple has answered other requests lately. Then the cause of a failure is the submission itself, and
+        /// its tries become rarer and rarer.
         public var answersOthers: Bool
 
         public init(
@@ -68,8 +69,8 @@ public struct ParkingPolicy: Sendable, Equatable {
 
     /// Returns the next step of the submission.
     /// - Parameters:
-    ///   - judgement: the judgement of the try that just ended, already noted in `history`.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - judgement: the judgement of the try that just ended. `history` must include it.
+    ///   - jitter: a random number, uniform in 0..<1.
     public func step(
         after judgement: Judgement, _ history: WaitingHistory, _ circumstances: Circumstances, jitter: Double,
         now: Timestamp
@@ -78,7 +79,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         let mayStay = !circumstances.isParked && circumstances.hasRoom
         switch judgement {
         case .decided, .needs: return .tryAgain(afterSeconds: seconds)
-        // Anyone can invent a transaction id. The submission takes no place in memory and does not hold up its player.
+        // Anyone can invent a transaction id. So the submission gets no place in memory, and the player's other
+        // submissions do not wait for it.
         case .doubtful(.transactionNotFound): return .park(.doubt, dueAfterSeconds: seconds)
         case .doubtful:
             if mayStay, seconds <= parkAfterSeconds { return .tryAgain(afterSeconds: seconds) }
@@ -103,8 +105,8 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a try with this judgement makes the submission's next delays longer. A parked submission's try
-    /// in Apple's trouble does so only if Apple answered other requests.
+    /// Returns whether a try with this judgement makes the submission's next delays longer. If a parked submission's
+    /// try ended in trouble, the try counts only if Apple answered other requests.
     public static func countsAgainst(_ judgement: Judgement, _ circumstances: Circumstances) -> Bool {
         guard circumstances.isParked, case .undecided(let trouble) = judgement else { return true }
         return trouble.wasAsked && circumstances.answersOthers
@@ -132,8 +134,9 @@ public struct ParkingPolicy: Sendable, Equatable {
         }
     }
 
-    /// Returns the seconds until the next try of a parked submission. If Apple was not asked or answers no other
-    /// request, the submission is not the cause, and the delay is at most the longest one in memory.
+    /// Returns the seconds until the next try of a parked submission. If receiptd sent no request, or if Apple answers
+    /// no other request, the submission is not the cause of the trouble. Then the delay is at most the longest delay in
+    /// memory.
     private func delayWhileParked(
         _ history: WaitingHistory, _ trouble: AppleAnswer.Trouble, _ circumstances: Circumstances, jitter: Double,
         now: Timestamp
@@ -150,7 +153,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(parkAfterSeconds, Self.minimumDelay, age * Self.shareOfAge)
     }
 
-    /// Returns an exponential delay with full jitter. It begins at `first` and doubles with each parking.
+    /// Returns an exponential delay with full jitter. The delay begins at `first` and doubles with each parking.
     private func delayWhileParked(_ history: WaitingHistory, first: Double, jitter: Double) -> Double {
         let doublings = min(max(history.parkings, 0), 40)
         let longest = min(Self.longestSeconds, max(Self.minimumDelay, retry.maximumSeconds * Self.longestInMemory))
@@ -159,7 +162,7 @@ public struct ParkingPolicy: Sendable, Equatable {
         return max(min(retry.initialSeconds, ceiling), ceiling * jitter)
     }
 
-    /// Returns the seconds until the end of Apple's `Retry-After`; 0 without one.
+    /// Returns the seconds until the end of Apple's `Retry-After`; 0 if there is none.
     private static func rest(_ trouble: AppleAnswer.Trouble, _ now: Timestamp) -> Double {
         trouble.retryNotBefore.map { Double($0.milliseconds - now.milliseconds) / 1000 } ?? 0
     }

@@ -1,23 +1,23 @@
 /// The reason why a submission waits in PostgreSQL and not in memory.
 public enum ParkingReason: String, Sendable, CaseIterable {
-    /// Apple gave no answer for as long as memory keeps a submission.
+    /// Apple's trouble lasted longer than a submission may wait in memory.
     case appleTrouble = "apple_trouble"
     /// Apple may change its answer. The worker asks again.
     case doubt
-    /// Status 21004, or a secret that is not set.
+    /// Status 21004, or the secret's setting is empty.
     case blockedSharedSecret = "blocked_shared_secret"
-    /// Status 21000: Apple does not take our request.
+    /// Status 21000: Apple does not accept our request.
     case blockedRequest = "blocked_request"
-    /// The proof needs App Store Server API credentials that the app does not have.
+    /// The proof needs App Store Server API credentials, which the app does not have.
     case blockedNoServerAPI = "blocked_no_server_api"
-    /// Apple does not take the app's App Store Server API credentials, or its private key is missing.
+    /// Apple does not accept the app's App Store Server API credentials, or the private key is missing.
     case blockedServerAPI = "blocked_server_api"
-    /// The player has the most submissions in memory that one player may have.
+    /// The player already has `ParkingPolicy.placesOfPlayer` submissions in memory.
     case playerShare = "player_share"
-    /// PostgreSQL refuses this submission's data. Only an operator ends the wait.
+    /// PostgreSQL refuses the submission's data. Only an operator can end the wait.
     case databaseRefused = "database_refused"
-    /// Workers died while they tried the submission in isolation. An hour later a worker tries it once more; after that
-    /// only an operator ends the wait.
+    /// Workers died while they tried the submission in isolation. An hour later a worker tries it once more. After that
+    /// try only an operator can end the wait.
     case crashed
 
     public init(_ blockage: AppleAnswer.Blockage) {

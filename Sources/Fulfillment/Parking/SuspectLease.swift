@@ -2,9 +2,9 @@
 /// workers died.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
-    /// The worker tries the row while it leases no other row of the kind.
+    /// The worker has leased the suspect, and tries it while it leases no other row.
     case isolated(Leased)
-    /// The row killed workers. No worker tries the row until its last try is due, or until an operator asks for a try.
+    /// Workers died with the row. No worker tries the row until its last try is due, or until an operator orders a try.
     case setAside(SetAside)
 }
 
@@ -13,7 +13,7 @@ public struct SetAsidePurchase: Sendable, Equatable {
     public let transactionID: StoreTransactionID
     public let bundleID: BundleID
     public let source: PurchaseSource
-    /// The number of workers that died while they had leased only this purchase.
+    /// The number of workers that died while this purchase was their only lease.
     public let deaths: Int
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, source: PurchaseSource, deaths: Int) {

@@ -1,26 +1,26 @@
 import NamesAndTimes
 
-/// The tries of one submission so far. The parked row keeps all except `waitedSeconds` and `failuresOfItsOwn`, which
-/// limit the stay in memory.
+/// The retry state of one submission. The parked row keeps all of it except `waitedSeconds` and `failuresOfItsOwn`,
+/// which limit the wait in memory.
 public struct WaitingHistory: Sendable, Equatable {
-    /// The number of tries that ended in trouble or at a blockage.
+    /// The number of tries that ended in trouble or in a blockage.
     public private(set) var failures: Int
     /// The number of times that Apple gave each doubtful answer.
     public private(set) var doubts: [Reason: Int]
-    /// The time at which the first try ended without a verdict, or at which the submission was parked untried; nil
-    /// before.
+    /// The time at which the first try ended without a verdict. If the submission was parked without a try, the time of
+    /// the parking. nil before either.
     public private(set) var firstFailureAt: Timestamp?
-    /// The number of parkings that count for the delay: those from memory, and those after a parked submission's try
-    /// that `ParkingPolicy.countsAgainst` counts.
+    /// The number of parkings that lengthen the delay. Each parking from memory counts. A parking after a parked
+    /// submission's try counts if `ParkingPolicy.countsAgainst` is true.
     public private(set) var parkings: Int
     /// The seconds that the submission waited in memory since its first try. Time in which Apple is down does not
     /// count.
     public private(set) var waitedSeconds = 0.0
     /// The number of tries, since the submission was last read into memory, that failed while Apple was not down.
     public private(set) var failuresOfItsOwn = 0
-    /// The transactions that a further question to Apple settled, so that the worker does not ask about them again.
+    /// The transactions that a worker has looked up at Apple, so that no worker looks them up again.
     public var lookedUp: Set<StoreTransactionID> = []
-    /// The last tries, for people. No decision depends on them.
+    /// The last tries, for people. No rule reads them.
     public var tries: [AppleTry]
 
     public init(
@@ -34,7 +34,7 @@ public struct WaitingHistory: Sendable, Equatable {
         self.tries = tries
     }
 
-    /// Notes a try that ended without a verdict.
+    /// Counts a try that ended without a verdict.
     public mutating func note(_ judgement: Judgement, now: Timestamp) {
         switch judgement {
         case .decided, .needs: return
@@ -45,7 +45,7 @@ public struct WaitingHistory: Sendable, Equatable {
         noteTaken(now: now)
     }
 
-    /// Notes that the submission waits from now on, tried or not.
+    /// Stores `now` as the beginning of the submission's wait, unless the wait has begun already.
     public mutating func noteTaken(now: Timestamp) {
         if firstFailureAt == nil { firstFailureAt = now }
     }

@@ -1,9 +1,9 @@
 import Encodings
 
-/// Finds the likely fault of a proof that cannot be read.
+/// Finds the likely fault of an unreadable proof.
 public enum MalformedProof {
     /// Returns the likely cause.
-    /// - Parameter reading: the reason why a reader of proofs failed; nil if no reader tried.
+    /// - Parameter reading: the cause with which the parser refused the proof; nil if the parser did not get the proof.
     public static func cause(of proof: Submission.Proof, reading: Cause? = nil) -> Cause {
         switch proof {
         case .receipt(let text): shownBy(text) ?? causeOfReceipt(text) ?? reading ?? .notAReceipt()
@@ -12,7 +12,7 @@ public enum MalformedProof {
         }
     }
 
-    /// Returns the cause that any kind of proof's text shows; nil if it shows none.
+    /// Returns the cause that the text shows, for a proof of any kind; nil if the text shows none.
     private static func shownBy(_ text: String) -> Cause? {
         let bytes = text.utf8
         if bytes.starts(with: "data:".utf8) { return .dataURL }
@@ -43,7 +43,7 @@ public enum MalformedProof {
     private static func causeOfNoBase64(_ bytes: String.UTF8View) -> Cause {
         if bytes.contains(UInt8(ascii: "%")) { return .percentEncoded }
         if bytes.contains(UInt8(ascii: "\\")) { return .escapedLineEnds }
-        // If all characters are base64's, only the length is wrong.
+        // If all characters are of base64's alphabet, only the length is wrong.
         let hasOnlyDigits = bytes.allSatisfy { byte in
             switch byte {
             case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2F, 0x5F, 0x3D, 0x20, 0x09...0x0D: true
@@ -61,12 +61,13 @@ public enum MalformedProof {
         return text.utf8.starts(with: "ey".utf8) && points != 2 ? .jwsParts : nil
     }
 
-    /// Returns whether the text has only hexadecimal digits. Base64 of at least 32 characters would have others too.
+    /// Returns whether the text is hexadecimal. Base64 text of at least 32 characters also has characters that are not
+    /// hexadecimal digits.
     private static func isHex(_ bytes: String.UTF8View) -> Bool {
         bytes.count >= 32 && bytes.allSatisfy { HexDigit.value(of: $0) != nil }
     }
 
-    /// Returns whether ASN.1's outer length says that bytes are missing (X.690, 8.1.3).
+    /// Returns whether the outer length in ASN.1 is greater than the number of bytes (X.690, 8.1.3).
     private static func isCutShort(_ bytes: [UInt8]) -> Bool {
         guard bytes.first == 0x30 else { return false }
         guard bytes.count > 1 else { return true }

@@ -1,13 +1,13 @@
 import NamesAndTimes
 
 extension PendingDecision {
-    /// Returns the refusal that names a reason of the submission's answer and the reason's cause.
-    /// - Parameter outcomes: the outcomes that the answer lists. The last one with the reason gives the cause.
+    /// Returns a reason of the submission's answer, with the reason's cause.
+    /// - Parameter outcomes: the outcomes that the answer lists. The last outcome with the reason gives the cause.
     func refusal(for reason: Reason, of outcomes: [TransactionOutcome]) -> Refusal {
         Refusal(reason, cause(of: reason, outcomes))
     }
 
-    /// Returns the reason's cause; nil if the reason has only one.
+    /// Returns the cause; nil for the reason's own cause.
     private func cause(of reason: Reason, _ outcomes: [TransactionOutcome]) -> Cause? {
         if case .whole(reason, _) = verdict, let cause { return cause }
         let unreadable = outcomes.last { $0.reason == reason }?.unreadable ?? []
@@ -29,7 +29,7 @@ extension PendingDecision {
             let one = judged.last(where: { $0.purchase.transactionID == refused })
         else { return nil }
         let tokens = (submitted: submission.appAccountToken, told: one.purchase.appAccountToken)
-        // The judge let the token pass, so the token policy `player-accounts` refused it.
+        // `Judge` accepted the token, so `player-accounts` names another player for it.
         if one.verdict != .reject(.bindingMismatch) { return .tokenOfOtherPlayer }
         let known = [tokens.submitted, tokens.told].compactMap(\.self)
         if tokenUse == .none, known.contains(where: { PlayerID($0) != submission.playerID }) {

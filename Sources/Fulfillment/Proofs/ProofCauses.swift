@@ -65,19 +65,19 @@ extension Cause {
         code: "xcode_receipt",
         sentence: "Xcode signed the proof, not Apple: test with the sandbox or TestFlight in place of a StoreKit file.")
 
-    /// - Parameter why: the certificate, and its fault.
+    /// - Parameter why: the certificate and its fault.
     public static func chainNotApples(_ why: String) -> Cause {
         Cause(code: "chain_not_apples", sentence: "Apple did not sign the proof: \(why).")
     }
 
-    /// - Parameter why: the parts that do not fit.
+    /// - Parameter why: the parts of the proof that do not match.
     public static func signatureBroken(_ why: String) -> Cause {
         Cause(
             code: "signature_broken", sentence: "The proof was changed after Apple signed it, or never signed: \(why).")
     }
 }
 
-/// The causes about a proof's owner, and about Apple's answer to it.
+/// The causes about a proof's owner, and about Apple's answer to the proof.
 extension Cause {
     static let otherBundle = Cause(
         code: "other_bundle_id",
@@ -95,7 +95,7 @@ extension Cause {
         code: "apple_cannot_authenticate", sentence: "Apple answered that it cannot authenticate the receipt (21003).")
 }
 
-/// The causes that name a repair. The event names it so that the game mends its client.
+/// The causes that name a repair of a proof. The event names the repair, so that the game's developers mend the client.
 extension Cause {
     static let repairedBlanks = Cause(
         code: "repaired_blanks",

@@ -1,14 +1,15 @@
 import Encodings
 
-/// Undoes damage that a proof took on its way from the device to the topic. A repair is a guess: its result counts only
-/// if Apple's signature proves it.
+/// Undoes damage that a proof took between the device and the topic. A repair is a guess. The repaired proof counts
+/// only if Apple's signature proves it, or if it is another app's.
 public struct ProofRepair {
     public let cause: Cause
     public let proof: Submission.Proof
-    /// Unity's envelope around the proof; nil without one.
+    /// Unity's envelope around the proof; nil if there is none.
     public let envelope: UnityEnvelope?
 
-    /// Returns the repairs to try, in order; empty if the text shows no damage. Each repair also has those before.
+    /// Returns the repairs to try, in order; empty if the text shows no damage. Each candidate also includes the
+    /// earlier candidates' repairs.
     public static func candidates(for proof: Submission.Proof) -> [ProofRepair] {
         let text: String
         switch proof {
@@ -25,14 +26,14 @@ public struct ProofRepair {
             guard let next = step(repaired) else { continue }
             repaired = next
             let shape = ProofShape(next, in: .receiptData)
-            // The event names the first repair, which all later candidates have too.
+            // The event names the first repair, which all later candidates include.
             candidates.append(
                 ProofRepair(cause: candidates.first?.cause ?? cause, proof: shape.proof, envelope: shape.envelope))
         }
         return candidates
     }
 
-    /// Decodes percent-encoding. Returns nil if the text has no `%`, or one without two hexadecimal digits behind it.
+    /// Decodes percent-encoding. Returns nil if the text has no `%`, or if two hexadecimal digits do not follow a `%`.
     private static func percentDecoded(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return nil }
         var bytes: [UInt8] = []
@@ -51,7 +52,8 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Removes escaped line ends and tabs. Returns nil if the text has no backslash, or an escape of another kind.
+    /// Removes escaped line ends and tabs, and unescapes slashes. Returns nil if the text has no backslash, or if it
+    /// has another escape.
     private static func withoutEscapes(_ text: String) -> String? {
         guard text.utf8.contains(UInt8(ascii: "\\")) else { return nil }
         var bytes: [UInt8] = []
@@ -64,7 +66,7 @@ public struct ProofRepair {
             }
             switch rest.popFirst() {
             case UInt8(ascii: "r"), UInt8(ascii: "n"), UInt8(ascii: "t"): continue
-            // Some writers of JSON escape the slash.
+            // Some JSON encoders escape the slash.
             case UInt8(ascii: "/"): bytes.append(UInt8(ascii: "/"))
             default: return nil
             }
@@ -79,7 +81,7 @@ public struct ProofRepair {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// Decodes the text once. Returns nil unless it is base64 of a receipt's base64, or of a JWS.
+    /// Decodes base64 once. Returns nil unless the result is a receipt in base64, or a JWS.
     private static func decodedOnce(_ text: String) -> String? {
         guard let bytes = Base64.decode(text.utf8), bytes.starts(with: "MI".utf8) || bytes.starts(with: "ey".utf8)
         else {

@@ -1,17 +1,18 @@
 import Encodings
 
-/// The kind of a proof, by the shape of its text. The field's name counts only if the shape does not show the kind.
+/// The kind of a proof, which the shape of its text shows. If the shape does not show the kind, the field's name
+/// decides.
 public struct ProofShape {
-    /// The member of the submission that held the text.
+    /// The member of the submission that has the text.
     public enum Field: Sendable { case receiptData, signedTransaction }
 
     public let proof: Submission.Proof
-    /// Unity's envelope around the text; nil without one.
+    /// Unity's envelope around the text; nil if there is none.
     public let envelope: UnityEnvelope?
 
-    /// - Parameter field: the field of the text. It decides if the shape does not show the kind.
+    /// - Parameter field: the field of the text, which decides the kind if the shape does not show it.
     public init(_ text: String, in field: Field) {
-        // Nearly every proof is a receipt with this beginning, and needs no further look.
+        // Nearly every proof is a receipt that begins with `MI`. It needs no further check.
         if field == .receiptData, text.utf8.starts(with: "MI".utf8) {
             self.init(.receipt(text))
             return
@@ -24,7 +25,7 @@ public struct ProofShape {
         }
     }
 
-    /// Makes the shape of an envelope's payload. An envelope within an envelope is not read.
+    /// Makes the shape of an envelope's payload. Does not read an envelope within the envelope.
     init(_ told: (envelope: UnityEnvelope, payload: String), in field: Field) {
         proof = Self.proof(Self.withoutFrame(told.payload), in: field)
         envelope = told.envelope
@@ -45,17 +46,17 @@ public struct ProofShape {
         }
     }
 
-    /// Returns whether the text begins as a JSON object in base64 and has a point.
+    /// Returns whether the text begins like a JSON object in base64, and has a point.
     private static func isJWS(_ text: String) -> Bool {
         text.utf8.starts(with: "ey".utf8) && text.utf8.contains(UInt8(ascii: "."))
     }
 
-    /// Reads Unity's envelope from JSON text, or from base64 of JSON text; nil without one.
+    /// Reads Unity's envelope from JSON text, or from JSON text in base64. Returns nil if there is none.
     private static func envelope(in text: String) -> (envelope: UnityEnvelope, payload: String)? {
         let bytes: [UInt8]?
         switch text.utf8.first {
         case UInt8(ascii: "{"): bytes = Array(text.utf8)
-        // In base64, a text that begins with `{` begins with `e`.
+        // The base64 of a text that begins with `{` begins with `e`.
         case UInt8(ascii: "e") where !text.utf8.contains(UInt8(ascii: ".")): bytes = Base64.decode(text.utf8)
         default: bytes = nil
         }
@@ -65,13 +66,13 @@ public struct ProofShape {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0D).contains(byte) }
 
-    /// Returns the JWS without blanks, which no JWS has by itself: some mailers and columns wrap its text.
+    /// Returns the JWS without blanks. A JWS has no blanks, but some mail programs and databases wrap its text.
     private static func withoutBlanks(_ text: String) -> String {
         guard text.utf8.contains(where: isBlank) else { return text }
         return String(decoding: text.utf8.filter { !isBlank($0) }, as: UTF8.self)
     }
 
-    /// Returns the text without blanks at its ends, and without one pair of quotes around it.
+    /// Returns the text without blanks at its ends, and without a pair of quotes around it.
     private static func withoutFrame(_ text: String) -> String {
         func trimmed(_ bytes: Substring.UTF8View) -> Substring.UTF8View {
             var rest = bytes.drop(while: isBlank)

@@ -13,8 +13,9 @@ public struct UnityEnvelope: Sendable, Equatable {
     /// Unity's names of Apple's two stores.
     private static let appleStores = ["appleappstore", "macappstore"]
 
-    /// Returns the reason why the envelope cannot belong to a proof with these purchases; nil if it may.
-    /// - Parameter purchases: the proof's purchases; empty if the proof lists none, or none that can be read.
+    /// Returns the cause if the envelope cannot belong to a proof with these purchases; nil if it may belong to the
+    /// proof.
+    /// - Parameter purchases: the proof's purchases; empty if the proof lists none that receiptd can read.
     public func cause(against purchases: [StorePurchase]) -> Cause? {
         if let causeAgainstStore { return causeAgainstStore }
         guard let named = transactionID.map({ StoreTransactionID($0) }), !purchases.isEmpty else { return nil }
@@ -22,7 +23,7 @@ public struct UnityEnvelope: Sendable, Equatable {
         return isListed ? nil : .envelopeMismatch
     }
 
-    /// The cause if the envelope names another store than Apple's; nil if it may be Apple's.
+    /// The cause if the envelope names a store that is not Apple's; nil if the store is Apple's or unknown.
     var causeAgainstStore: Cause? {
         guard let store else { return nil }
         if Self.appleStores.contains(store.lowercased()) { return nil }
@@ -30,7 +31,7 @@ public struct UnityEnvelope: Sendable, Equatable {
     }
 
     /// Reads the envelope and its payload. Returns nil if `Payload` is missing or empty, or if one of the three members
-    /// is no text.
+    /// is not text.
     /// - Parameter value: a JSON object.
     static func read(_ value: JSONValue) -> (envelope: UnityEnvelope, payload: String)? {
         guard case .object(let members) = value else { return nil }
@@ -49,6 +50,6 @@ public struct UnityEnvelope: Sendable, Equatable {
 }
 
 extension Cause {
-    /// True if the envelope around a proof is refused. No answer of Apple's about the proof changes that.
+    /// True if the envelope around a proof is the fault. Apple's answer about the proof cannot change that.
     public var isOfEnvelope: Bool { [.googlePlay, .otherStore, .envelopeMismatch].contains(self) }
 }

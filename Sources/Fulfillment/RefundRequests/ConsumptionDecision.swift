@@ -13,28 +13,28 @@ public enum ConsumptionResult: String, Sendable, CaseIterable {
     case accepted
     /// Apple will never accept the answer.
     case refused
-    /// Apple's twelve hours are over.
+    /// Apple's deadline of twelve hours is over.
     case tooLate = "too_late"
     case revoked
     case notConsented = "not_consented"
     /// The catalog does not ask for answers.
     case notConfigured = "not_configured"
-    /// The ledger has no grant, hold or refusal of the transaction.
+    /// The ledger does not have the transaction.
     case notInLedger = "not_in_ledger"
 }
 
 extension LeasedRefundRequest {
     /// Returns the next step for the request.
-    /// - Parameter catalog: the policy for answers to Apple. It also gives the values that the game's report leaves
-    ///   out.
+    /// - Parameter catalog: the catalog with the policy for answers to Apple. It gives the values that the game's
+    ///   report leaves out.
     public func decision(under catalog: Catalog, at now: Timestamp) -> ConsumptionDecision {
-        // If the transaction did not come into the ledger before Apple's deadline, it never will.
+        // A transaction that is not in the ledger at Apple's deadline counts as missing for good.
         guard now < request.answerBy else { return .end(delivery == .unknown ? .notInLedger : .tooLate) }
         guard let app = catalog.apps[request.bundleID], app.serverAPI != nil, let policy = app.announcements.consumption
         else {
             return .end(.notConfigured)
         }
-        // A catalog with a consumption policy says that players consented, unless the report says otherwise.
+        // With a consumption policy in the catalog, players count as consenting unless the report says otherwise.
         guard report?.isConsented ?? true else { return .end(.notConsented) }
         let isDelivered: Bool
         switch delivery {
@@ -46,7 +46,7 @@ extension LeasedRefundRequest {
         }
         let kind = request.kind ?? app.products[request.productID]?.kind
         let isAutoRenewable = kind == .autoRenewableSubscription
-        // An undelivered purchase is not consumed. Apple takes no consumed share for a subscription.
+        // An undelivered purchase is not consumed. Apple accepts no consumed share for a subscription.
         let consumed = isAutoRenewable ? nil : isDelivered ? report?.consumedMilliPercent : 0
         var preference = report?.refundPreference ?? policy.refundPreference
         if preference == .decline, !isDelivered { preference = nil }
@@ -58,7 +58,7 @@ extension LeasedRefundRequest {
                 refundPreference: preference))
     }
 
-    /// Returns whether the consumed share is between nothing and all. Only then can Apple refund a part.
+    /// Returns whether the consumed share is more than nothing and less than all. Only then can Apple refund a part.
     private static func isPart(_ milliPercent: Int32?) -> Bool {
         milliPercent.map { 0 < $0 && $0 < ConsumptionReport.wholeInMilliPercent } ?? false
     }

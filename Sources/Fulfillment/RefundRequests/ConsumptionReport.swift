@@ -26,7 +26,7 @@ public struct ConsumptionReport: Sendable, Equatable {
 
     /// The consumed share of a wholly consumed purchase, in thousandths of a percent.
     static let wholeInMilliPercent: Int32 = 100_000
-    /// The days that a report waits for Apple's question.
+    /// The days for which receiptd keeps a report for a refund request.
     public static let keptDays: Int32 = 30
 
     public init(transactionID: StoreTransactionID, bundleID: BundleID, content: Content = Content()) {
@@ -36,7 +36,7 @@ public struct ConsumptionReport: Sendable, Equatable {
     }
 }
 
-/// Decodes records of the topic for the game's reports (docs/contract/catalog.md).
+/// Decodes a record of the game's reports (docs/contract/catalog.md).
 public struct ConsumptionReportDecoder: Sendable {
     public enum Decoded: Sendable, Equatable {
         case report(ConsumptionReport)
@@ -45,8 +45,8 @@ public struct ConsumptionReportDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: the secrets, any of which may sign a record. If there are none, signatures are not
-    ///   checked.
+    /// - Parameter signingKeys: the secrets, one of which must have signed a record. If there are none, the decoder
+    ///   checks no signatures.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .consumption)
     }
@@ -73,7 +73,7 @@ public struct ConsumptionReportDecoder: Sendable {
         guard let json = try? JSONParser.parse(value).value, case .object(let members) = json else {
             return Self.malformed("the value is no JSON object")
         }
-        // A validly signed record of another topic must not count as a report.
+        // A record of another topic must not count as a report, even if its signature is valid.
         guard members.allSatisfy({ Self.members.contains($0.name) }), Set(members.map(\.name)).count == members.count
         else { return Self.malformed("it has a member that does not belong in this topic, or one twice") }
         do throws(Fault) { return .report(try Self.report(json)) } catch { return Self.malformed(error.detail) }

@@ -24,7 +24,7 @@ extension OutcomeEvent {
             subject: request.transactionID, occurredAt: now, value: json.bytes)
     }
 
-    /// The id of the event: one for each of Apple's notifications.
+    /// Returns the id of the event. Each of Apple's notifications has one id.
     public static func eventID(refundRequest notification: Identifier) -> NameBasedUUID {
         NameBasedUUID("refund request event", Kind.refundRequested.rawValue, notification.text)
     }

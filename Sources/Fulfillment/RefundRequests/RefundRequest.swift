@@ -1,8 +1,8 @@
 import NamesAndTimes
 
-/// A player's request to Apple for a refund, about which Apple asks receiptd (`CONSUMPTION_REQUEST`).
+/// A player's request to Apple for a refund. Apple asks receiptd about it in a notification (`CONSUMPTION_REQUEST`).
 public struct RefundRequest: Sendable, Equatable {
-    /// The milliseconds after Apple's `signedDate` in which Apple takes an answer: twelve hours.
+    /// The milliseconds after Apple's `signedDate` in which Apple accepts an answer: twelve hours.
     public static let answerMilliseconds: Int64 = 12 * 3_600_000
 
     /// The notification's UUID.
@@ -14,8 +14,8 @@ public struct RefundRequest: Sendable, Equatable {
     public let productID: ProductID
     /// The product's type that Apple signed; nil if Apple signed none.
     public var kind: ProductKind?
-    /// The id of the paid subscription period; nil if the purchase pays for none. The ledger may have the period with
-    /// another transaction.
+    /// The id of the subscription period that the purchase pays for; nil if it pays for none. The ledger may have the
+    /// period by another transaction.
     public var period: StoreTransactionID?
     /// Apple's `consumptionRequestReason`; nil if Apple names none.
     public let reason: String?

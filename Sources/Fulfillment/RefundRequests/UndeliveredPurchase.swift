@@ -10,10 +10,10 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     /// The value of `reason` if the submission is parked.
     public static let parked = "parked"
 
-    /// The reasons by which a rule leaves a paying player without the purchase.
+    /// The reasons for which a rule leaves a paying player without the purchase.
     ///
-    /// The set lacks the reasons of a purchase that another player owns or paid for, that another transaction
-    /// delivered, or that Apple refunded. Held purchases and operators' refusals have rows of their own.
+    /// The set lacks three kinds of reasons: another player owns or paid for the purchase, another transaction
+    /// delivered it, or Apple refunded it. Held purchases and operators' refusals have rows of their own.
     static let reasons: Set<Reason> = [
         .sandboxNotAllowed, .productMismatch, .bindingMismatch, .subscriptionExpired, .retiredProduct,
     ]
@@ -26,18 +26,18 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     public let expiresAt: Timestamp?
     /// The code of the rule's reason, or `parked`.
     public let reason: String
-    /// The purchase's account token if the purchase was refused for `binding_mismatch`; nil otherwise. If the ledger
-    /// knows the token as another player's, the purchase is that player's.
+    /// The purchase's account token if a rule rejected the purchase for `binding_mismatch`; nil otherwise. If the
+    /// ledger knows the token as another player's, the purchase is the other player's.
     public let doubtedToken: AccountTokenKey?
 
-    /// Returns nil if Apple refunded the whole purchase, the player gave it up for another plan, a family member shared
-    /// it, or an id is unsound.
+    /// Returns nil if Apple refunded the whole purchase, if the player gave it up for another plan, or if a family
+    /// member shared it. Returns nil also if an id has an invalid form.
     init?(
         _ purchase: StorePurchase, kind: ProductKind?, in environment: StoreEnvironment, reason: String,
         doubtedToken: AccountTokenKey? = nil
     ) {
         guard !purchase.isWhollyRefunded, !purchase.isUpgraded, !purchase.isFamilyShared,
-            // The database might refuse a row with an unsound id, and so hold up the decision. Apple's ids are sound.
+            // The database might refuse a row with an invalid id, and so delay the decision. Apple's own ids are valid.
             TransactionIDText.isSound(purchase.transactionID.text),
             TransactionIDText.isSound(purchase.originalTransactionID.text),
             purchase.productID.text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) })
@@ -62,11 +62,12 @@ public struct UndeliveredPurchase: Sendable, Equatable {
     }
 }
 
-/// The conditions under which a refused purchase counts as the player's.
+/// The conditions under which a rejected purchase counts as the player's.
 public struct UndeliveredTerms: Sendable {
     /// True if the proof is a receipt or has a proven signature. A bare transaction id proves no possession.
     public let provesPossession: Bool
-    /// The app's cutover; nil if it has none. Earlier purchases do not count: another system had to deliver them.
+    /// The app's cutover; nil if it has none. Purchases before the cutover do not count, because another system had to
+    /// deliver them.
     public let cutover: Timestamp?
 
     public init(provesPossession: Bool, cutover: Timestamp?) {
@@ -76,7 +77,7 @@ public struct UndeliveredTerms: Sendable {
 }
 
 extension PendingDecision {
-    /// Returns the purchases that the player paid for and the rules refused.
+    /// Returns the purchases that the player paid for and the rules rejected.
     public func undelivered(after settlement: Settlement) -> [UndeliveredPurchase] {
         guard let terms = undeliveredTerms, settlement.outcomes.contains(where: { $0.isOfUndelivered }) else {
             return []
@@ -85,8 +86,8 @@ extension PendingDecision {
         for outcome in settlement.outcomes where outcome.isOfUndelivered {
             refused[outcome.transactionID] = outcome.reason
         }
-        // An ended period counts as undelivered only if the whole submission was refused. Otherwise it was granted to
-        // some player while it ran.
+        // An ended period counts as undelivered only if the whole submission was rejected. Otherwise some player
+        // probably got the period while it ran.
         let isRefusedWhole = settlement.answer?.kind == .rejected && settlement.answer?.reason != .alreadyGranted
         func told(_ purchase: StorePurchase, _ kind: ProductKind?) -> (StorePurchase, UndeliveredPurchase)? {
             let isDoubted = refused[purchase.transactionID] == .bindingMismatch
@@ -100,7 +101,8 @@ extension PendingDecision {
         }
         switch verdict {
         case .whole(_, let purchases):
-            // The whole submission was refused, so only the possession of the proof ties the purchases to the player.
+            // The rules rejected the whole submission, so only the possession of the proof ties the purchases to the
+            // player.
             return terms.provesPossession ? UndeliveredPurchase.some(of: purchases.compactMap { told($0, nil) }) : []
         case .each(let judged):
             return UndeliveredPurchase.some(
@@ -117,8 +119,8 @@ extension PendingDecision {
         purchase.appAccountToken.map { AccountTokenKey(bundleID: submission.bundleID, token: $0) }
     }
 
-    /// Returns whether a purchase that was refused for `binding_mismatch` may still be the player's: its token names no
-    /// other player. The database's facts about the token are read later, together with the row.
+    /// Returns whether a purchase that was rejected for `binding_mismatch` may still be the player's, because its token
+    /// names no other player. PostgreSQL checks its own facts about the token later, when a worker reads the row.
     fileprivate func mayBeOwn(_ judged: JudgedPurchase) -> Bool {
         guard judged.verdict == .reject(.bindingMismatch) else { return false }
         guard tokenUse == .none, let token = judged.purchase.appAccountToken else { return true }
@@ -127,7 +129,7 @@ extension PendingDecision {
 }
 
 extension HoldDecision {
-    /// Returns the purchase if the player paid for it and the rules refused it for `reason`; nil otherwise.
+    /// Returns the purchase if the player paid for it and the rules rejected it for `reason`; nil otherwise.
     public func undelivered(refusedFor reason: Reason?) -> UndeliveredPurchase? {
         guard let reason, UndeliveredPurchase.reasons.contains(reason), let judged else { return nil }
         let isDoubted = reason == .bindingMismatch
@@ -139,9 +141,9 @@ extension HoldDecision {
 }
 
 extension ParkingSubmission {
-    /// Returns the purchases of a proven proof that the player waits for. Those with another account's token are left
-    /// out.
-    /// - Parameter cutover: the app's cutover; nil if it has none. Earlier purchases are left out too.
+    /// Returns the purchases of a proven proof that the player waits for. Leaves out purchases with another account's
+    /// token.
+    /// - Parameter cutover: the app's cutover; nil if it has none. Purchases before the cutover are left out.
     static func undelivered(
         _ receipt: GenuineReceipt?, since cutover: Timestamp?, of submission: Submission
     ) -> [UndeliveredPurchase] {

@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// A record that is no submission: it goes to the dead-letter topic as it came, with the reason in headers.
+/// A record that is not valid. The worker publishes it unchanged to the dead-letter topic, with the reason in headers.
 public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {
         case malformedMessage = "malformed_message"
@@ -11,17 +11,18 @@ public struct DeadLetter: Sendable, Equatable {
     }
 
     public let reason: Reason
-    /// One sentence for people. It may name a misspelt member, and holds none of the record's values.
+    /// One sentence for people. It may name a misspelt member, but has none of the record's values.
     public let detail: String
-    /// The cause that the answer names, with `detail` in its sentence.
+    /// The cause in the sender's answer, with `detail` in its sentence.
     public let cause: Cause
-    /// The sender, who gets an answer; nil unless player and submission can be read and the signature is not wrong.
+    /// The sender, who gets an answer; nil if receiptd cannot read the player's id and the submission's id, or if the
+    /// signature is wrong.
     public let sender: Sender?
 
     /// The offset of the last record that the letter replaces, if it replaces several; nil otherwise.
     public let lastOffset: Int64?
 
-    /// - Parameter code: the cause's code; nil if only the reason is known.
+    /// - Parameter code: the cause's code; nil for the code of the reason.
     public init(reason: Reason, detail: String, code: String? = nil, sender: Sender? = nil, lastOffset: Int64? = nil) {
         self.reason = reason
         self.detail = detail

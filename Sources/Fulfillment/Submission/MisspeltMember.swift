@@ -1,17 +1,17 @@
 import Encodings
 
-/// A member of a submission's object whose name is unknown and close to a known name.
+/// A member of a submission's object whose unknown name is close to a known name.
 public struct MisspeltMember: Sendable, Equatable {
     /// The name as it was sent. It has only letters, digits, blanks, points, dashes and underscores.
     public let name: String
     /// The known name to which the sent name is close.
     public let known: String
 
-    /// The most bytes of a member's name that is compared with the known names.
+    /// The most bytes of a member's name. receiptd compares no longer name with the known names.
     private static let maximumLength = 40
 
-    /// Returns the misspelt members in the order of the object, at most one for each known name; empty if `value` is no
-    /// JSON object.
+    /// Returns the misspelt members in the order of the object, at most one for each known name; empty if `value` is
+    /// not a JSON object.
     /// - Parameter value: a record's value.
     public static func all(in value: [UInt8]) -> [MisspeltMember] {
         guard let document = try? JSONParser.parse(value), case .object(let members) = document.value else { return [] }
@@ -26,8 +26,8 @@ public struct MisspeltMember: Sendable, Equatable {
         return found
     }
 
-    /// The known names, by their letters without underscores: `playerId`, `player-id` and `PlayerID` are near
-    /// `player_id`.
+    /// The known names. The keys are the names without underscores, so that `playerId`, `player-id` and `PlayerID`
+    /// match `player_id`.
     private static let known: [String: String] = Dictionary(
         SubmissionFields.Name.allCases.map { ($0.rawValue.filter { $0 != "_" }, $0.rawValue) },
         uniquingKeysWith: { first, _ in first })

@@ -1,6 +1,6 @@
 import Encodings
 
-/// The form of a record of one of receiptd's topics, as the names in its object show.
+/// The form of a record of one of receiptd's topics, which the names in the record's object show.
 public enum RecordForm: Sendable, CaseIterable {
     case submission
     case notification
@@ -15,7 +15,8 @@ public enum RecordForm: Sendable, CaseIterable {
             case .object(let members) = document.value
         else { return nil }
         let names = Set(members.map(\.name))
-        // The first form that fits counts, because an outcome names its submission too, and a submission its player.
+        // The first matching form counts, because an outcome also has a submission's names, and a submission also has
+        // `player_id`.
         let form = Self.signs.first { !$0.names.isDisjoint(with: names) }?.form
         guard let form = form ?? (names == ["player_id"] ? .account : nil) else { return nil }
         self = form
@@ -43,8 +44,8 @@ public enum RecordForm: Sendable, CaseIterable {
 }
 
 extension DeadLetter {
-    /// Returns the dead letter. If the record has the form of another topic's records, the detail then names that
-    /// topic's setting.
+    /// Returns the dead letter. If the record has the form of another topic's records, adds that topic's setting to the
+    /// detail.
     /// - Parameters:
     ///   - form: the form of the records on the topic from which the record came.
     ///   - value: the record's value.
@@ -56,8 +57,8 @@ extension DeadLetter {
             reason: reason, detail: "\(detail); \(own.hint)", code: cause.code, sender: sender, lastOffset: lastOffset)
     }
 
-    /// Makes the dead letter of a record on the notifications' topic that is no notification.
-    /// - Parameter why: one sentence, without anything of the record.
+    /// Makes the dead letter of a record on the notifications topic that is not a notification.
+    /// - Parameter why: one sentence, with nothing from the record.
     public init(notification value: [UInt8], unreadable why: String) {
         self = DeadLetter(reason: .malformedMessage, detail: why).naming(formOf: value, in: .notification)
     }

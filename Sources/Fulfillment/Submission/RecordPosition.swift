@@ -1,13 +1,14 @@
 import NamesAndTimes
 
-/// The place of a record in Kafka, and a digest of its content. A redelivered record has the same position.
+/// The place of a record in Kafka, and a digest of its content. A redelivery does not change a record's position.
 public struct RecordPosition: Sendable, Hashable {
     public let topic: String
     public let partition: Int32
     public let offset: Int64
     /// The record's own time; the epoch if Kafka gave none.
     public let timestamp: Timestamp
-    /// SHA-256 of the value. It distinguishes a topic that was deleted and created from the one before.
+    /// SHA-256 of the value. If a topic was deleted and created again, the digest distinguishes the new record at an
+    /// offset from the old record.
     public let content: Digest256
 
     public init(topic: String, partition: Int32, offset: Int64, timestamp: Timestamp, content: Digest256) {

@@ -1,21 +1,22 @@
 import Crypto
 import Encodings
 
-/// The optional record header `receiptd-signature`: an HMAC-SHA-256 under any of the keys.
+/// The optional record header `receiptd-signature`: an HMAC-SHA-256 with one of the keys.
 ///
-/// `v1` covers only a record's value. receiptd accepts it for submissions only, because a submission's value contains
-/// everything that counts. `v2` also covers the topic's kind and the record's key, so that nobody can pass off a signed
-/// record of one kind as another kind.
+/// `v1` covers only a record's value. receiptd accepts `v1` for submissions only, because a submission's key decides
+/// nothing. `v2` also covers the topic's kind and the record's key. So nobody can pass off a signed record of one kind
+/// as a record of another kind.
 public struct RecordSignature: Sendable {
     public static let headerName = "receiptd-signature"
 
-    /// The kind of a topic's records, as `v2` names it whatever the topic is called.
+    /// The kind of a topic's records. The raw value is the kind's name in `v2`, and does not depend on the topic's
+    /// name.
     public enum Kind: String, Sendable, CaseIterable {
         case submissions = "receipt-submissions"
         case accounts = "player-accounts"
         case consumption = "receipt-consumption"
 
-        /// True if a code over the value alone is enough.
+        /// True if a signature of the value alone is enough.
         var takesValueOnly: Bool { self == .submissions }
     }
 
@@ -28,7 +29,7 @@ public struct RecordSignature: Sendable {
     private let kind: Kind
 
     /// - Parameters:
-    ///   - keys: the secrets' UTF-8 bytes. If empty, signatures are not checked.
+    ///   - keys: the secrets, whose UTF-8 bytes are the keys. If there are none, no signatures are checked.
     ///   - kind: the kind of the topic's records.
     public init(keys: [String], of kind: Kind) {
         self.keys = keys.map { SymmetricKey(data: Array($0.utf8)) }
@@ -37,8 +38,8 @@ public struct RecordSignature: Sendable {
 
     public var isRequired: Bool { !keys.isEmpty }
 
-    /// Returns the dead letter of a record without a valid signature; nil if the record may be read. It may if no
-    /// signature is required, or if one of `headers` is valid.
+    /// Returns a dead letter if no signature in `headers` is valid; nil if one is valid, or if no signature is
+    /// required.
     /// - Parameters:
     ///   - key: the record's key; nil counts as empty.
     ///   - headers: the values of every header `receiptd-signature` of the record.
@@ -55,7 +56,7 @@ public struct RecordSignature: Sendable {
         return DeadLetter(reason: .badSignature, detail: detail)
     }
 
-    /// Returns whether one of `headers` is a valid code. Each code is compared in constant time, with every key.
+    /// Returns whether one of `headers` is a valid signature. Compares each signature with every key, in constant time.
     public func accepts(key: [UInt8]?, value: [UInt8], headers: [[UInt8]]) -> Bool {
         var accepted = false
         for header in headers {
@@ -71,7 +72,7 @@ public struct RecordSignature: Sendable {
         return accepted
     }
 
-    /// Returns the header that a sender writes under the first secret; nil if there is no secret.
+    /// Returns the header with the signature by the first secret; nil if there is no secret.
     /// - Parameter key: the record's key; nil counts as empty.
     public func header(ofKey key: [UInt8]?, value: [UInt8]) -> [UInt8]? {
         guard let secret = keys.first else { return nil }
@@ -81,8 +82,8 @@ public struct RecordSignature: Sendable {
         return Array(version.rawValue.utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
     }
 
-    /// Returns the bytes that a code covers. They have the key's length, because a key that ends in the value's first
-    /// bytes would otherwise pass for a shorter key.
+    /// Returns the bytes that a signature covers. They include the key's length. Otherwise bytes could move from the
+    /// value to the key under one signature.
     private func input(_ version: Version, key: [UInt8]?, value: [UInt8]) -> [UInt8] {
         switch version {
         case .one: return value

@@ -1,8 +1,8 @@
 import Encodings
 
 extension Submission {
-    /// Returns which of the fields `currency` and `submitted_at` receiptd ignored, because it cannot read the field's
-    /// text. Returns none if `value` is no JSON object.
+    /// Returns the names of the fields `currency` and `submitted_at` whose text receiptd could not read and therefore
+    /// ignored. Returns none if `value` is not a JSON object.
     /// - Parameter value: the record's value.
     public func ignoredFields(in value: [UInt8]) -> [String] {
         guard let members = try? JSONParser.parse(value).value else { return [] }

@@ -2,22 +2,22 @@ import NamesAndTimes
 
 /// A game server's request to verify a proof for a player.
 ///
-/// `Submission` is an immutable class: every step hands it on, and copying a struct of ten texts costs ten reference
-/// counts each time.
+/// `Submission` is an immutable class, because every step passes the submission on. A copy of a struct with ten texts
+/// would change ten reference counts.
 public final class Submission: Sendable, Equatable {
     public let submissionID: Identifier
     public let playerID: PlayerID
     public let bundleID: BundleID
     public let proof: Proof
-    /// Unity's envelope around the proof; nil without one.
+    /// Unity's envelope around the proof; nil if there is none.
     public let envelope: UnityEnvelope?
-    /// The product that the client names. receiptd compares it with Apple's, and never trusts it.
+    /// The product that the client names. receiptd only compares it with Apple's products.
     public let productID: ProductID?
     public let orderID: String?
-    /// The token in lower case, because UUIDs compare without case; nil without one.
+    /// The account token in lower case, because UUIDs compare without case; nil if there is none.
     public let appAccountToken: String?
     public let deviceID: Identifier?
-    /// The currency that the client names, which counts only if Apple names none.
+    /// The currency that the client names. It counts only if Apple names none.
     public let currency: String?
     public let submittedAt: Timestamp?
 
@@ -48,7 +48,7 @@ public final class Submission: Sendable, Equatable {
             && left.currency == right.currency && left.submittedAt == right.submittedAt
     }
 
-    /// The receipt in base64 as sent; nil without one.
+    /// The receipt in base64 as sent; nil if the proof is not a receipt.
     public var receipt: String? {
         if case .receipt(let text) = proof { text } else { nil }
     }
@@ -70,7 +70,7 @@ public enum SubmissionLimits {
     public static let maximumBytes = 1_048_576
     /// The most Unicode scalars of `submission_id`, `player_id`, `order_id` and `device_id`.
     public static let maximumNameScalars = 128
-    /// The most Unicode scalars of `bundle_id`. No catalog has a longer one, and events repeat it.
+    /// The most Unicode scalars of `bundle_id`. No catalog has a longer bundle id.
     public static let maximumBundleIDScalars = 255
     /// The most digits of a `transaction_id`.
     public static let maximumTransactionIDDigits = 20

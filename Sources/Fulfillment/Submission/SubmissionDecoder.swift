@@ -13,14 +13,15 @@ public struct SubmissionDecoder: Sendable {
 
     private let signature: RecordSignature
 
-    /// - Parameter signingKeys: secrets, any of which may sign a record. If empty, signatures are not checked.
+    /// - Parameter signingKeys: the secrets, one of which must have signed a record. If there are none, the decoder
+    ///   checks no signatures.
     public init(signingKeys: [String] = []) {
         signature = RecordSignature(keys: signingKeys, of: .submissions)
     }
 
     /// - Parameters:
     ///   - key: the record's key.
-    ///   - value: the record's value; nil is a tombstone, which is no submission.
+    ///   - value: the record's value; nil is a tombstone, which is not a submission.
     ///   - signatureHeaders: the values of the record's `receiptd-signature` headers.
     public func decode(key: [UInt8]? = nil, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         switch read(key, value, signatureHeaders) {
@@ -65,7 +66,8 @@ public struct SubmissionDecoder: Sendable {
         }
     }
 
-    /// Returns the known names that the sender perhaps meant, if a member is missing.
+    /// Returns a text with the known names that the sender perhaps meant, if a member is missing; otherwise an empty
+    /// text.
     private static func hint(for fault: SubmissionFields.Fault, in value: [UInt8]) -> String {
         guard fault.code == "field_missing" || fault.code == "proof_missing" else { return "" }
         return MisspeltMember.all(in: value).map { "; \"\($0.name)\": did you mean \($0.known)?" }.joined()

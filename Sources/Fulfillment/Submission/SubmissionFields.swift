@@ -1,7 +1,7 @@
 import Encodings
 import NamesAndTimes
 
-/// The known members of a submission's object, and the rule for each.
+/// The known members of a submission's object, and the check of each member.
 struct SubmissionFields {
     struct Fault: Error {
         /// The `detail_code` of the answer.
@@ -9,10 +9,10 @@ struct SubmissionFields {
         let message: String
     }
 
-    /// The members, a dozen at most. A search through them costs less than hashing their names.
+    /// The members, a dozen at most. A linear search costs less than hashing their names.
     private var values: [(name: Name, value: JSONValue)] = []
-    /// The fields that came twice. The decoder does not guess which value counts, because a wrong guess would be a
-    /// hole.
+    /// The fields that came twice. The decoder does not guess which value counts, because a sender could exploit a
+    /// wrong guess.
     private var repeated: Set<Name> = []
 
     enum Name: String, CaseIterable {
@@ -45,7 +45,7 @@ struct SubmissionFields {
 
     private subscript(name: Name) -> JSONValue? { values.first { $0.name == name }?.value }
 
-    /// The sender; nil if player or submission cannot be read. Other faults do not matter.
+    /// The sender; nil if receiptd cannot read the player's id and the submission's id. Other faults do not matter.
     var sender: DeadLetter.Sender? {
         guard let submissionID = readable(.submissionID, name), let playerID = readable(.playerID, name)
         else { return nil }
@@ -100,8 +100,8 @@ struct SubmissionFields {
         return try text(name).map { ProofShape($0, in: field) }
     }
 
-    /// Returns a member's text; nil if the member is absent or null. Throws if the text is empty or holds NUL, or if
-    /// the member is no string.
+    /// Returns a member's text; nil if the member is absent or null. Throws if the text is empty or has a NUL, or if
+    /// the member is not a string.
     private func text(_ name: Name) throws(Fault) -> String? {
         switch self[name] {
         case nil, .null: return nil
@@ -114,7 +114,7 @@ struct SubmissionFields {
     }
 
     private func holdsNUL(_ text: String) -> Bool {
-        // The loop has no early exit, so that many bytes of a receipt are looked at in one step.
+        // The loop has no early exit, so that the CPU compares many bytes of a receipt in one step.
         text.utf8.withContiguousStorageIfAvailable { bytes in
             var least = UInt8.max
             for byte in bytes { least = min(least, byte) }
@@ -145,8 +145,8 @@ struct SubmissionFields {
         return value
     }
 
-    /// Returns the token; nil if it is absent or the nil UUID. Throws if it is no UUID, because a binding that silently
-    /// vanished would be a hole.
+    /// Returns the account token; nil if it is absent or the nil UUID. Throws if the text is not a UUID, because
+    /// ignoring a token would remove the purchase's binding.
     private func appAccountToken() throws(Fault) -> String? {
         guard let text = try text(.appAccountToken) else { return nil }
         let token = AccountToken(told: text)
@@ -156,8 +156,8 @@ struct SubmissionFields {
         return token.text
     }
 
-    /// Returns the currency in upper case; nil if it is absent or ill-formed. An ill-formed currency is no fault,
-    /// because the client's counts only if Apple names none.
+    /// Returns the currency in upper case; nil if it is absent or ill-formed. An ill-formed currency is not a fault,
+    /// because the client's currency counts only if Apple names none.
     private func currency() throws(Fault) -> String? {
         guard let text = try lenientText(.currency) else { return nil }
         let letters = text.utf8.map { $0 & 0xDF }

@@ -1,30 +1,30 @@
 import NamesAndTimes
 
-/// The store of the subscriptions about which workers ask Apple. Each function throws if the database is out of reach.
+/// The store of the subscriptions that workers check with Apple. Each function throws if the database is out of reach.
 public protocol FollowedSubscriptions: Sendable {
-    /// Leases due subscriptions, those that are overdue longest first.
+    /// Leases due subscriptions, the longest overdue first.
     /// - Parameters:
-    ///   - room: the most subscriptions of each app. Apps take turns in this order, so that none waits for another.
+    ///   - room: the most subscriptions of each app. The apps take turns in this order, so that no app waits for
+    ///     another.
     ///   - limit: the most subscriptions in all.
     func leaseDue(room: [(app: BundleID, most: Int)], limit: Int) async throws -> [LeasedSubscription]
 
-    /// Enters Apple's answer in one SQL transaction, which also ends the lease. Returns the events, which the outbox
-    /// has. Throws also if the database refuses the answer; the subscription is then due again after a day.
+    /// Commits Apple's answer in one SQL transaction, which also ends the lease. Returns the events, which are in the
+    /// outbox. Throws also if the database refuses the answer's data; the subscription is then due again after a day.
     func settle(_ check: SubscriptionCheck, catalog: Catalog) async throws -> [OutcomeEvent]
 
     /// Ends the lease without an answer; the subscription is due after `dueAfterSeconds`. Nothing happens if the lease
     /// is over.
     func reschedule(_ leased: LeasedSubscription, dueAfterSeconds: Double) async throws
 
-    /// Ends the lease, and leaves the subscription as due as before. Nothing happens if the lease is over.
+    /// Ends the lease without a change of the due time. Nothing happens if the lease is over.
     func endLease(of leased: LeasedSubscription) async throws
 
-    /// Returns the ledger's subscriptions among these original transactions.
+    /// Returns the ledger's subscriptions with these original transactions.
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 
-    /// Returns the last facts from Apple that receiptd has about the subscription, even if no player owns the
-    /// subscription or its app does not follow renewals; nil if there are none. In the result, only Apple's facts mean
-    /// anything.
+    /// Returns Apple's last facts about the subscription; nil if there are none. Returns them even if no player owns
+    /// the subscription, or if its app does not follow renewals. The other properties of the result are meaningless.
     func told(of original: StoreTransactionID) async throws -> Subscription?
 }
 
@@ -33,7 +33,7 @@ public struct LeasedSubscription: Sendable, Equatable {
     public let subscription: Subscription
     /// The stored receipt in base64; nil if none is stored.
     public let receipt: String?
-    /// The number that distinguishes this lease from any other of the row.
+    /// The number that distinguishes this lease from all other leases of the row.
     public let lease: Int64
 
     public init(_ subscription: Subscription, receipt: String?, lease: Int64) {
@@ -46,7 +46,7 @@ public struct LeasedSubscription: Sendable, Equatable {
     public var bundleID: BundleID { subscription.bundleID }
 }
 
-/// The result of asking Apple about a subscription.
+/// The result of a check of a subscription with Apple.
 public struct SubscriptionCheck: Sendable {
     public let leased: LeasedSubscription
     public let findings: SubscriptionFindings
@@ -58,8 +58,7 @@ public struct SubscriptionCheck: Sendable {
         at = now
     }
 
-    /// True if Apple's answer describes the subscription that was asked about. Otherwise the answer says nothing new
-    /// about it.
+    /// True if Apple's answer describes the leased subscription. If not, the answer says nothing about it.
     public var tellsOfIt: Bool {
         let subscription = leased.subscription
         return findings.facts.contains {

@@ -1,9 +1,10 @@
 import NamesAndTimes
 
-/// The policy for searching Apple's history for missed periods, once Apple has reported a newer period.
+/// Says whether workers search an account's history at Apple for missed periods, after Apple has reported a newer
+/// period.
 public enum MissedPeriodSearch: Sendable {
     case never
-    /// Workers search only for missed periods that may still run, because the catalog does not grant ended ones.
+    /// Workers search only for missed periods that may still run, because the catalog grants no ended period.
     case whileItRuns
     case always
 }
@@ -16,20 +17,22 @@ extension AppPolicy {
 }
 
 extension Subscription {
-    /// Returns whether periods may lie between the known one and a newer one that began at `began`. A renewal in time
-    /// begins at the known end. A later begin, or an earlier one as after a change of plan, leaves room for a period in
-    /// between.
+    /// Returns whether there may be a period between the known period and a newer period that began at `began`. A
+    /// punctual renewal begins at the known period's end. If the newer period begins later, or earlier after a change
+    /// of plan, there may be a period in between.
     func mayMiss(before began: Timestamp) -> Bool {
         guard began > told.periodBeganAt, let end = expiresAt else { return false }
         let gap = began.milliseconds - end.milliseconds
         return abs(gap) > CheckSchedule.of(environment).punctuality
     }
 
-    /// Notes, as Apple reports a newer period, the time from which workers must search Apple's history.
+    /// Sets the time from which workers must search the account's history, if the newer period that Apple reports may
+    /// follow a missed one.
     mutating func noteMissed(before began: Timestamp, toldAt: Timestamp, _ search: MissedPeriodSearch) {
         switch search {
         case .never: return
-        // The newer period has begun, so a missed one is over. Apple reports a renewal up to a day before it begins.
+        // The newer period has begun, so a missed period is over. Apple may report a renewal up to a day before the
+        // renewal begins.
         case .whileItRuns where began <= toldAt: return
         case .whileItRuns, .always: break
         }
@@ -37,16 +40,17 @@ extension Subscription {
         check.historySince = min(check.historySince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Notes a newer period from a source that does not grant it.
+    /// Sets the time from which workers must ask Apple for periods, because the source of the newer period does not
+    /// grant it.
     mutating func notePeriods(to began: Timestamp) {
         guard began > told.periodBeganAt else { return }
         check.periodsSince = min(check.periodsSince ?? told.periodBeganAt, told.periodBeganAt)
     }
 
-    /// Notes that Apple answered a check, and how far the worker read Apple's history. The search is not repeated,
-    /// unless a newer period was reported during the check.
-    /// - Parameter known: the stored subscription right before this answer.
-    /// - Returns: whether only a part of the history was read, so that the worker must ask for the rest at once.
+    /// Ends the searches that Apple's answer to a check has completed. A search stays open if Apple reported a newer
+    /// period during the check.
+    /// - Parameter known: the stored subscription right before Apple's answer.
+    /// - Returns: true if the worker has read only a part of the history, and must ask for the rest at once.
     public mutating func end(_ answered: SubscriptionCheck, before known: Subscription) -> Bool {
         let asked = answered.leased.subscription
         guard asked.originalTransactionID == originalTransactionID, answered.tellsOfIt,

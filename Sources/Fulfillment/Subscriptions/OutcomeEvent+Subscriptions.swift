@@ -2,7 +2,7 @@ import Encodings
 import NamesAndTimes
 
 extension OutcomeEvent {
-    /// The id of a subscription's event: one for each revision.
+    /// Returns the id of a subscription's event. Each revision has one id.
     public static func eventID(subscription original: StoreTransactionID, revision: Int32) -> NameBasedUUID {
         NameBasedUUID("subscription event", Kind.subscriptionChanged.rawValue, original.text, String(revision))
     }

@@ -1,10 +1,10 @@
 extension PendingDecision {
-    /// Returns whether the worker need not ask Apple about the period of a fact in the evidence: the period is granted,
-    /// held, over or refunded. If the period is refused to this player for another reason, its owner may have paid for
-    /// it.
+    /// Returns whether the decision deals with the period of a fact, so that the worker need not ask Apple about the
+    /// period. It does if the period is granted, held, over or refunded. If the rules refuse the period to this player
+    /// for another reason, the period's owner may have paid for it.
     /// - Parameter outcomes: the outcomes of the decision's purchases.
     public func bringsPeriod(of fact: SubscriptionFact, by outcomes: [TransactionOutcome]) -> Bool {
-        // The decision itself is about Apple's announcement of the period.
+        // An announced purchase's decision is about the announced period itself.
         if announced != nil { return true }
         let transactions = Set(verdict.purchases.lazy.filter { fact.isOfPeriod(of: $0) }.map(\.transactionID))
         return outcomes.contains { outcome in

@@ -1,16 +1,16 @@
 import NamesAndTimes
 
-/// The schedule of questions to Apple about subscriptions.
+/// The schedule of checks of subscriptions.
 public struct CheckSchedule: Sendable, Equatable {
     /// The milliseconds from the end of a period, or of its grace period, to the first check. Apple's notification of
     /// the end usually comes earlier.
     var afterEnd: Int64
-    /// The milliseconds between the first two checks. Each later distance is twice the one before.
+    /// The milliseconds between the first two checks. Each later distance is twice the distance before it.
     var firstDistance: Int64
     var longestDistance: Int64
-    /// The milliseconds after a period's end in which workers ask Apple.
+    /// The milliseconds after a period's end in which workers check the subscription.
     var longest: Int64
-    /// The most milliseconds between one period's end and the next period's beginning that leave no room for a period
+    /// The most milliseconds between one period's end and the next period's beginning at which no missed period can be
     /// in between.
     var punctuality: Int64
 
@@ -21,7 +21,7 @@ public struct CheckSchedule: Sendable, Equatable {
     static let production = CheckSchedule(
         afterEnd: 5 * minute, firstDistance: 30 * minute, longestDistance: 24 * hour, longest: 60 * 24 * hour,
         punctuality: hour)
-    /// The sandbox's schedule is shorter, because a subscription's month there lasts minutes.
+    /// The sandbox's schedule. It is shorter, because a subscription's month in the sandbox lasts minutes.
     static let sandbox = CheckSchedule(
         afterEnd: 5_000, firstDistance: minute, longestDistance: 4 * hour, longest: 24 * hour,
         punctuality: 30_000)
@@ -30,13 +30,13 @@ public struct CheckSchedule: Sendable, Equatable {
         environment == .production ? production : sandbox
     }
 
-    /// The largest random addition to a distance, as a share of it. Subscriptions that ended together are then checked
-    /// at different times.
+    /// The largest random addition to a distance, as a share of the distance. So workers check subscriptions that ended
+    /// together at different times.
     static let spread = 0.5
 
     /// - Parameters:
     ///   - tries: the number of checks since the subscription last changed.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - jitter: a random number, uniform in 0..<1.
     func distance(tries: Int32, jitter: Double) -> Int64 {
         let doublings = min(max(tries, 0), 20)
         let distance = min(longestDistance, firstDistance << Int64(doublings))
@@ -51,13 +51,13 @@ public struct CheckSchedule: Sendable, Equatable {
 }
 
 extension Subscription {
-    /// Sets the time of the next check after facts came in. A fact that gives the answer to a due check makes that
-    /// check needless.
+    /// Sets the time of the next check after receiptd got new facts. If a fact already answers a due check, the check
+    /// is postponed.
     /// - Parameters:
     ///   - hearing: the effect of the facts.
     ///   - isCheck: true if the facts are Apple's answer to a check.
-    ///   - goesOn: true if the worker read a part of Apple's history and must read the rest next.
-    ///   - jitter: a number drawn evenly from 0..<1.
+    ///   - goesOn: true if the worker has read a part of the account's history and must read the rest next.
+    ///   - jitter: a random number, uniform in 0..<1.
     public mutating func scheduleCheck(
         after hearing: Hearing, isCheck: Bool, goesOn: Bool = false, at now: Timestamp, jitter: Double
     ) {
@@ -71,8 +71,8 @@ extension Subscription {
         }
     }
 
-    /// Returns the time of the next question about missed periods: now, or at a growing distance after a check that did
-    /// not complete the search. Returns nil if workers no longer ask.
+    /// Returns the time of the next search for missed periods: now, or a growing time after a check that did not
+    /// complete the search. Returns nil if workers no longer search.
     private func nextSearch(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
         guard isCheck else { return now }
         let schedule = CheckSchedule.of(environment)
@@ -82,8 +82,8 @@ extension Subscription {
     }
 
     private func nextCheck(isCheck: Bool, at now: Timestamp, jitter: Double) -> Timestamp? {
-        // A subscription that is over is not checked, unless only a single period's transaction says so: Apple may have
-        // a later period.
+        // Workers do not check a subscription that is over. If only one period's transaction says that it is over, they
+        // check it once, because Apple may have a later period.
         if state.isOver, isCheck || told.stateAt != nil { return nil }
         guard let end = expiresAt else { return nil }
         let schedule = CheckSchedule.of(environment)

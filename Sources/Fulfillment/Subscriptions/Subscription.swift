@@ -2,9 +2,9 @@ import NamesAndTimes
 
 /// A player's subscription as Apple last described it, and the time of the next check.
 ///
-/// Apple's facts lead to the same subscription in whatever order they come, and however often. A fact about a later
-/// period counts before one about an earlier period. Within a period, the fact that Apple gave later counts. Facts
-/// about the renewal are compared by their own times.
+/// The order and the number of deliveries of Apple's facts do not change the resulting subscription. A fact about a
+/// later period takes precedence over a fact about an earlier period. Within a period, Apple's later fact takes
+/// precedence. The facts about the renewal have times of their own.
 public struct Subscription: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -12,13 +12,14 @@ public struct Subscription: Sendable, Equatable {
     public var player: PlayerID
     public private(set) var productID: ProductID
     public private(set) var subscriptionGroupID: String?
-    /// The state. Only Apple's facts change the state, from any one to any other.
+    /// The state. Only Apple's facts change the state. Every change is possible.
     public private(set) var state: SubscriptionState
     public private(set) var expiresAt: Timestamp?
     public private(set) var graceExpiresAt: Timestamp?
     public private(set) var willRenew: Bool?
     public private(set) var renewalProductID: ProductID?
-    /// The number of the last published event; the first is 1. It leaps after a restore of the database.
+    /// The number of the last published event; the first is 1. After a restore of the database the next number is much
+    /// higher.
     public private(set) var revision: Int32
     /// The times of Apple's facts, for each part of the subscription.
     public private(set) var told: Told
@@ -26,7 +27,7 @@ public struct Subscription: Sendable, Equatable {
 
     public struct Told: Sendable, Equatable {
         public var periodBeganAt: Timestamp
-        /// The time at which Apple gave the state; nil while receiptd knows only a transaction of the period.
+        /// The time at which Apple gave the state; nil while the state comes only from a transaction of the period.
         public var stateAt: Timestamp?
         public var willRenewAt: Timestamp?
         public var renewalProductAt: Timestamp?
@@ -42,17 +43,18 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// The next check: its time, and the missed periods to ask Apple about.
+    /// The time of the next check, and the times from which workers must search for missed periods.
     public struct Check: Sendable, Equatable {
-        /// The time of the next question; nil if receiptd does not ask before Apple reports a change.
+        /// The time of the next check; nil if workers check again only after Apple reports a change.
         public var dueAt: Timestamp?
         /// The number of checks since the subscription last changed.
         public var tries: Int32
-        /// The time from which workers must search Apple's history for missed periods; nil if none were missed, or if
-        /// the history was read to its end.
+        /// The time from which workers must search the account's history for missed periods; nil if none are missing,
+        /// or if a worker has read the history to its end.
         public var historySince: Timestamp?
-        /// The beginning of the last period before one whose source did not grant it. Workers ask Apple for the periods
-        /// since then; nil once they have asked, or if there is no such period.
+        /// The time from which workers must ask Apple for periods, because a period came from a source that did not
+        /// grant it. It is the beginning of the last period before that. nil if there is no such period, or if Apple
+        /// has answered.
         public var periodsSince: Timestamp?
 
         public init(
@@ -85,7 +87,8 @@ public struct Subscription: Sendable, Equatable {
 
     /// Makes the subscription from the first fact about it.
     /// - Parameters:
-    ///   - revision: the first revision. It is above every one that a lost state of the database may have published.
+    ///   - revision: the first revision. It must be above every revision that workers may have published from a lost
+    ///     state of the database.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
     public init(_ fact: SubscriptionFact, player: PlayerID, revision: Int32 = 1, bringsPeriod: Bool = true) {
         self.init(
@@ -100,15 +103,15 @@ public struct Subscription: Sendable, Equatable {
 
     /// The effect of a fact on a subscription.
     public enum Hearing: Sendable, Equatable {
-        /// The subscription has newer facts, or this same fact, already.
+        /// The subscription already has this fact or newer facts.
         case known
-        /// The fact adds something new, but every published value stays the same.
+        /// The fact is new, but changes no published value.
         case confirmed
         /// A published value changed, and the revision grew by one.
         case changed
     }
 
-    /// Takes in a fact about this subscription.
+    /// Adds a fact about this subscription.
     /// - Parameters:
     ///   - search: the app's policy for missed periods.
     ///   - bringsPeriod: true if the source of the fact has granted the period, or will.
@@ -130,12 +133,13 @@ public struct Subscription: Sendable, Equatable {
         return .changed
     }
 
-    /// Raises the revision, so that the state is published once more.
-    /// - Parameter published: the highest revision that may be published.
+    /// Raises the revision, so that a worker publishes the state once more.
+    /// - Parameter published: the highest revision that a worker may have published.
     public mutating func tellAnew(above published: Int32) { revision = max(revision, published) + 1 }
 
-    /// Takes in the facts from before the subscription had an owner, as part of its first revision. If they include a
-    /// later period, workers ask Apple for that period, because their source may not have granted it.
+    /// Adds the facts from before the subscription had an owner. They become part of the first revision. If the facts
+    /// include a later period, workers ask Apple for that period, because the source of the facts may not have granted
+    /// it.
     public mutating func hear(_ unowned: UnownedSubscription) {
         let other = unowned.subscription
         guard other.bundleID == bundleID, other.environment == environment else { return }
@@ -173,7 +177,7 @@ public struct Subscription: Sendable, Equatable {
         }
     }
 
-    /// Returns whether a value is newer than the known one. If both have the same time, the greater value counts as
+    /// Returns whether a value is newer than the known value. If their times are equal, the greater value counts as
     /// newer, so that the order of arrival does not matter.
     private static func isNewer<Value: Comparable>(
         _ value: Value, at time: Timestamp, than known: Value?, at knownTime: Timestamp?
@@ -188,7 +192,7 @@ public struct Subscription: Sendable, Equatable {
             && renewalProductID == other.renewalProductID
     }
 
-    /// A state that a fact or a subscription gives, with the values that decide which of two states counts.
+    /// The state of a fact or a subscription, with the values that decide which of two states counts.
     private struct Offered {
         let periodBeganAt: Timestamp
         let toldAt: Timestamp?
@@ -227,13 +231,13 @@ public struct Subscription: Sendable, Equatable {
 }
 
 extension SubscriptionFact {
-    /// Makes a fact of the known state, as if Apple had given the same state again.
+    /// Makes a fact from the known state, as if Apple had given the state again.
     public init(again known: Subscription) {
         self.init(known, toldAt: known.told.stateAt ?? known.told.periodBeganAt)
         isOfPeriodOnly = known.told.stateAt == nil
     }
 
-    /// Makes a fact of the known state, given at `toldAt`.
+    /// Makes a fact from the known state, as if Apple had given the state at `toldAt`.
     public init(_ known: Subscription, toldAt: Timestamp) {
         self.init(
             originalTransactionID: known.originalTransactionID, bundleID: known.bundleID,
@@ -246,10 +250,9 @@ extension SubscriptionFact {
 }
 
 extension SubscriptionState {
-    /// The state's place in `allCases`. Of two states that Apple gave at one time, the one with the higher place
-    /// counts.
+    /// The state's place in `allCases`. If Apple gave two states at one time, the state with the higher place counts.
     fileprivate var place: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 
-    /// True if Apple will not renew the subscription by itself.
+    /// True if the subscription is expired or revoked, so that Apple will not renew it.
     public var isOver: Bool { self == .expired || self == .revoked }
 }

@@ -1,12 +1,12 @@
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// Makes the fact that a transaction and its renewal info give. Returns nil if the transaction is no period of an
-    /// auto-renewable subscription, or if the player gave the period up for another plan.
+    /// Makes the fact that a transaction and its renewal info give. Returns nil if the transaction is not a period of
+    /// an auto-renewable subscription, or if the player gave the period up for another plan.
     /// - Parameters:
-    ///   - renewal: the renewal info that Apple gave with the transaction; nil without one.
-    ///   - state: Apple's `status`; nil if the transaction's times, compared with `toldAt`, give the state.
-    ///   - toldAt: the time at which Apple signed or answered.
+    ///   - renewal: the renewal info that Apple gave with the transaction; nil if Apple gave none.
+    ///   - state: Apple's `status`; nil to find the state by the transaction's times and `toldAt`.
+    ///   - toldAt: the time of Apple's signature or answer.
     public init?(
         _ transaction: NotifiedTransaction, renewal: RenewalInfo?, state: SubscriptionState?, toldAt: Timestamp
     ) {
@@ -22,14 +22,14 @@ extension SubscriptionFact {
         isOfPeriodOnly = renewal == nil && state == nil && purchase.cancelledAt == nil
     }
 
-    /// Makes the fact of one subscription in Get All Subscription Statuses.
+    /// Makes the fact from one subscription in Apple's answer to Get All Subscription Statuses.
     public init?(_ status: SubscriptionStatus) {
         let signedAt = max(status.renewal.signedAt, status.transaction.signedAt ?? status.renewal.signedAt)
         self.init(status.transaction, renewal: status.renewal, state: status.state, toldAt: signedAt)
         subscriptionGroupID = subscriptionGroupID ?? status.subscriptionGroupID
     }
 
-    /// Makes the fact of a notification.
+    /// Makes the fact from a notification.
     /// - Parameters:
     ///   - type: Apple's `notificationType`.
     ///   - status: Apple's `status` in the notification's `data`.
@@ -43,7 +43,7 @@ extension SubscriptionFact {
         isOfPeriodOnly = false
     }
 
-    /// Returns the state that the notification's type implies; nil if the transaction's times give the state.
+    /// Returns the state that the notification's type implies; nil if the type implies none.
     private static func state(type: String, subtype: String?) -> SubscriptionState? {
         switch (type, subtype) {
         case ("EXPIRED", _): .expired
@@ -69,7 +69,7 @@ extension SubscriptionFact {
         renewalProductID = renewal?.renewalProductID
     }
 
-    /// Returns the state at `toldAt`, by the times that Apple gave.
+    /// Returns the state at `toldAt`, by the times of the purchase and the renewal info.
     private static func state(
         of purchase: StorePurchase, _ renewal: RenewalInfo?, at toldAt: Timestamp
     ) -> SubscriptionState {

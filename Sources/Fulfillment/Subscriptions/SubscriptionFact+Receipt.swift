@@ -2,11 +2,11 @@ import Encodings
 import NamesAndTimes
 
 extension SubscriptionFact {
-    /// Returns one fact for each subscription in a receipt, from its newest period and from the renewal info if Apple
-    /// sent any. The facts are sorted by original transaction.
+    /// Returns one fact for each subscription in a receipt, made from the subscription's newest period and from its
+    /// renewal info, if Apple sent any. The facts are sorted by original transaction.
     /// - Parameter now: the facts' time if the receipt has no `answeredAt`.
     public static func all(in receipt: GenuineReceipt, under app: AppPolicy, now: Timestamp) -> [SubscriptionFact] {
-        // A subscription with an unreadable period gives no fact: that period may be the newest.
+        // A subscription with an unreadable period gives no fact, because the unreadable period may be the newest.
         let open = Set(receipt.purchases.lazy.filter { !$0.unreadable.isEmpty }.map(\.originalTransactionID))
         let periods = receipt.purchases.filter {
             $0.expiresAt != nil && !$0.isUpgraded && app.kind(of: $0) == .autoRenewableSubscription
@@ -14,7 +14,7 @@ extension SubscriptionFact {
         }
         guard !periods.isEmpty else { return [] }
         let toldAt = receipt.answeredAt ?? now
-        // The periods are in purchase order, so the last one is the newest.
+        // The periods are in purchase order, so the last period is the newest.
         let newest = Dictionary(periods.map { ($0.originalTransactionID, $0) }, uniquingKeysWith: { $1 })
         return newest.values.sorted { $0.originalTransactionID < $1.originalTransactionID }.map { period in
             let renewal = receipt.renewals.first { $0.originalTransactionID == period.originalTransactionID }
@@ -36,8 +36,9 @@ extension AppPolicy {
     }
 
     /// Returns the kind by which the ledger settles the purchase: Apple's signed type, or the catalog's kind; nil if
-    /// unknown. Apple gives a restored non-consumable another original transaction, and never a consumable. So a catalog
-    /// that calls such a purchase a consumable, or lacks it, does not make the ledger grant it once more.
+    /// unknown. A restored copy counts as a non-consumable, even if the catalog calls the product a consumable or lacks
+    /// the product. Otherwise the ledger would grant the copy once more. Only a restored non-consumable has a different
+    /// original transaction, never a consumable.
     func settledKind(of purchase: StorePurchase) -> ProductKind? {
         if let signed = purchase.type?.kind { return signed }
         let kind = products[purchase.productID]?.kind
@@ -45,19 +46,19 @@ extension AppPolicy {
     }
 }
 
-/// The facts about subscriptions in a decision's evidence; none if the app does not follow renewals.
+/// The facts about subscriptions in a decision's evidence; empty if the app does not follow renewals.
 public struct ToldSubscriptions: Sendable, Equatable {
-    /// The most bytes of base64 of a receipt that receiptd stores.
+    /// The most bytes of a stored receipt, in base64.
     static let maximumReceiptBytes = 512 << 10
     /// The days for which receiptd keeps a receipt after its subscription is over.
     public static let receiptDays: Int32 = 60
-    /// The days for which receiptd keeps facts about a subscription without an owner, from the begin of its period. The
-    /// longest period is a year.
+    /// The days for which receiptd keeps facts about a subscription without an owner, counted from the beginning of its
+    /// period. The longest period is a year.
     public static let unownedDays: Int32 = 400
 
     public var facts: [SubscriptionFact] = []
-    /// The newest receipt with these subscriptions, decoded, for later questions to verifyReceipt; nil without one, or
-    /// if workers ask the App Store Server API.
+    /// The newest receipt with these subscriptions, decoded, for later requests to verifyReceipt; nil if there is none,
+    /// or if workers use the App Store Server API.
     public var receipt: [UInt8]?
     /// The app's policy for missed periods.
     public var search = MissedPeriodSearch.never
@@ -68,13 +69,13 @@ public struct ToldSubscriptions: Sendable, Equatable {
 
     /// - Parameters:
     ///   - others: the facts in other answers of Apple's.
-    ///   - submitted: the submitted receipt in base64; nil without one. Apple's `latest_receipt` is preferred.
+    ///   - submitted: the submitted receipt in base64; nil if there is none. Apple's `latest_receipt` takes precedence.
     public init(
         _ evidence: GenuineReceipt?, besides others: [SubscriptionFact] = [], submitted: String?,
         under app: AppPolicy, now: Timestamp
     ) {
         guard app.followsRenewals, let evidence else { return }
-        // A period alone looks expired where Apple's other answer says that the subscription is in its grace period.
+        // A period looks expired by its own times even if `others` says that the subscription is in its grace period.
         let described = Set(others.lazy.map(\.originalTransactionID))
         facts =
             SubscriptionFact.all(in: evidence, under: app, now: now).filter {
@@ -85,7 +86,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
         receipt = Self.stored(newest)
     }
 
-    /// Makes the facts in Apple's announcement of a period.
+    /// Makes the facts from Apple's announcement of a period.
     init(announced: AnnouncedPurchase, under app: AppPolicy) {
         guard app.followsRenewals else { return }
         facts = SubscriptionFact.all(in: announced.evidence, under: app, now: announced.toldAt)
@@ -99,7 +100,7 @@ public struct ToldSubscriptions: Sendable, Equatable {
         }
     }
 
-    /// Returns the receipt's bytes; nil if it is no base64, or too large to be kept.
+    /// Returns the receipt's bytes; nil if the text is not base64, or too large to store.
     static func stored(_ receipt: String) -> [UInt8]? {
         guard receipt.utf8.count <= maximumReceiptBytes, let bytes = Base64.decode(receipt.utf8) else { return nil }
         return bytes

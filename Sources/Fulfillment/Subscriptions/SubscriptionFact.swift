@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The state of a subscription, as Apple defines states.
+/// The state of a subscription, by Apple's definitions.
 public enum SubscriptionState: String, Sendable, CaseIterable {
     case active
     case gracePeriod = "grace_period"
@@ -22,7 +22,7 @@ public enum SubscriptionState: String, Sendable, CaseIterable {
     }
 }
 
-/// The facts about a subscription in one answer of Apple's, or in one part that Apple signed.
+/// The facts about a subscription from one answer of Apple's, or from one signed part.
 public struct SubscriptionFact: Sendable, Equatable {
     public let originalTransactionID: StoreTransactionID
     public let bundleID: BundleID
@@ -32,18 +32,19 @@ public struct SubscriptionFact: Sendable, Equatable {
     public var state: SubscriptionState
     public var expiresAt: Timestamp?
     public var graceExpiresAt: Timestamp?
-    /// True if the subscription will renew; nil keeps the known value.
+    /// True if the subscription will renew; nil to keep the known value.
     public var willRenew: Bool?
-    /// The product of the next period; nil keeps the known value.
+    /// The product of the next period; nil to keep the known value.
     public var renewalProductID: ProductID?
-    /// The time at which Apple signed the fact or answered. An older fact never undoes a newer one.
+    /// The time at which Apple signed the fact, or the time of Apple's answer. An older fact never replaces a newer
+    /// fact.
     public var toldAt: Timestamp
-    /// The beginning of the period that `state`, `productID` and the times describe; nil means the known period.
+    /// The beginning of the period that `state`, `productID` and the times describe; nil for the known period.
     public var periodBeganAt: Timestamp?
-    /// True if the fact describes one period only. Facts about the whole subscription count before this one.
+    /// True if the fact describes only one period. A fact about the whole subscription takes precedence over it.
     public var isOfPeriodOnly = false
-    /// The original transaction of the earlier subscription that this one continues; nil if Apple named none. Both have
-    /// the same owner.
+    /// The original transaction of the earlier subscription that this subscription continues; nil if Apple named none.
+    /// Both subscriptions have one owner.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(

@@ -3,21 +3,22 @@ import NamesAndTimes
 /// The facts, periods and refunds that a worker found in Apple's answers about a subscription.
 public struct SubscriptionFindings: Sendable, Equatable {
     public private(set) var facts: [SubscriptionFact] = []
-    /// The paid periods. The ledger may not have granted them yet.
+    /// The paid periods, granted or not.
     public private(set) var periods: [AnnouncedPurchase] = []
-    /// The refunded older periods and other purchases in Apple's answers. Their refunds count for grants in force.
+    /// The refunded older periods, and other refunded purchases, in Apple's answers. Their refunds revoke grants in
+    /// force.
     public private(set) var shown: [NotifiedTransaction] = []
     /// The periods in Apple's answers that Apple revoked or refunded.
     public private(set) var revoked: [NotifiedTransaction] = []
-    /// The newest receipt, decoded, for the next question; nil without one.
+    /// The newest receipt, decoded, for the next check; nil if there is none.
     public private(set) var receipt: [UInt8]?
-    /// The time from which the worker must search Apple's history for missed periods; nil if none were missed.
+    /// The time from which the worker must search the account's history for missed periods; nil if none are missing.
     public private(set) var missedSince: Timestamp?
-    /// The place up to which the worker has read Apple's history.
+    /// The place up to which the worker has read the account's history.
     public private(set) var readUntil = ReadUntil.nowhere
 
     public enum ReadUntil: Sendable, Equatable {
-        /// The worker did not read the history, or read no part of it completely.
+        /// The worker did not read the history, or did not complete any part of it.
         case nowhere
         /// The worker read every purchase before this time.
         case time(Timestamp)
@@ -27,8 +28,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
     /// Makes empty findings.
     public init() {}
 
-    /// Makes the findings in Get All Subscription Statuses.
-    /// - Parameter known: the subscription that Apple was asked about.
+    /// Makes the findings from Apple's answer to Get All Subscription Statuses.
+    /// - Parameter known: the checked subscription, as the ledger has it.
     public init(_ statuses: [SubscriptionStatus], of known: Subscription, under app: AppPolicy) {
         missedSince = known.check.historySince
         for status in statuses where status.transaction.bundleID == app.bundleID {
@@ -43,7 +44,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
                 missedSince = since
             }
             guard known.mayMiss(before: began) else { continue }
-            // Without a gap, a change of plan ended the missed period. Only `.always` searches for such a period.
+            // If there is no gap, a change of plan ended the missed period. Only `.always` searches for a period that
+            // has ended.
             let isGap = known.expiresAt.map { $0 < began } ?? false
             if isGap || app.missedPeriodSearch == .always {
                 missedSince = known.check.periodsSince ?? known.told.periodBeganAt
@@ -51,7 +53,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Makes the findings in verifyReceipt's answer.
+    /// Makes the findings from verifyReceipt's answer.
     public init(_ answer: GenuineReceipt, of known: Subscription, under app: AppPolicy, now: Timestamp) {
         guard !app.isForeign(answer.bundleID, answer.appAppleID, in: answer.environment) else { return }
         let told = ToldSubscriptions(answer, submitted: nil, under: app, now: now)
@@ -76,7 +78,7 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Adds the missed periods and the refunds from Apple's history.
+    /// Adds the missed periods and the refunds from the account's history.
     /// - Parameter readUntil: the place up to which the worker has read the history.
     public mutating func add(
         history: [NotifiedTransaction], readUntil: ReadUntil, of known: Subscription, under app: AppPolicy,
@@ -92,7 +94,8 @@ public struct SubscriptionFindings: Sendable, Equatable {
         }
     }
 
-    /// Notes the transaction if Apple refunded it. A period that the player gave up for another plan was not refunded.
+    /// Adds the transaction to `shown` if Apple refunded it. A period that the player gave up for another plan counts
+    /// as not refunded.
     private mutating func noteShown(_ transaction: NotifiedTransaction) {
         if transaction.purchase.cancelledAt != nil, !transaction.purchase.isUpgraded { shown.append(transaction) }
     }

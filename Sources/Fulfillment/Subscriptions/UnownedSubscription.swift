@@ -4,20 +4,20 @@ import NamesAndTimes
 public struct UnownedSubscription: Sendable, Equatable {
     private static let nobody: PlayerID = ""
 
-    /// The facts, as a subscription without a real player. Its player, revision and check mean nothing.
+    /// The facts in the form of a subscription. Its player, revision and check are meaningless.
     public private(set) var subscription: Subscription
 
     /// Makes the unowned subscription from its stored form.
     public init(stored subscription: Subscription) { self.subscription = subscription }
 
-    /// Makes the unowned subscription from a fact. Returns nil if the grant of the period will give the same fact.
+    /// Makes the unowned subscription from a fact. Returns nil if the grant of the period will give this fact anyway.
     public init?(_ fact: SubscriptionFact) {
         guard !fact.isOfPeriodOnly || fact.willRenew != nil || fact.renewalProductID != nil else { return nil }
         subscription = Subscription(fact, player: Self.nobody)
     }
 
-    /// Takes in a fact.
-    /// - Returns: whether the fact says more than the facts before.
+    /// Adds a fact.
+    /// - Returns: whether the fact adds anything to the earlier facts.
     public mutating func hear(_ fact: SubscriptionFact) -> Bool {
         guard fact.bundleID == subscription.bundleID, fact.environment == subscription.environment else { return false }
         return subscription.hear(fact) != .known
