@@ -1,6 +1,6 @@
 import Fulfillment
 
-/// The client of both of Apple's APIs: verifyReceipt for receipts, and the App Store Server API for transactions.
+/// The client of Apple's two APIs: verifyReceipt for receipts, and the App Store Server API for transactions.
 public struct AppStoreClient: ReceiptVerifier {
     public let receipts: VerifyReceiptClient
     public let transactions: ServerAPIClient
@@ -17,7 +17,7 @@ public struct AppStoreClient: ReceiptVerifier {
         }
     }
 
-    /// Ends the requests in flight. The answer of each is trouble.
+    /// Ends the requests in flight. Each of these requests gets trouble as its answer.
     public func shutdown() async {
         await receipts.shutdown()
         await transactions.shutdown()

@@ -4,9 +4,9 @@ import PooledHTTP
 extension HTTPClient {
     static let userAgent = "receiptd"
 
-    /// Makes a client for Apple, without HTTP/2. An HTTP/2 connection would cap the requests in flight at about a
-    /// hundred, and costs more on both ends.
-    /// - Parameter endpoints: the addresses that it will ask.
+    /// Makes a client for Apple, without HTTP/2. An HTTP/2 connection would limit the requests in flight to about a
+    /// hundred, and would cost more for client and server.
+    /// - Parameter endpoints: the endpoints to which the client will send requests.
     convenience init(_ settings: AppleSettings, to endpoints: [HTTPEndpoint]) throws(AppleSettingsFault) {
         guard settings.timeoutSeconds > 0, settings.timeoutSeconds.isFinite else {
             throw .notPositive(setting: "APPLE_TIMEOUT_SECONDS")
@@ -31,7 +31,7 @@ extension HTTPFailure {
         }
     }
 
-    /// The reason why the server did not answer; nil if it did.
+    /// The reason why the server did not answer; nil if it answered.
     var noAnswer: String? {
         switch self {
         case .timeout: "no answer in time"

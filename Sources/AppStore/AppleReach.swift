@@ -2,8 +2,8 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Records which of Apple's addresses answer. receiptd shows outages on a page, and logs an outage when it begins, once
-/// a minute while it lasts, and when it ends.
+/// Records which of Apple's addresses answer. receiptd shows outages on a page. It logs an outage at its beginning,
+/// once a minute during it, and at its end.
 ///
 /// An outage begins with the second failure in a row, once `quietSeconds` have passed since the last answer.
 public struct AppleReach: Sendable {
@@ -12,7 +12,7 @@ public struct AppleReach: Sendable {
         public let url: String
         /// The time of the first failure.
         public let since: Timestamp
-        /// The cause of the last failure, as text.
+        /// The cause of the last failure.
         public let cause: String
         public let failures: Int
 
@@ -21,16 +21,16 @@ public struct AppleReach: Sendable {
 
     public enum News: Sendable, Equatable {
         case gone(Outage)
-        /// The outage lasts.
+        /// The outage goes on.
         case lasts(Outage)
         case back(Outage, afterSeconds: Double)
     }
 
-    /// The number of failures in a row that make an outage.
+    /// The number of failures in a row from which an outage may begin.
     static let failures = 2
-    /// The seconds without an answer that make an outage.
+    /// The seconds without an answer from which an outage may begin.
     static let quietSeconds = 5.0
-    /// The seconds between two reminders of the same outage.
+    /// The seconds between two reminders of one outage.
     static let reminderSeconds = 60.0
 
     private struct Address {
@@ -46,11 +46,11 @@ public struct AppleReach: Sendable {
 
     public init() {}
 
-    /// Notes the end of a request. Returns the news that it causes; nil if there is none.
+    /// Records the end of a request. Returns the news that the request causes; nil if there is none.
     /// - Parameters:
     ///   - noAnswer: the reason why there was no answer; nil if there was one.
-    ///   - now: seconds of a clock that only grows.
-    ///   - time: the same moment by the wall clock, for people.
+    ///   - now: the seconds of a monotonic clock.
+    ///   - time: the present time by the wall clock, for people.
     public mutating func note(_ url: String, noAnswer: String?, now: Double, time: Timestamp) -> News? {
         var address = addresses[url] ?? Address()
         defer { addresses[url] = address }

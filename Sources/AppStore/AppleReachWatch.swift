@@ -2,9 +2,9 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The one `AppleReach` of the process, with its clocks. A task of the process runs `follow`.
+/// The process's only `AppleReach`, with its clocks. A task of the process runs `follow`.
 public final class AppleReachWatch: Sendable {
-    /// The seconds between two looks for lasting outages.
+    /// The seconds between two checks for outages that go on.
     private static let lookSeconds = 5.0
 
     private let reach = Mutex(AppleReach())
@@ -13,10 +13,10 @@ public final class AppleReachWatch: Sendable {
     private let time: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - now: returns seconds of a clock that only grows.
+    ///   - now: returns the seconds of a monotonic clock.
     ///   - time: returns the time of the wall clock, for people.
-    ///   - tell: called with each news, and with all addresses that do not answer. Its calls come one after the other,
-    ///     from any thread, and must not block.
+    ///   - tell: gets each news, and all addresses that do not answer now. Its calls come one after the other, from any
+    ///     thread. It must not block.
     public init(
         now: (@Sendable () -> Double)? = nil, time: (@Sendable () -> Timestamp)? = nil,
         tell: @escaping @Sendable (AppleReach.News, [AppleReach.Outage]) -> Void
@@ -37,7 +37,7 @@ public final class AppleReachWatch: Sendable {
     /// The addresses that do not answer now.
     public var outages: [AppleReach.Outage] { reach.withLock(\.outages) }
 
-    /// Reports the outages that last, until the task is cancelled.
+    /// Reports the outages that go on, until the task is cancelled.
     public func follow() async {
         while (try? await Task.sleep(for: .seconds(Self.lookSeconds))) != nil {
             let now = now()

@@ -1,20 +1,20 @@
-/// The addresses of Apple, and the limits of requests to it.
+/// Apple's addresses, and the limits of requests to Apple.
 public struct AppleSettings: Sendable, Equatable {
     public static let appleProductionURL = "https://buy.itunes.apple.com/verifyReceipt"
     public static let appleSandboxURL = "https://sandbox.itunes.apple.com/verifyReceipt"
     public static let appleServerAPIProductionURL = "https://api.storekit.apple.com"
     public static let appleServerAPISandboxURL = "https://api.storekit-sandbox.apple.com"
 
-    /// The whole URL that is asked first for every receipt.
+    /// The whole URL that gets the first request about every receipt.
     public var productionURL = AppleSettings.appleProductionURL
-    /// The whole URL that is asked if production says that a receipt belongs to the sandbox.
+    /// The whole URL that gets a request if Production says that a receipt belongs to the sandbox.
     public var sandboxURL = AppleSettings.appleSandboxURL
     /// The part of the App Store Server API's addresses before `/inApps/`.
     public var serverAPIProductionURL = AppleSettings.appleServerAPIProductionURL
     public var serverAPISandboxURL = AppleSettings.appleServerAPISandboxURL
-    /// The seconds for one request: connection, request and the answer's last byte.
+    /// The time-out of one request in seconds, from the connection to the answer's last byte.
     public var timeoutSeconds: Double = 10
-    /// The most tries in flight at once. Each has at most one request open.
+    /// The most requests in flight at once.
     public var maxConcurrency = 256
     /// The file of PEM roots for TLS to Apple; nil for the system's roots.
     public var caFile: String?
@@ -37,11 +37,11 @@ public struct AppleSettings: Sendable, Equatable {
     }
 }
 
-/// A setting from which no client can be made.
+/// A setting that prevents making a client.
 public enum AppleSettingsFault: Error, Sendable, Equatable, CustomStringConvertible {
     case notAnHTTPURL(setting: String)
     case notPositive(setting: String)
-    /// The file cannot be read, or holds no PEM certificate.
+    /// receiptd cannot read the file, or the file has no PEM certificate.
     case noCertificates(path: String)
 
     public var description: String {

@@ -1,10 +1,10 @@
 import Fulfillment
 import Synchronization
 
-/// Lets a limited number of tasks run at once. Tasks of one kind get their permits in the order in which they came. The
-/// kinds divide the permits by their shares.
+/// Lets a limited number of tasks run at once. Tasks of one kind get permits in the order in which they came.
+/// `RequestShares` divides the permits among the kinds.
 ///
-/// A free permit is taken without a suspension. A task that is cancelled while it waits leaves the queue.
+/// A task takes a free permit without a suspension. A task that is cancelled during its wait leaves the queue.
 public final class ConcurrencyGate: Sendable {
     private struct Waiter {
         let ticket: UInt64
@@ -18,7 +18,8 @@ public final class ConcurrencyGate: Sendable {
         var nextTicket: UInt64 = 0
         var waiters = RequestQueue<Waiter>()
 
-        /// Takes a permit and returns true if one is free and no earlier request of the kind waits.
+        /// Takes a permit and returns true, if a permit is free and no earlier request of the kind waits. Otherwise
+        /// returns false.
         mutating func mayEnter(_ kind: RequestKind) -> Bool {
             guard !waiters.isWaiting(kind), shares.admits(kind, beside: waiters, limit: limit) else { return false }
             shares.began(kind)
@@ -42,14 +43,14 @@ public final class ConcurrencyGate: Sendable {
 
     /// - Parameters:
     ///   - limit: the most permits at once; less than 1 counts as 1.
-    ///   - queued: called each time that a task has entered the queue; nil if nobody asks.
+    ///   - queued: called each time that a task has entered the queue; nil for no call.
     public init(limit: Int, queued: (@Sendable () -> Void)? = nil) {
         self.queued = queued
         state = Mutex(State(limit: max(1, limit)))
     }
 
     public var limit: Int { state.withLock { $0.limit } }
-    /// The number of permits in use. The number exceeds `limit` for a while after `limit` was lowered.
+    /// The number of permits in use. It may exceed `limit` for a while after `adjust` lowered `limit`.
     public var inUse: Int { state.withLock { $0.shares.total } }
     /// The number of tasks that wait for a permit.
     public var waiting: Int { state.withLock { $0.waiters.count } }
@@ -63,7 +64,7 @@ public final class ConcurrencyGate: Sendable {
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }
 
-    /// Runs `body` with one permit. Returns nil if the task was cancelled before it got one.
+    /// Runs `body` with one permit. Returns nil if the task was cancelled or dismissed before it got a permit.
     /// - Parameters:
     ///   - since: the time at which the task's wait began, for `dismiss`.
     ///   - mustWait: called if no permit is free.
@@ -81,7 +82,7 @@ public final class ConcurrencyGate: Sendable {
         case mustWait(ticket: UInt64)
     }
 
-    /// Ends the wait of requests of these kinds that have waited since before `time`. They get no permit.
+    /// Ends the wait of the requests of these kinds that began to wait before `time`. They get no permit.
     public func dismiss(_ kinds: [RequestKind], waitingSince time: Double) {
         let (dismissed, admitted) = state.withLock { state in
             let dismissed = state.waiters.takeFirst(kinds) { $0.since < time }
@@ -120,7 +121,7 @@ public final class ConcurrencyGate: Sendable {
                 if let admitted { continuation.resume(returning: admitted) } else { queued?() }
             }
         } onCancel: {
-            // Requests that waited behind the cancelled one may go now.
+            // Requests that waited behind the cancelled request may go now.
             let (cancelled, admitted) = state.withLock { state in
                 (state.waiters.remove { $0.ticket == ticket }, state.admit())
             }

@@ -3,10 +3,11 @@ import Fulfillment
 import NamesAndTimes
 
 extension GenuineReceipt {
-    /// Reads an answer of status 0 or 21006, about an app receipt (iOS 7) or a single transaction (iOS 6). An
-    /// unreadable fact is noted with its purchase, and the other purchases are decided all the same. Throws if the
-    /// answer names no app, or if a place for purchases holds anything else.
-    /// - Parameter cameAt: the time at which the answer came. It counts if the answer has no readable `request_date`.
+    /// Reads an answer with status 0 or 21006 about an app receipt (iOS 7) or a single transaction (iOS 6). Keeps the
+    /// name of an unreadable fact with its purchase, so that the rules can decide the other purchases. Throws if the
+    /// answer names no app, or if a member for purchases has another value.
+    /// - Parameter cameAt: the time at which receiptd got the answer. It replaces a `request_date` that is missing or
+    ///   unreadable.
     init(
         _ root: JSONValue, isExpiredSubscription: Bool, asked: StoreEnvironment, cameAt: Timestamp?
     ) throws(IncompleteAnswer) {
@@ -40,7 +41,7 @@ extension GenuineReceipt {
         nameless = gathered.nameless
         if listed > 0 { listedLater = Set(gathered.purchases.dropFirst(listed).map(\.transactionID)) }
         guard holdsAutoRenewable else { return }
-        // An unreadable field from here on counts as absent, because no purchase waits for it.
+        // From here on an unreadable field counts as absent, because no purchase depends on it.
         answeredAt = receipt.date("request_date_ms", "request_date").told ?? cameAt
         renewals = Self.renewals(root, environment, at: answeredAt)
         latestReceipt = root.text("latest_receipt").told
@@ -62,14 +63,14 @@ extension GenuineReceipt {
         }
     }
 
-    /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty list counts too: in
-    /// doubt receiptd does not remember the answer.
+    /// The members that Apple sends only for receipts with auto-renewable subscriptions. An empty list counts as
+    /// present, so that receiptd does not remember a doubtful answer.
     private static let renewalMarks = [
         "latest_receipt", "latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info",
         "auto_renew_status",
     ]
 
-    /// Returns Apple's number of the app. `item_id`, beside it in iOS 6 receipts, is the product's number.
+    /// Returns Apple's number of the app. `item_id` in iOS 6 receipts is not the app's number, but the product's.
     private static func appAppleID(_ receipt: JSONValue, _ reader: inout FieldReader) -> Int64? {
         for name in ["adam_id", "app_item_id"] {
             if let number = reader(name, receipt.wholeNumber(name)), number != 0 { return number }
@@ -77,21 +78,22 @@ extension GenuineReceipt {
         return nil
     }
 
-    /// Returns Apple's number of the account in the app, because a receipt belongs to one account in one app. An
-    /// unreadable number counts as absent, because only a signal depends on it.
+    /// Returns the receipt's `app_transaction_id`, which identifies an Apple account in one app. An unreadable id
+    /// counts as absent, because only a risk signal depends on it.
     private static func appTransactionID(_ receipt: JSONValue) -> AppTransactionID? {
         if case .value(let id) = receipt.identifier("app_transaction_id") { id } else { nil }
     }
 
-    /// Returns the creation date of an app receipt. An unreadable date counts as absent; then only purchases in the
-    /// receipt itself count.
+    /// Returns the creation date of an app receipt. An unreadable date counts as absent. If the date is absent, only
+    /// purchases in the receipt itself count.
     private static func createdAt(_ receipt: JSONValue) -> Timestamp? {
         let told = receipt.date("receipt_creation_date_ms", "receipt_creation_date")
         if case .value(let time) = told { return time }
         return nil
     }
 
-    /// Returns the environment that the answer names; nil if it names none. The environment that was asked counts then.
+    /// Returns the environment that the answer names; nil if it names none. If nil, the environment of the request
+    /// counts.
     private static func environment(
         _ root: JSONValue, _ receipt: JSONValue, _ reader: inout FieldReader
     ) -> StoreEnvironment? {
@@ -111,13 +113,13 @@ extension GenuineReceipt {
     }
 }
 
-/// The transactions from several places of an answer, one for each id.
+/// The transactions from several members of an answer, one for each id.
 private struct PurchaseGathering {
     private(set) var purchases: [PurchaseFields] = []
     private(set) var nameless: [NamelessPurchase] = []
     private var positions: [StoreTransactionID: Int] = [:]
 
-    /// Adds an array of transactions or a single one; null adds nothing. Throws for any other value.
+    /// Adds an array of transactions, or a single transaction. Adds nothing for null. Throws for any other value.
     mutating func add(_ value: JSONValue) throws(IncompleteAnswer) {
         switch value {
         case .null: return

@@ -2,17 +2,16 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// A field of Apple's answer, in each form that Apple uses: Apple writes numbers also as text, text also as numbers,
-/// and booleans as either.
+/// A field of Apple's answer, in every form that Apple uses. Apple writes some numbers as text, some text as numbers,
+/// and some booleans as numbers or text.
 ///
-/// An absent member, null and the empty string all count as absent. A value that is there and cannot be read never
-/// counts as absent.
+/// An absent member, null and the empty string count as absent. An unreadable value never counts as absent.
 enum LenientField<Value> {
     case absent
     case unreadable
     case value(Value)
 
-    /// The value; nil if it is absent or unreadable. It serves fields that decide nothing.
+    /// The value; nil if it is absent or unreadable. Use it for fields on which no rule depends.
     var told: Value? {
         if case .value(let value) = self { value } else { nil }
     }
@@ -27,16 +26,16 @@ enum LenientField<Value> {
     }
 }
 
-/// The fault of an answer that names no app, or whose purchases cannot be read. receiptd grants nothing from such an
-/// answer and asks Apple again, so that nothing is lost.
+/// The fault of an answer that names no app, or whose purchases receiptd cannot read. receiptd grants nothing from an
+/// incomplete answer, and asks Apple again.
 struct IncompleteAnswer: Error {}
 
-/// Reads the fields of an element, and keeps the names of the fields that are there and cannot be read.
+/// Reads the fields of an element, and keeps the names of the unreadable fields.
 struct FieldReader {
     private(set) var unreadable: [String] = []
 
-    /// Returns the field's value; nil if it is absent or unreadable. An unreadable field is noted by `name`, Apple's
-    /// first spelling of it.
+    /// Returns the field's value; nil if it is absent or unreadable. Keeps the `name` of an unreadable field. If a
+    /// field has several spellings, `name` is the first.
     mutating func callAsFunction<Value>(_ name: String, _ field: LenientField<Value>) -> Value? {
         if case .unreadable = field, !unreadable.contains(name) { unreadable.append(name) }
         return field.told
@@ -58,7 +57,7 @@ extension JSONValue {
         }
     }
 
-    /// The value as a whole number without fraction or exponent, from a JSON number or a string; nil if it is none.
+    /// The value of a whole number without fraction or exponent, from a JSON number or a string; nil for anything else.
     var wholeNumber: Int64? {
         switch self {
         case .number(let text): Int64(text)
@@ -72,7 +71,7 @@ extension JSONValue {
         return told.wholeNumber.map(LenientField.value) ?? .unreadable
     }
 
-    /// Reads true, false, 1 or 0, each of them also in a string.
+    /// Reads true, false, 1 or 0, as a JSON value or in a string.
     func flag(_ name: String) -> LenientField<Bool> {
         switch told(name) {
         case nil: .absent
@@ -88,8 +87,7 @@ extension JSONValue {
         return told.string.map(LenientField.value) ?? .unreadable
     }
 
-    /// Reads a name or number that identifies something: text of bounded length without NUL, or the digits of a whole
-    /// JSON number.
+    /// Reads an identifier: text of bounded length without NUL, or the digits of a whole JSON number.
     func identifier(_ name: String) -> LenientField<Identifier> {
         switch told(name) {
         case nil: .absent
@@ -131,7 +129,7 @@ extension JSONValue {
         }
     }
 
-    /// The field as text, whether or not it is a valid identifier; nil if it is neither text nor number.
+    /// Returns the field as text, even if it is not a valid identifier; nil if it is neither text nor a number.
     func shownText(_ name: String) -> String? {
         switch told(name) {
         case .string(let text)?, .number(let text)?: text
@@ -139,8 +137,8 @@ extension JSONValue {
         }
     }
 
-    /// Reads the first readable of several spellings of one date. The date is unreadable only if a spelling is there
-    /// and none can be read.
+    /// Reads a date from the first readable of several fields. The date is unreadable only if a field is present and
+    /// none is readable.
     func date(_ names: String...) -> LenientField<Timestamp> {
         var isTold = false
         for name in names {
@@ -154,7 +152,7 @@ extension JSONValue {
     /// The date from milliseconds since 1970, `2017-01-13 05:04:52 Etc/GMT` or RFC 3339; nil for anything else.
     private var date: Timestamp? {
         if let milliseconds = wholeNumber {
-            // A purchase's date lies after the first moment of 1970 and before the year 10000.
+            // A purchase's date is after the first moment of 1970 and before the year 10000.
             return (1...253_402_300_799_999).contains(milliseconds) ? Timestamp(milliseconds: milliseconds) : nil
         }
         guard let text = string else { return nil }

@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One transaction as one place in Apple's answer describes it. Several places may describe the same transaction, each
-/// with fields that the others lack.
+/// The fields of one transaction from one place in Apple's answer. Several places may describe one transaction, each
+/// with fields that the other places lack.
 struct PurchaseFields {
     let transactionID: StoreTransactionID
     var originalTransactionID: StoreTransactionID?
@@ -16,19 +16,19 @@ struct PurchaseFields {
     var isUpgraded: Bool
     var appAccountToken: String?
     var subscriptionGroupID: String?
-    /// Apple's number of the charge for a period; nil without one.
+    /// Apple's `web_order_line_item_id` of a period; nil if there is none.
     var webOrderLineItemID: Identifier?
-    /// True if nothing was paid for this period.
+    /// True if the period is a free trial.
     var isTrial: Bool
-    /// True if the purchase has a subscription's marks, so that further periods may follow.
+    /// True if the purchase has fields of a subscription, so that later periods may follow.
     var mayRenew: Bool
-    /// Keeps the names of fields that are there and cannot be read.
+    /// Keeps the names of unreadable fields.
     private var reader = FieldReader()
 
     /// The result of reading an element of `in_app` or `latest_receipt_info`, or of an iOS 6 transaction.
     enum Reading {
         case purchase(PurchaseFields)
-        /// The purchase's ids or product cannot be read.
+        /// receiptd cannot read the purchase's ids or product.
         case nameless(NamelessPurchase)
     }
 
@@ -67,17 +67,17 @@ struct PurchaseFields {
             .map(Ownership.init(claim:))
         isUpgraded = reader("is_upgraded", fields.flag("is_upgraded")) ?? false
         appAccountToken = reader("app_account_token", fields.accountToken("app_account_token"))?.text
-        // The next two fields decide nothing: an unreadable one counts as absent.
+        // No rule reads the next two fields, so an unreadable value counts as absent.
         subscriptionGroupID = fields.identifier("subscription_group_identifier").told?.text
         isTrial = fields.flag("is_trial_period").told ?? false
-        // If the number cannot be read, receiptd knows the period by its times.
+        // If the id is unreadable, receiptd identifies the period by its times.
         webOrderLineItemID = fields.identifier("web_order_line_item_id").told
         mayRenew = expiresAt != nil || fields.told("web_order_line_item_id") != nil
         self.reader = reader
     }
 
-    /// Adds the fields that another place has for the same transaction. If both places have a value, the value of
-    /// `later` is the fresher. A fixed fact on which the places differ counts as unreadable.
+    /// Adds the transaction's fields from another place, whose values are newer. If the places differ about the product
+    /// or the quantity, which cannot change, the fact counts as unreadable.
     mutating func merge(_ later: PurchaseFields) {
         for name in later.reader.unreadable { reader.note(name) }
         if productID != later.productID { reader.note("product_id") }

@@ -4,7 +4,7 @@ import NamesAndTimes
 
 /// The content of a `verifyReceipt` answer with HTTP status 200.
 ///
-/// The statuses are from Apple's "App Store Receipts" reference, the spellings of fields from Apple's answers.
+/// The statuses are from Apple's reference "App Store Receipts". The spellings of fields are from real answers.
 public enum VerifyReceiptAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
     /// 21007 or 21008: the receipt belongs to the other environment.
@@ -12,13 +12,14 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
 
     /// - Parameters:
     ///   - body: the body as received.
-    ///   - asked: the environment that was asked. It counts as the purchases' environment if the answer names none.
+    ///   - asked: the environment of the request. It counts if the answer names no environment.
     public static func parse(_ body: [UInt8], asked: StoreEnvironment) -> VerifyReceiptAnswer {
         parseWithStatus(body, asked: asked).answer
     }
 
-    /// Returns the answer and its status; the status is nil if it cannot be read.
-    /// - Parameter cameAt: the time at which the answer came. It counts if the answer has no readable `request_date`.
+    /// Returns the answer and its status; the status is nil if it is unreadable.
+    /// - Parameter cameAt: the time at which receiptd got the answer. It replaces a `request_date` that is missing or
+    ///   unreadable.
     static func parseWithStatus(
         _ body: [UInt8], asked: StoreEnvironment, cameAt: Timestamp? = nil, keeping names: JSONNames = names
     ) -> (answer: VerifyReceiptAnswer, status: Int64?) {
@@ -66,8 +67,8 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
         ["receipt", "latest_receipt_info"].allSatisfy { root.told($0) == nil }
     }
 
-    /// The members that are read here, in `GenuineReceipt` and in `PurchaseFields`. The parser skips all others,
-    /// because most of an answer is dates in three forms each.
+    /// The members that this file, `GenuineReceipt` and `PurchaseFields` read. The parser skips all other members. Most
+    /// of an answer is dates, each in three forms.
     static let names = JSONNames(nameList)
     static let nameList = [
         "status", "is_retryable", "is-retryable", "environment", "receipt", "receipt_type",
@@ -82,7 +83,7 @@ public enum VerifyReceiptAnswer: Sendable, Equatable {
     ]
 
     /// Returns whether Apple flags the status as not retryable. Apple documents `is-retryable` and sends
-    /// `is_retryable`; only a clear and uncontradicted "no" is final.
+    /// `is_retryable`. The status is final only if one of the two says no and the other does not contradict.
     private static func isFinal(_ root: JSONValue) -> Bool {
         var saysNo = false
         for name in ["is_retryable", "is-retryable"] {

@@ -1,8 +1,8 @@
 import NIOCore
 import PooledHTTP
 
-/// The request's JSON. It writes itself straight into the buffer that is sent, without a JSON encoder, because this
-/// process copies nothing larger than a receipt.
+/// The JSON body of a verifyReceipt request. It writes itself into the request's buffer without a JSON encoder, because
+/// a receipt is the largest data that the worker copies.
 struct VerifyReceiptBody: HTTPBody {
     private static let start: StaticString = "{\"receipt-data\":\""
     private static let passwordStart: StaticString = "\",\"password\":\""
@@ -35,13 +35,13 @@ struct VerifyReceiptBody: HTTPBody {
         buffer.writeStaticString(Self.end)
     }
 
-    /// Returns the number of bytes that escapes add. Base64 and Apple's secrets need none.
+    /// Returns the number of bytes that escapes add. Base64 and Apple's secrets need no escapes.
     private static func escapedBytes(_ text: String) -> Int {
         guard text.utf8.withContiguousStorageIfAvailable(mustEscape) ?? true else { return 0 }
         return text.utf8.reduce(0) { $0 + ($1 == 0x22 || $1 == 0x5C ? 1 : $1 < 0x20 ? 5 : 0) }
     }
 
-    /// Returns whether a byte needs an escape. The loop has no early exit, so that the machine checks many bytes in one
+    /// Returns whether a byte needs an escape. The loop has no early exit, so that the CPU checks many bytes in one
     /// step.
     private static func mustEscape(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0

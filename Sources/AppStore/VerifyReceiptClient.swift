@@ -2,14 +2,14 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// Asks Apple's `verifyReceipt`: production first, and the sandbox if production sends the receipt there.
+/// Sends receipts to Apple's `verifyReceipt`: first to Production, then to the sandbox if Production says that the
+/// receipt belongs there.
 ///
-/// Each request passes the limits first, and holds no connection while it waits there. Call `shutdown()` before the
-/// last reference is released.
+/// Each request first waits for the limits, without a connection. Call `shutdown()` before the last reference is
+/// released.
 public final class VerifyReceiptClient: ReceiptVerifier {
     public static let endpoint = "verifyReceipt"
-    /// The most bytes of an answer that is read on the thread that all requests share. A longer answer is read on
-    /// another thread.
+    /// The most bytes of an answer that the shared thread of all requests reads. Another thread reads a longer answer.
     private static let briefAnswer = 32 << 10
 
     private let limits: AppleLimits
@@ -23,8 +23,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     private let now: @Sendable () -> Timestamp
 
     /// - Parameters:
-    ///   - secrets: returns the shared secret that a setting holds, by the setting's name; nil if it holds none.
-    ///   - limits: the limits that all clients of the process share; nil for the settings' `maxConcurrency` only.
+    ///   - secrets: returns the shared secret in the setting with a given name; nil if the setting is empty.
+    ///   - limits: the limits that all clients of the process share; nil for only the limit `settings.maxConcurrency`.
     ///   - now: returns the time for `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?, limits: AppleLimits? = nil,
@@ -47,7 +47,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends requests in flight and closes all connections. The answer of each, and of later tries, is trouble.
+    /// Ends the requests in flight, and closes all connections. These requests and all later ones get trouble as their
+    /// answer.
     public func shutdown() async {
         await connection.shutdown()
     }
@@ -69,7 +70,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return limits.noted(answer, to: request, endpoint: Self.endpoint)
     }
 
-    /// Makes one try with at most one change of environment. Two environments that send to each other would never end.
+    /// Makes one try, with at most one change of environment. Without that limit, two environments could send a receipt
+    /// to each other for ever.
     private func ask(_ request: VerificationRequest, _ receipt: String, password: String?) async -> AppleAnswer {
         for environment in [StoreEnvironment.production, .sandbox] {
             let answer = await send(request, receipt, password: password, to: environment)
@@ -84,8 +86,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
     ) async -> VerifyReceiptAnswer {
         let scope = AppleScope(bundleID: request.bundleID, endpoint: Self.endpoint, environment: environment)
         let answer = await limits.send(to: scope, for: AppleAsker(request)) {
-            // The body is written only when the request goes. During an outage thousands of requests wait, and each
-            // body would take as much memory as its receipt.
+            // The body is written only when the request goes. Thousands of requests may wait during an outage, and each
+            // body needs as much memory as its receipt.
             let body = VerifyReceiptBody(receipt: receipt, password: password)
             let answer = await ask(body, in: environment, ended: request.ended)
             return (answer, AppleLimits.End(answer, now: now()))
@@ -115,8 +117,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         return finding.answer
     }
 
-    /// Reports the end of a request. It is a function of its own, as `read` is, so that its locals take no room in the
-    /// tasks that wait for Apple.
+    /// Reports the end of a request. It is a separate function, so that its local variables use no memory in the tasks
+    /// that wait for Apple.
     @inline(never)
     private func tell(
         _ finding: (answer: VerifyReceiptAnswer, status: Int64?), of environment: StoreEnvironment,
@@ -140,8 +142,8 @@ public final class VerifyReceiptClient: ReceiptVerifier {
         case .success(let answer) where answer.status == 200:
             return VerifyReceiptAnswer.parseWithStatus(answer.body, asked: asked, cameAt: WallClock.now)
         case .success(let answer):
-            // The HTTP request carries no credentials, so a status other than 200 says nothing about the receipt or the
-            // settings.
+            // The HTTP request has no credentials, so an HTTP status other than 200 says nothing about the receipt or
+            // the settings.
             let trouble = AppleAnswer.Trouble(
                 answer.status == 429 ? .rateLimited : .serverError,
                 retryNotBefore: answer.retryAfter.flatMap {

@@ -1,18 +1,18 @@
 import Fulfillment
 import NamesAndTimes
 
-/// The submission or other work that asks Apple, as the limits see it.
+/// The facts that the limits need about the work behind a request to Apple.
 struct AppleAsker {
     let work: RequestKind.Work
     let isRetry: Bool
     let isProven: Bool
-    /// True if the request's row is leased. The lease ends by itself, so the request does not wait for the end of an
+    /// True if the work is a leased row. The lease ends by itself, so the request does not wait for the end of an
     /// outage.
     let isLeased: Bool
-    /// True if the submission has failed in no try of its own, so that it has the place in memory of a first try.
+    /// True if the request is the first try of a submission in memory.
     var hasPlaceOfFirstTry: Bool { work == .submission && !isRetry && !isLeased }
     let suspect: Suspect
-    /// Called with true when a wait in front of Apple begins, and with false when it ends.
+    /// A function that gets true when the request begins to wait for its turn, and false when the wait ends.
     let waiting: (@Sendable (Bool) -> Void)?
 
     @inline(never)
@@ -26,7 +26,7 @@ struct AppleAsker {
         waiting = request.waiting
     }
 
-    /// - Parameter subject: a hash of the question's subject. A subject whose questions fail for ever says nothing
+    /// - Parameter subject: a hash of the query's subject. If a subject's queries fail for ever, that says nothing
     ///   about Apple.
     init(_ share: StoreQueryShare, of subject: Int) {
         work =
@@ -35,7 +35,7 @@ struct AppleAsker {
             case .subscriptions, .history: .queue
             case .background: .background
             }
-        // The question goes behind submissions without an answer, because its own submission has got an answer.
+        // The query goes after first tries, because its own submission already has an answer of Apple's.
         isRetry = true
         isProven = true
         isLeased = true

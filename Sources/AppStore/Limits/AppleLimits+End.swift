@@ -3,7 +3,7 @@ import NamesAndTimes
 import PlantedFaults
 
 extension AppleLimits.End {
-    /// - Parameter now: the time of the wall clock from which `retryNotBefore` was counted.
+    /// - Parameter now: the present time by the wall clock, for the seconds until `retryNotBefore`.
     init(_ answer: VerifyReceiptAnswer, now: Timestamp) {
         switch answer {
         case .otherEnvironment: self = .answered
@@ -25,14 +25,14 @@ extension AppleLimits.End {
         case .rateLimited: self = .limited(seconds: seconds)
         case .serverError, .notJSON, .timeout, .connection:
             self = seconds.map { $0 > 0 ? .limited(seconds: $0) : .failed } ?? .failed
-        // A strange receipt may cause such a status, and so may a hundred receipts of one player.
+        // A strange receipt may cause this status. A hundred receipts of one player may do so too.
         case .status: self = .doubtful
-        // Apple answered, but receiptd cannot read the answer or the answer leads nowhere.
+        // Apple answered, but receiptd cannot use the answer.
         case .incomplete, .environmentLoop, .unproven, .credentials, .emptyAnswer, .longHistory: self = .answered
         }
     }
 
-    /// The end itself, unless a test planted a fault.
+    /// The end, changed if a test planted a fault.
     var orPlanted: Self {
         switch self {
         case .failed, .doubtful: PlantedFault.breakerIgnored.isPlanted ? .answered : self
@@ -43,8 +43,9 @@ extension AppleLimits.End {
 
     /// - Parameters:
     ///   - isTelling: true if a failure shows Apple's load. A few receipts that Apple never answers must not slow down
-    ///     all others.
-    ///   - isOfProofs: false for receiptd's own questions. Apple's limit on these shows no load of submissions.
+    ///     all other receipts.
+    ///   - isOfProofs: false for receiptd's own requests. Apple's limit on own requests does not show the load from
+    ///     submissions.
     func outcome(isTelling: Bool, isOfProofs: Bool = true) -> AdaptiveConcurrency.Outcome {
         switch self {
         case .answered, .doubtful: .fine

@@ -1,34 +1,35 @@
 import Fulfillment
 import Synchronization
 
-/// This worker and all other replicas follow Apple's `Retry-After` in these steps.
+/// All replicas follow Apple's `Retry-After` in these steps.
 ///
-/// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which takes an hour at
-///   most. If the answer is `End.limited`, a hold begins.
+/// - **Reading**: `VerifyReceiptClient` and `ServerAPIClient` read the header with `RetryAfter`, which accepts at most
+///   an hour. If the answer is `End.limited`, a hold of the scope begins.
 /// - **This replica**: `ScopeLimits` shuts the scope, which is one app, endpoint and environment. The worker sends
-///   nothing there until the hold ends. The circuit counts no failure. Unless Apple limited receiptd's own questions,
-///   the worker also lowers its limit of requests at a time.
-/// - **Other replicas**: `share` writes the hold's end to PostgreSQL, one row for each scope. In every replica `follow`
-///   reads these rows about once a second, and shuts the scopes there too.
-/// - **How long**: until the time that the header names. A 429 without the header counts as `defaultHoldSeconds`. Of
-///   two holds the one that ends later counts.
-/// - **Waiting requests**: a request leaves after `patienceSeconds`, and `notSent` gives it the hold's end. While Apple
-///   as a whole is down, only leased work and proofs that are known to fail leave.
-/// - **The submission**: `ParkingPolicy` keeps it in memory or parks it, and in both cases lets the header's time pass
-///   before the next try. `RetryDelay.afterTry` does so for finishes and refund requests.
+///   nothing to the scope until the hold ends. The circuit counts no failure. If the scope is of submissions' proofs,
+///   the worker also lowers its limit of requests at once.
+/// - **Other replicas**: `share` writes the hold's end to PostgreSQL, in one row for each scope. In every replica
+///   `follow` reads these rows once or twice a second, and shuts the scopes.
+/// - **How long**: until the time in the header. A 429 without the header causes a hold of `defaultHoldSeconds`. If a
+///   scope has two holds, the later end counts.
+/// - **Waiting requests**: a request leaves the queue after `patienceSeconds`, and `notSent` gives it the hold's end.
+///   While Apple as a whole is down, only leased work and proofs that are known to fail leave the queue.
+/// - **The submission**: `ParkingPolicy` keeps the submission in memory or parks it. In both cases the next try comes
+///   after the time in the header. For finishes and refund requests, `RetryDelay.afterTry` waits for that time.
 extension AppleLimits {
-    /// The seconds of a hold after a 429 that names no time.
+    /// The seconds of a hold after a 429 without `Retry-After`.
     static let defaultHoldSeconds = 1.0
-    /// The seconds between two looks at other replicas' holds.
+    /// The seconds between two reads of the other replicas' holds.
     static let pollSeconds = 0.5
-    /// The seconds between two such looks while this replica has asked nothing for `inUseSeconds`.
+    /// The seconds between two reads of the other replicas' holds, if this replica has sent no request for
+    /// `inUseSeconds`.
     static let idlePollSeconds = 1.0
 
     // MARK: This replica
 
-    /// Shuts the scope after a limited answer. The caller holds the lock.
+    /// Shuts the scope after an answer with a limit. The caller has locked `state`.
     /// - Parameters:
-    ///   - seconds: the time that Apple named; nil without one.
+    ///   - seconds: the seconds in `Retry-After`; nil if there was none.
     ///   - pass: the pass of the request that Apple limited.
     /// - Returns: the seconds of a hold that the other replicas do not know yet; nil if there is none.
     func hold(
@@ -48,7 +49,7 @@ extension AppleLimits {
 
     // MARK: Other replicas
 
-    /// Tells the other replicas of a hold, and tries again a few times if the database does not answer.
+    /// Stores a hold for the other replicas, and tries again a few times if the database does not answer.
     func share(hold seconds: Double, of scope: AppleScope) {
         observer?.held(scope, seconds: seconds)
         guard let budget else { return }
@@ -84,7 +85,7 @@ extension AppleLimits {
                 let now = now()
                 for (scope, seconds) in holds {
                     let isNews = state.withLock { state in
-                        // A replica prepares an app's scope even before its first request there.
+                        // The scope may be new: this replica may not have sent a request to it yet.
                         prepare(scope, &state)
                         return state.scopes[scope]?.limits.hold(until: now + seconds) ?? false
                     }

@@ -2,12 +2,13 @@ import Fulfillment
 import Synchronization
 
 extension AppleLimits {
-    /// Sends one request once it may go. Returns nil if the task was cancelled or the wait was too long.
+    /// Sends one request as soon as the limits allow it. Returns nil if the task was cancelled or the wait was too
+    /// long.
     ///
-    /// Thousands of tasks wait in this function. Each part that only computes is a function of its own, so that its
-    /// locals take no room in a waiting task.
-    /// - Parameter queueSeconds: the longest queue for the budget that the request joins, in seconds until the queue
-    ///   has passed; nil for no limit.
+    /// Thousands of tasks wait in this function. Each part that only computes is a separate function, so that its local
+    /// variables use no memory in a waiting task.
+    /// - Parameter queueSeconds: the longest queue for the budget that the request may join, in seconds until its turn;
+    ///   nil for no limit.
     func send<Answer>(
         to scope: AppleScope, for asker: AppleAsker, queueSeconds: Double? = nil,
         _ body: () async -> (Answer, End)
@@ -37,7 +38,7 @@ extension AppleLimits {
     private struct SentRequest {
         let scope: AppleScope
         let pass: ScopeLimits.Pass
-        /// The request's number among those under way.
+        /// The number that `AdaptiveConcurrency` gave the request.
         let number: UInt64
         let suspect: Suspect
     }
@@ -55,10 +56,9 @@ extension AppleLimits {
         return RequestKind(isFresh: !asker.isRetry && !isKnownToFail, isProven: asker.isProven)
     }
 
-    /// Raises the gate's limit by the number of requests that take far longer than Apple's answers, so that these keep
-    /// no place from others. While a request waits for a permit, it runs again when the next request becomes slow. It
-    /// also ends the wait of receiptd's own questions after `patienceSeconds`, because other requests keep coming while
-    /// these have no permit.
+    /// Raises the gate's limit by the number of slow requests, so that slow requests take no place from others. While a
+    /// request waits for a permit, this function runs again when the next request becomes slow. It also ends the wait
+    /// of receiptd's own requests after `patienceSeconds`, because other requests may take all permits.
     private func makeRoom() {
         let now = now()
         gate.dismiss(RequestKind.own, waitingSince: now - Self.patienceSeconds)
@@ -77,14 +77,14 @@ extension AppleLimits {
         }
     }
 
-    /// Sets the gate's limit. The caller holds the lock, so that the newest decision is the one that stays.
+    /// Sets the gate's limit. The caller has locked `state`, so that the newest limit stays.
     private func adjustGate(_ state: inout State, now: Double) {
         let limit = min(state.concurrency.maximum, state.concurrency.limit + state.underWay.slow(now: now))
         if gate.limit != limit { gate.adjust(limit: limit) }
     }
 
-    /// Begins a request and returns its number; nil if its pass counts no more. The request waited for a permit since
-    /// it got the pass, so the pass is checked again.
+    /// Begins a request and returns its number; nil if its pass is no longer valid. Checks the pass again, because the
+    /// request got the pass before it waited for a permit.
     @inline(never)
     private func begin(_ scope: AppleScope, _ pass: ScopeLimits.Pass) -> UInt64? {
         let now = now()
@@ -141,8 +141,8 @@ extension AppleLimits {
         if mustLook { look(at: scope) }
     }
 
-    /// Enters the end of a request. The caller holds the lock. Returns the seconds of a hold that the other replicas do
-    /// not know yet; nil if there is none.
+    /// Counts the end of a request. The caller has locked `state`. Returns the seconds of a hold that the other
+    /// replicas do not know yet; nil if there is none.
     private func apply(_ end: End, of request: SentRequest, now: Double, _ state: inout State) -> Double? {
         guard let waiting = state.scopes[request.scope] else { return nil }
         let pass = request.pass

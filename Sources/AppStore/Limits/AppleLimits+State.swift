@@ -15,8 +15,8 @@ extension AppleLimits: AppleState {
         return state.withLock { $0.downSince == nil && now - $0.lastAnswer < Self.answeringSeconds }
     }
 
-    /// Reports a circuit that opened or closed, and whether Apple as a whole went down or came back. The caller holds
-    /// the lock.
+    /// Reports a circuit that opened or closed, and whether Apple as a whole went down or came back. The caller has
+    /// locked `state`.
     func noteShut(_ scope: AppleScope, _ state: inout State, now: Double) {
         let isOpen = [StoreEnvironment.production, .sandbox].contains { environment in
             let sibling = AppleScope(bundleID: scope.bundleID, endpoint: scope.endpoint, environment: environment)
@@ -27,8 +27,8 @@ extension AppleLimits: AppleState {
             if isOpen { state.told.openCircuits.insert(key) } else { state.told.openCircuits.remove(key) }
             observer?.circuit(bundleID: scope.bundleID, endpoint: scope.endpoint, isOpen: isOpen)
         }
-        // Apple as a whole is down only by Production's answers to proofs. No purchase waits for the sandbox or for
-        // receiptd's own questions.
+        // Only requests about proofs to Production decide whether Apple as a whole is down, because no purchase waits
+        // for the sandbox or for receiptd's own requests.
         let inUse = state.scopes.filter {
             $0.key.environment == .production && $0.key.isOfProofs
                 && (now - $0.value.lastUse < Self.inUseSeconds || !$0.value.isEmpty)
@@ -41,7 +41,7 @@ extension AppleLimits: AppleState {
         observer?.apple(isDown: isDown, afterSeconds: seconds)
     }
 
-    /// Returns the answer to a request that was cancelled, or that waited too long in front of Apple.
+    /// Returns the answer to a request that was cancelled, or that waited too long for its turn.
     @inline(never)
     func notSent(to scope: AppleScope, now: Timestamp) -> AppleAnswer.Trouble {
         if Task.isCancelled { return .init(.connection) }
@@ -57,10 +57,10 @@ extension AppleLimits: AppleState {
 
     // MARK: Credentials
 
-    /// Returns whether the app's credentials are worth a request. If not, the answer is `blocked`.
+    /// Returns whether a request with the app's credentials may go. If false, the caller's answer is `blocked`.
     /// - Parameters:
     ///   - setting: the setting of the secret or the key; nil if the catalog names none.
-    ///   - hasSecret: true if the setting holds a secret or a key, or if the catalog names no setting.
+    ///   - hasSecret: true if the setting has a secret or a key, or if the catalog names no setting.
     func mayAsk(
         _ bundleID: BundleID, endpoint: String, setting: String?, hasSecret: Bool, isProven: Bool = true
     ) -> Bool {
@@ -72,8 +72,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes what verifyReceipt's answer shows about the credentials. Apple may refuse an unproven proof although the
-    /// credentials are right, so the refusal is trouble of that proof only.
+    /// Updates the state of the credentials by verifyReceipt's answer. Apple may refuse an unproven proof although the
+    /// credentials are right. So this refusal becomes trouble of the one proof.
     /// - Returns: the answer for the proof.
     func noted(_ answer: AppleAnswer, to request: VerificationRequest, endpoint: String) -> AppleAnswer {
         if isFixed { return answer }
@@ -97,7 +97,7 @@ extension AppleLimits: AppleState {
         return answer
     }
 
-    /// Notes whether Apple took the token.
+    /// Updates the state of the credentials: Apple accepted or refused the token.
     func noteToken(isTaken: Bool, of bundleID: BundleID, endpoint: String) {
         if isFixed { return }
         change(bundleID, endpoint) { credentials, now in
@@ -110,8 +110,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes the token by an answer. Each answer but 401 shows that Apple took it, even if Apple does not know the
-    /// transaction.
+    /// Updates the state of the credentials by an answer. Each answer but 401 shows that Apple accepted the token, even
+    /// if Apple does not know the transaction.
     func noteToken(_ answer: AppleAnswer, of bundleID: BundleID, endpoint: String) {
         switch answer {
         case .blocked: noteToken(isTaken: false, of: bundleID, endpoint: endpoint)
@@ -120,7 +120,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Forgets the faults of the endpoint's credentials for every app outside `apps`, the apps that have credentials.
+    /// Forgets the faults of the endpoint's credentials for each app that is not in `apps`. `apps` are the apps that
+    /// have credentials.
     public func keepCredentials(of apps: Set<BundleID>, endpoint: String) {
         let gone = state.withLock { state in
             state.credentials.keys.filter { $0.endpoint == endpoint && !apps.contains($0.bundleID) }
@@ -148,8 +149,8 @@ extension AppleLimits: AppleState {
         }
     }
 
-    /// Notes doubt about verifyReceipt's credentials only. A 401 of the other API is never a receipt's fault, so it
-    /// leaves no doubt.
+    /// Reports a change of the doubt about verifyReceipt's credentials. The App Store Server API's credentials cannot
+    /// be in doubt, because no receipt causes its 401.
     private func noteDoubt(_ key: Credentials, _ areDoubted: Bool, _ state: inout State) {
         guard state.told.doubted.contains(key.bundleID) != areDoubted, key.endpoint == VerifyReceiptClient.endpoint
         else {

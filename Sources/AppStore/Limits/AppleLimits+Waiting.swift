@@ -3,21 +3,21 @@ import NIOCore
 import Synchronization
 
 extension AppleLimits {
-    /// One scope's limits, and the requests that wait for them. It is a class, so that it changes in place. The lock
-    /// around `state` guards it.
+    /// One scope's limits, and the requests that wait for them. It is a class, so that it changes in place. The lock of
+    /// `state` guards it.
     final class Waiting {
         struct Waiter {
             let ticket: UInt64
             let since: Double
             let isLeased: Bool
-            /// True if the request's proof has failed before, and the request has the place in memory of a first try.
+            /// True if the request is a submission's first try and its proof has failed before.
             let isKnownToFail: Bool
             let continuation: CheckedContinuation<ScopeLimits.Pass?, Never>
         }
 
         var limits: ScopeLimits
         var queue = RequestQueue<Waiter>()
-        /// The monotonic time of the next look; infinity for never.
+        /// The monotonic time of the next look at the waiting requests; infinity for never.
         var lookAt = Double.infinity
         var lastUse = 0.0
 
@@ -34,8 +34,8 @@ extension AppleLimits {
         }
     }
 
-    /// Waits until one request may be sent. Returns nil if the task was cancelled, if the queue is longer than
-    /// `queueSeconds`, or if the app's own wait took too long.
+    /// Waits until one request may go. Returns nil if the task was cancelled, if the queue is longer than
+    /// `queueSeconds`, or if the request waited too long.
     func admission(
         to scope: AppleScope, _ kind: RequestKind, queueSeconds: Double?, of asker: AppleAsker
     ) async -> ScopeLimits.Pass? {
@@ -80,7 +80,7 @@ extension AppleLimits {
         return waiting
     }
 
-    /// Returns the scope's rate; without a budget the rate is 0, which means no limit.
+    /// Returns the scope's rate; 0, which means no limit, if there is no budget.
     private func rate(_ scope: AppleScope) -> AppleRate {
         budget == nil ? AppleRate(perSecond: 0) : scope.rate(ofSetting: perSecond)
     }
@@ -109,7 +109,7 @@ extension AppleLimits {
         }
     }
 
-    /// Sends off the requests that may go now, leases more budget if they need it, and arranges the next look.
+    /// Lets the requests go that may go now, leases more budget if the rest need it, and schedules the next look.
     func look(at scope: AppleScope) {
         let now = now()
         var admitted: [(Waiting.Waiter, ScopeLimits.Pass?)] = []
@@ -117,7 +117,7 @@ extension AppleLimits {
         var wakeUp: Double?
         state.withLock { state in
             guard let waiting = state.scopes[scope] else { return }
-            // Time alone may have closed a circuit or ended a hold.
+            // The hold may have ended since the last look.
             noteShut(scope, &state, now: now)
             while !waiting.isEmpty, let (waiter, pass) = waiting.next(now: now) { admitted.append((waiter, pass)) }
             for waiter in takeImpatient(waiting, isDown: state.downSince != nil, now: now) {
@@ -132,13 +132,13 @@ extension AppleLimits {
         if let wakeUp { look(at: scope, when: wakeUp, seconds: wakeUp - now) }
     }
 
-    /// Takes out the waiting requests that must leave memory and come again later. While Apple answers, a request
-    /// leaves after `patienceSeconds` if it failed before or a circuit or hold stops it. An unproven proof that only
-    /// its own circuit holds back leaves after `shortPatienceSeconds`.
+    /// Removes and returns the waiting requests that must leave memory and come again later. While Apple is not down, a
+    /// request leaves after `patienceSeconds` if it is not a first try, or if a circuit or a hold stops it. An unproven
+    /// proof that only its own circuit stops leaves after `shortPatienceSeconds`.
     ///
     /// While Apple is down, leased work leaves after `patienceSeconds`, because it comes again from the database. A
-    /// proof that is known to fail leaves after `shortPatienceSeconds` if no first try waits. Many such proofs would
-    /// fill memory, and nobody would find out whether Apple answers others.
+    /// proof that is known to fail leaves after `shortPatienceSeconds` if no first try waits. Otherwise proofs that are
+    /// known to fail could fill memory, and no first try would find out whether Apple answers again.
     private func takeImpatient(_ waiting: Waiting, isDown: Bool, now: Double) -> [Waiting.Waiter] {
         let isLate = { (waiter: Waiting.Waiter) in waiter.since < now - Self.patienceSeconds }
         let isLateByLittle = { (waiter: Waiting.Waiter) in waiter.since < now - Self.shortPatienceSeconds }
@@ -157,12 +157,12 @@ extension AppleLimits {
         return late + waiting.queue.takeFirst(held, while: isLateByLittle)
     }
 
-    /// Returns the time of the next look; nil if an earlier look is arranged, or if no request waits and nothing is
+    /// Returns the time of the next look; nil if an earlier look is scheduled, or if no request waits and nothing is
     /// shut.
     private func nextWakeUp(_ waiting: Waiting, now: Double) -> Double? {
         guard !waiting.isEmpty || waiting.limits.isShut(now: now) else { return nil }
         let next = waiting.limits.nextLook(for: waiting.queue, now: now) ?? .infinity
-        // This look has just handled all due requests, so the next one comes at least a millisecond later.
+        // This look has just handled all due requests, so the next look comes at least a millisecond later.
         let lookAt = min(max(next, now + 0.001), now + Self.longestSleepSeconds)
         guard lookAt < waiting.lookAt || waiting.lookAt <= now else { return nil }
         waiting.lookAt = lookAt
@@ -172,8 +172,8 @@ extension AppleLimits {
     private func look(at scope: AppleScope, when time: Double, seconds: Double) {
         Task.detached { [weak self] in
             try? await Task.sleep(for: .seconds(seconds))
-            // If `lookAt` differs, another look was arranged for an earlier time, and that look arranged the later
-            // ones.
+            // If `lookAt` differs, another look was scheduled for an earlier time, and that look has scheduled the next
+            // one.
             let isDue = self?.state.withLock { state in
                 guard state.scopes[scope]?.lookAt == time else { return false }
                 state.scopes[scope]?.lookAt = .infinity

@@ -2,28 +2,29 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Holds a request to Apple until it may be sent: circuit breaker, fleet-wide budget, concurrency.
+/// Holds each request to Apple back until the limits allow it: circuit breaker, fleet-wide budget, concurrency.
 ///
-/// The process has one, which all its clients share. A request that nothing holds back costs two short locks and no
-/// suspension. No request waits for the database while its replica holds a lease on the budget. Run `follow` beside it.
+/// All clients of the process share one `AppleLimits`. A request that nothing holds back costs two short locks and no
+/// suspension. A request waits for the database only if the replica has no lease of the budget left. A task of the
+/// process runs `follow`.
 public final class AppleLimits: Sendable {
-    /// The seconds that a request waits for its own app's circuit or `Retry-After` before it must come again. A retry
-    /// waits as long for its turn. While Apple as a whole is down, requests wait until Apple is back. `takeImpatient`
-    /// names the exceptions: leased work and proofs that are known to fail.
+    /// The seconds that a request waits for its own scope's circuit or `Retry-After` before it must leave memory. A
+    /// retry waits as long for its turn. While Apple as a whole is down, requests wait until Apple is back, with the
+    /// exceptions in `takeImpatient`.
     static let patienceSeconds = 10.0
-    /// The shorter patience, in seconds, of an unproven proof in front of its own circuit, and of a proof that is known
+    /// The seconds that an unproven proof waits for its own circuit, and the seconds that a proof waits that is known
     /// to fail.
     static let shortPatienceSeconds = 1.0
-    /// The seconds after Apple's last answer to any request in which Apple counts as answering.
+    /// The seconds for which Apple counts as answering after its last answer about a proof.
     static let answeringSeconds = 60.0
-    /// The seconds without a request after which an app's endpoint counts as out of use.
+    /// The seconds after which a scope without a request counts as out of use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
-    /// The longest sleep of a waiting request in seconds, so that it never misses the end of its wait by much.
+    /// The most seconds between two looks at waiting requests, so that no request waits much too long.
     static let longestSleepSeconds = 1.0
 
-    /// The permits, one for each request. The limit adapts to Apple's answers.
+    /// The permits, one for each request under way. Their number adapts to Apple's answers.
     public let gate: ConcurrencyGate
-    /// True if these limits are only the gate, with a fixed limit.
+    /// True if the only limit is the gate, with a fixed number of permits.
     let isFixed: Bool
     let perSecond: Double
     let budget: (any AppleBudget)?
@@ -38,29 +39,29 @@ public final class AppleLimits: Sendable {
         var concurrency: AdaptiveConcurrency
         var underWay = RequestsUnderWay()
         var failedProofs = FailedProofs()
-        /// The monotonic time of the last answer to any request.
+        /// The monotonic time of Apple's last answer about a proof.
         var lastAnswer = -Double.infinity
-        /// The monotonic time of the gate's next look; infinity for never.
+        /// The monotonic time of the next call of `makeRoom`; infinity for never.
         var gateLook = Double.infinity
         var nextTicket: UInt64 = 0
         var downSince: Double?
         var downBefore = 0.0
     }
 
-    /// The state that the observer last saw.
+    /// The state that the observer knows.
     struct Told {
         var openCircuits: Set<Credentials> = []
         var misconfigured: [Credentials: CredentialsFault] = [:]
         var doubted: Set<BundleID> = []
     }
 
-    /// The state of one app's credentials. It is a class, so that it changes in place. The lock around
-    /// `AppleLimits.state` guards it.
+    /// The state of one app's credentials. It is a class, so that it changes in place. The lock of `AppleLimits.state`
+    /// guards it.
     final class CredentialsBox {
         var state = CredentialsState()
-        /// The setting that should have held the secret at the last question; nil if the catalog named none.
+        /// The setting of the secret or the key at the last request; nil if the catalog named none.
         var setting: String?
-        /// The last refusal.
+        /// The kind of Apple's last refusal.
         var refusal = AppleAnswer.Blockage.sharedSecret
     }
 
@@ -71,11 +72,11 @@ public final class AppleLimits: Sendable {
 
     /// - Parameters:
     ///   - maxConcurrency: the most requests under way at once from this process.
-    ///   - maxRequestsPerSecond: the most requests of all replicas for each app and endpoint; a tenth for the sandbox;
-    ///     0 for no limit.
-    ///   - budget: the limits that all replicas share. Nil: this is the only replica, and `maxRequestsPerSecond` has no
-    ///     effect.
-    ///   - now: returns seconds of a clock that only grows.
+    ///   - maxRequestsPerSecond: the most requests of all replicas for each app and endpoint in Production; 0 for no
+    ///     limit. In the sandbox, a tenth of it counts.
+    ///   - budget: the limits that all replicas share; nil if this is the only replica. If nil, `maxRequestsPerSecond`
+    ///     has no effect.
+    ///   - now: returns the seconds of a monotonic clock.
     public init(
         maxConcurrency: Int, maxRequestsPerSecond: Double = 0, budget: (any AppleBudget)? = nil,
         observer: (any AppleLimitsObserver)? = nil, now: (@Sendable () -> Double)? = nil
@@ -91,8 +92,8 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// Makes limits that only cap the concurrency, without circuit breaker and retries.
-    /// - Parameter queued: called each time that a request has entered the queue for a permit; nil if nobody asks.
+    /// Makes limits that limit only the requests under way, without circuit breaker and retry budget.
+    /// - Parameter queued: called each time that a request has entered the queue for a permit; nil for no call.
     public init(fixedConcurrency: Int, queued: (@Sendable () -> Void)? = nil) {
         gate = ConcurrencyGate(limit: fixedConcurrency, queued: queued)
         isFixed = true
@@ -103,18 +104,19 @@ public final class AppleLimits: Sendable {
         state = Mutex(State(concurrency: AdaptiveConcurrency(maximum: fixedConcurrency)))
     }
 
-    /// The end of a request, as the limits see it.
+    /// The end of a request.
     enum End {
-        /// Apple answered, whatever it said.
+        /// Apple gave any answer.
         case answered
-        /// The request failed, and no receipt causes such a failure.
+        /// The request failed in a way that no receipt can cause.
         case failed
-        /// The request failed, and a receipt may have caused that. A `Retry-After` here holds no other request back.
+        /// The request failed, perhaps because of its receipt. A `Retry-After` in this answer holds no other request
+        /// back.
         case doubtful
-        /// Apple answered with 429, or the request failed as in `failed` and the answer had a `Retry-After`. `seconds`
-        /// is nil if a 429 had none.
+        /// Apple answered 429, or the request failed as in `failed` and the answer had a `Retry-After`. `seconds` is
+        /// nil for a 429 without `Retry-After`.
         case limited(seconds: Double?)
-        /// The end says nothing about Apple, as the end of a cancelled request.
+        /// The end says nothing about Apple; the request was cancelled, for example.
         case unknown
     }
 }

@@ -1,19 +1,20 @@
 import Fulfillment
 
-/// The reason why an app's submissions wait until somebody corrects its credentials for one of Apple's endpoints.
+/// The fault of an app's credentials for one of Apple's endpoints. The app's submissions wait until an operator
+/// corrects the credentials.
 public struct CredentialsFault: Sendable, Equatable {
     /// `verifyReceipt` or `transactions`.
     public let endpoint: String
-    /// The setting that holds the shared secret or the private key; nil if the catalog names none.
+    /// The setting of the shared secret or the private key; nil if the catalog names none.
     public let setting: String?
-    /// The credential that Apple refused; nil if the setting is empty, or holds no key.
+    /// Apple's refusal; nil if the setting is empty or has no key.
     public let refusal: AppleAnswer.Blockage?
 
     public init(endpoint: String, setting: String?, refusal: AppleAnswer.Blockage?) {
         (self.endpoint, self.setting, self.refusal) = (endpoint, setting, refusal)
     }
 
-    /// One clause for an operator: the fault, and the remedy.
+    /// One clause for an operator: the fault and the remedy.
     public var sentence: String {
         if refusal == .request {
             return "Apple refuses the request itself (21000): look for a proxy that changes requests"

@@ -1,9 +1,10 @@
 import Fulfillment
 
-/// The question of `receiptd inspect --apple-order`.
+/// The request of `receiptd inspect --apple-order`.
 extension ServerAPIClient {
-    /// Asks Look Up Order ID for the transactions of an order number from Apple's mail to the customer. The answer is
-    /// empty if Apple knows no such order of this app, and refused if the text does not look like an order number.
+    /// Calls Look Up Order ID, for the transactions of an order number from Apple's mail to a customer. The answer is
+    /// empty if Apple knows no order of this app with the number. The answer is `refused` if the text does not look
+    /// like an order number.
     public func lookUpOrder(_ order: String, _ context: StoreQueryContext) async
         -> StoreQueryAnswer<[NotifiedTransaction]>
     {

@@ -57,8 +57,8 @@ extension ServerAPIClient: StoreQueries {
         case unauthorized
     }
 
-    /// Makes one try, with at most one change of environment if the question names none.
-    /// - Parameter query: the question; nil for an id that no transaction can have.
+    /// Makes one try, with at most one change of environment if the context names none.
+    /// - Parameter query: the query; nil for an id that no transaction can have.
     func ask<Value: Sendable>(
         _ query: ServerAPIQuery?, _ context: StoreQueryContext, _ read: Reader<Value>
     ) async -> StoreQueryAnswer<Value> {
@@ -77,7 +77,7 @@ extension ServerAPIClient: StoreQueries {
                 guard let token = token(for: context.bundleID, context.credentials) else {
                     return (.answer(.blocked(.serverAPI)), .unknown)
                 }
-                // The wait in front of Apple may have lasted beyond `notAfter`, so the time is checked after it.
+                // The check comes after the wait for the limits, because the wait may have lasted beyond `notAfter`.
                 guard isInTime(context) else {
                     return (.answer(.trouble(.init(.timeout, wasAsked: false))), .unknown)
                 }
@@ -92,12 +92,12 @@ extension ServerAPIClient: StoreQueries {
         return .notFound
     }
 
-    /// Returns whether an exchange that begins now ends by `notAfter`, even if it takes as long as it may.
+    /// Returns whether an exchange that begins now ends by `notAfter`, even if it takes the whole time-out.
     private func isInTime(_ context: StoreQueryContext) -> Bool {
         context.notAfter.map { now().adding(milliseconds: exchangeMilliseconds) <= $0 } ?? true
     }
 
-    /// Returns the answer, and notes whether Apple accepted the token.
+    /// Returns the answer, and updates the state of the app's credentials.
     private func concluded<Value>(
         _ outcome: Outcome<Value>, in environment: StoreEnvironment, _ context: StoreQueryContext
     ) -> StoreQueryAnswer<Value> {
@@ -107,7 +107,7 @@ extension ServerAPIClient: StoreQueries {
         switch outcome {
         case .unauthorized:
             tokens.forget(context.bundleID)
-            // Production accepts the same token, so a 401 of the sandbox alone does not show that the token is wrong.
+            // Production may accept this token, so the sandbox's 401 alone does not show that the token is wrong.
             if environment == .production { note(isTaken: false) }
             let isFirst = environment == .production || context.environment != nil
             return isFirst ? .blocked(.serverAPI) : .trouble(.init(.status))
@@ -161,7 +161,7 @@ extension ServerAPIClient: StoreQueries {
         return .answer(answer)
     }
 
-    /// A label value of `receiptd_apple_requests_total{result}`, for an answer that was read without some of its parts.
+    /// The label value of `receiptd_apple_requests_total{result}` for an answer of which receiptd left out some parts.
     private static let partlyReadLabel = "partly_unproven"
 
     private func end<Value>(_ outcome: Outcome<Value>) -> AppleLimits.End {

@@ -2,27 +2,29 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// Asks the App Store Server API: production first, and the sandbox if production does not know the transaction.
+/// Sends requests to the App Store Server API: first to Production, then to the sandbox if Production does not know the
+/// transaction.
 ///
 /// The functions in this file look up the transaction of a submission; an extension adds `StoreQueries`. All requests
-/// of an app carry the same token, and so share one state of credentials. Each endpoint has limits of its own, as at
-/// Apple.
+/// of an app share one token, and so one state of credentials. Each endpoint has its own limits, because Apple limits
+/// each endpoint separately.
 ///
-/// Each request passes the limits first, and holds no connection while it waits there. Call `shutdown()` before the
-/// last reference is released.
+/// Each request first waits for the limits, without a connection. Call `shutdown()` before the last reference is
+/// released.
 public final class ServerAPIClient: Sendable {
-    /// The endpoint's name in metrics and limits. Apple limits it separately from verifyReceipt.
+    /// The endpoint's name in metrics and limits.
     public static let endpoint = AppleEndpoint.transactions.rawValue
-    /// The longest queue in front of the sandbox that an unproven request joins, in seconds until the queue has passed.
-    /// The sandbox takes a tenth of Production's rate, and every invented id goes on to it. Without this bound
-    /// thousands would wait there, in places that other requests need. A request that finds a longer queue comes again.
+    /// The longest queue for the sandbox that an unproven request may join, in seconds until its turn. The sandbox has
+    /// a tenth of Production's rate, and gets a request for every invented id. Without this limit thousands of requests
+    /// would wait for the sandbox, in places that other requests need. A request that finds a longer queue comes again
+    /// later.
     private static let sandboxQueueSeconds = 2.0
 
     let limits: AppleLimits
     let tokens = ServerAPITokens()
     let proofs: any ProofParser & SignedDataParser
     let now: @Sendable () -> Timestamp
-    /// The longest time of one exchange, its connection included, in milliseconds.
+    /// The time-out of one exchange in milliseconds, with the time for its connection.
     let exchangeMilliseconds: Int64
     private let connection: HTTPClient
     private let production: HTTPEndpoint
@@ -31,9 +33,9 @@ public final class ServerAPIClient: Sendable {
     private let observer: (any AppleObserver)?
 
     /// - Parameters:
-    ///   - secrets: returns the private key that a setting holds, by the setting's name; nil if it holds none.
-    ///   - proofs: proves the parts that Apple signed.
-    ///   - limits: the limits that all clients of the process share; nil for the settings' `maxConcurrency` only.
+    ///   - secrets: returns the private key in the setting with a given name; nil if the setting is empty.
+    ///   - proofs: the parsers that prove the signed parts of answers.
+    ///   - limits: the limits that all clients of the process share; nil for only the limit `settings.maxConcurrency`.
     ///   - now: returns the time for tokens and `Retry-After`; nil for the wall clock.
     public init(
         settings: AppleSettings, secrets: @escaping @Sendable (String) -> String?,
@@ -57,13 +59,14 @@ public final class ServerAPIClient: Sendable {
         self.now = now ?? { WallClock.now }
     }
 
-    /// Ends requests in flight and closes all connections. The answer of each, and of later tries, is trouble.
+    /// Ends the requests in flight, and closes all connections. These requests and all later ones get trouble as their
+    /// answer.
     public func shutdown() async {
         await connection.shutdown()
     }
 
-    /// Asks about one transaction in one try.
-    /// - Parameter request: the request of the submission.
+    /// Asks Apple about one transaction, in one try.
+    /// - Parameter request: the submission's request.
     public func look(
         up id: StoreTransactionID, _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {
@@ -82,8 +85,9 @@ public final class ServerAPIClient: Sendable {
         return .trouble(.init(.credentials))
     }
 
-    /// Asks about `noTransaction`, an id that no player chose. Anybody can send an id, so a `blocked` answer about a
-    /// sent id shows wrong credentials only if `noTransaction` gets the same answer.
+    /// Asks Apple about `noTransaction`. A player can send an id for which Apple answers `blocked` although the
+    /// credentials are right. So the credentials count as wrong only if the answer about `noTransaction` is `blocked`
+    /// too.
     private func askNeutrally(
         _ credentials: ServerAPICredentials, for request: VerificationRequest
     ) async -> AppleAnswer {
@@ -100,18 +104,18 @@ public final class ServerAPIClient: Sendable {
     /// An id that Apple gives to no transaction.
     public static let noTransaction: StoreTransactionID = "0"
 
-    /// Returns whether the setting that the credentials name holds a private key.
+    /// Returns whether the setting in the credentials has a private key.
     public func hasKey(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> Bool {
         token(for: bundleID, credentials) != nil
     }
 
-    /// Returns the app's token; nil without a key. The key is read each time, so that a rotated key takes effect.
+    /// Returns the app's token; nil if there is no key. Reads the key at each call, so that a rotated key takes effect.
     func token(for bundleID: BundleID, _ credentials: ServerAPICredentials) -> String? {
         guard let key = secrets(credentials.privateKeySetting), !key.isEmpty else { return nil }
         return tokens.token(for: bundleID, credentials, privateKey: key, now: now())
     }
 
-    /// Asks about one transaction, with at most one change of environment.
+    /// Asks Apple about one transaction, with at most one change of environment.
     private func ask(
         _ query: ServerAPIQuery, about id: StoreTransactionID, _ credentials: ServerAPICredentials,
         for request: VerificationRequest
@@ -121,7 +125,7 @@ public final class ServerAPIClient: Sendable {
             let mustNotPile = environment == .sandbox && !request.isProven
             let queueSeconds = mustNotPile ? Self.sandboxQueueSeconds : nil
             let answer = await limits.send(to: scope, for: AppleAsker(request), queueSeconds: queueSeconds) {
-                // The token might end during the wait in front of Apple, so it is made after the wait.
+                // The token is made after the wait for the limits, because it might expire during the wait.
                 guard let token = token(for: request.bundleID, credentials) else {
                     return (TransactionAnswer.answer(.blocked(.serverAPI)), AppleLimits.End.unknown)
                 }
@@ -134,8 +138,8 @@ public final class ServerAPIClient: Sendable {
             guard case .answer(let told) = answer else { continue }
             guard case .blocked = told else { return told }
             tokens.forget(request.bundleID)
-            // Production has just accepted the same token. All invented ids come to the sandbox, and they must prove
-            // nothing.
+            // Production has just accepted this token, so a fault here does not show wrong credentials. Anybody can
+            // invent an id, and all invented ids come to the sandbox.
             return environment == .production ? told : .trouble(.init(.status))
         }
         return .refused(.unknownTransaction)

@@ -3,11 +3,11 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// One question to the App Store Server API, as it is sent.
+/// One request to the App Store Server API.
 ///
 /// Apple's reference defines the paths and fields (https://developer.apple.com/documentation/appstoreserverapi).
 struct ServerAPIQuery: Sendable {
-    /// The longest transaction id, in bytes. Apple's are far shorter.
+    /// The longest transaction id, in bytes. Apple's ids are far shorter.
     private static let maximumIDLength = 64
     /// The longest `revision` or `paginationToken`, in bytes.
     static let maximumPageLength = 4096
@@ -16,10 +16,10 @@ struct ServerAPIQuery: Sendable {
     let method: HTTPRequestMethod
     /// The path with its query.
     let path: String
-    /// The path for people, without the id.
+    /// The path without the id, for people.
     let shownPath: String
     var body: [UInt8]?
-    /// A hash of the subject: equal for two questions about one subject.
+    /// A hash of the subject. Two queries about one subject have equal hashes.
     let subject: Int
 
     private init(
@@ -33,8 +33,8 @@ struct ServerAPIQuery: Sendable {
         subject = Self.subject(endpoint, id)
     }
 
-    /// Makes a question about an app as a whole. The label `ofApp` distinguishes this initializer from the one above,
-    /// because a bundle id and a transaction's id have one type.
+    /// Makes a query about an app as a whole. The label `ofApp` distinguishes this initializer from the one above,
+    /// because a bundle id and a transaction id have one type.
     private init(
         _ endpoint: AppleEndpoint, _ method: HTTPRequestMethod, _ path: String, query rest: String = "",
         body: [UInt8]? = nil, ofApp app: BundleID
@@ -54,8 +54,8 @@ struct ServerAPIQuery: Sendable {
         return hasher.finalize()
     }
 
-    /// Makes the question Get Transaction Info. Returns nil if the id does not look like Apple's, because the id goes
-    /// into a URL.
+    /// Makes the query Get Transaction Info. Returns nil if the id does not look like Apple's, because the id goes into
+    /// a URL.
     static func transaction(_ id: StoreTransactionID) -> ServerAPIQuery? {
         isAskable(id) ? ServerAPIQuery(.transactions, .get, "inApps/v1/transactions", of: id) : nil
     }
@@ -97,13 +97,13 @@ struct ServerAPIQuery: Sendable {
             ofApp: app)
     }
 
-    /// Makes the question Request a Test Notification.
+    /// Makes the query Request a Test Notification.
     static func testNotification(of app: BundleID) -> ServerAPIQuery {
         ServerAPIQuery(.testNotification, .post, "inApps/v1/notifications/test", ofApp: app)
     }
 
-    /// Makes the question Get Test Notification Status. Returns nil if the token does not look like Apple's, because
-    /// the token goes into a URL.
+    /// Makes the query Get Test Notification Status. Returns nil if the token does not look like Apple's, because the
+    /// token goes into a URL.
     static func testNotificationStatus(_ token: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumPageLength).contains(token.utf8.count), token.utf8.allSatisfy(URLQuery.isPlain),
             !token.utf8.allSatisfy({ $0 == UInt8(ascii: ".") })
@@ -111,8 +111,8 @@ struct ServerAPIQuery: Sendable {
         return ServerAPIQuery(.testNotification, .get, "inApps/v1/notifications/test", query: "/\(token)", ofApp: app)
     }
 
-    /// Makes the question Look Up Order ID. Returns nil if the order number does not look like Apple's, because the
-    /// number goes into a URL.
+    /// Makes the query Look Up Order ID. Returns nil if the order number does not look like Apple's, because the number
+    /// goes into a URL.
     static func orderLookup(_ order: String, of app: BundleID) -> ServerAPIQuery? {
         guard (1...maximumIDLength).contains(order.utf8.count),
             order.utf8.allSatisfy({ $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "~") && URLQuery.isPlain($0) })
@@ -137,7 +137,7 @@ struct ServerAPIQuery: Sendable {
     }
 }
 
-/// The query of a URL, `?name=value&…`; empty without parameters.
+/// The query part of a URL, `?name=value&…`; empty if there are no parameters.
 private struct URLQuery {
     private(set) var text = ""
 
@@ -165,7 +165,7 @@ private struct URLQuery {
 }
 
 extension ProductKind {
-    /// The value of Get Transaction History's filter.
+    /// The kind's name in the filter of Get Transaction History.
     fileprivate var storeName: String {
         switch self {
         case .consumable: "CONSUMABLE"
@@ -177,7 +177,7 @@ extension ProductKind {
 }
 
 extension ConsumptionAnswer {
-    /// The body of the request. It says that the player agreed, because Apple accepts nothing else.
+    /// The body of the request. It says that the player agreed, because Apple accepts no other value.
     fileprivate var requestBody: [UInt8] {
         var body = JSONWriter(capacity: 160)
         body.beginObject()

@@ -3,7 +3,7 @@ import Fulfillment
 import NamesAndTimes
 import PooledHTTP
 
-/// The meaning of an answer's HTTP status and error code. It is the same for every question to the App Store Server
+/// The meaning of a response's HTTP status and error code, which is the same for every query to the App Store Server
 /// API.
 ///
 /// Apple's reference defines the error codes (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
@@ -16,10 +16,11 @@ enum ServerAPIResponse: Equatable {
     case trouble(AppleAnswer.Trouble)
     /// 401: the token is wrong.
     case unauthorized
-    /// The token is right, and the app or the request is wrong all the same.
+    /// The token is right, but the app or the request is wrong.
     case blocked(AppleAnswer.Blockage)
 
-    /// - Parameter retryNotBefore: the time that the response's `Retry-After` names; nil without one.
+    /// - Parameter retryNotBefore: the end of the wait that the response's `Retry-After` asks for; nil if there is
+    ///   none.
     init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
         switch status {
         case 200..<300: self = .taken(status: status, body: body)
@@ -42,14 +43,14 @@ enum ServerAPIResponse: Equatable {
             return
         }
         switch document.value["errorCode"]?.wholeNumber {
-        // These codes mean that our request is wrong, or that Apple does not have the app. No subject of a question
-        // causes them.
+        // These codes mean that our request is wrong, or that Apple does not have the app. The query's subject cannot
+        // cause them.
         case 4_000_000: self = .blocked(.request)
         case 4_000_002, 4_040_003: self = .blocked(.serverAPI)
         case 4_040_005, 4_040_010: self = .notFound
         case 4_290_000: self = trouble(.rateLimited)
         case 5_000_000, 5_000_001: self = trouble(.serverError)
-        // A fault of the question itself is the same at each try.
+        // A fault of the query itself recurs at each try.
         case let code? where (4_000_001...4_000_999).contains(code) || (4_030_000...4_030_999).contains(code):
             self = .refused(code: code)
         // The account, notification address, test or app transaction does not exist.

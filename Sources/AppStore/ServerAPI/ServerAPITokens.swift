@@ -4,32 +4,34 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// Makes the tokens for the App Store Server API: JWTs with ES256, one for each app, renewed before they end.
+/// Makes the tokens for the App Store Server API. They are JWTs with ES256, one for each app, and are renewed before
+/// they expire.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
 final class ServerAPITokens: Sendable {
-    /// The seconds from `iat` to `exp`. Apple takes at most an hour.
+    /// The seconds from `iat` to `exp`. Apple accepts at most an hour.
     static let lifetimeSeconds: Int64 = 1800
-    /// The fewest seconds that a token must still last to be sent. Apple's clock may be ahead.
+    /// The fewest seconds until the expiry of a token that receiptd still sends. Apple's clock may be ahead.
     static let leastLeftSeconds: Int64 = 600
-    /// The seconds by which `iat` lies before now, so that a clock that is ahead does not put `iat` in Apple's future.
+    /// The seconds by which `iat` is before the present time. If our clock is ahead of Apple's, `iat` must not be in
+    /// the future for Apple.
     static let backdatedSeconds: Int64 = 30
     private static let audience = "appstoreconnect-v1"
 
     private struct Token {
         let credentials: ServerAPICredentials
-        /// The key that signed the token. Another key makes a new token.
+        /// The key that signed the token. If the key changes, a new token is made.
         let privateKey: String
         let text: String
-        /// The end of the token, in seconds since 1970.
+        /// The expiry of the token, in seconds since 1970.
         let expiresAt: Int64
     }
 
     private let tokens = Mutex<[BundleID: Token]>([:])
 
-    /// Returns a token; nil if the key is no private key.
+    /// Returns a token; nil if the key is not a private key.
     /// - Parameters:
-    ///   - privateKey: PEM, as in Apple's `.p8` files. Line breaks may be written as `\n`.
+    ///   - privateKey: the key in PEM, the form of Apple's `.p8` files. `\n` may stand for a line break.
     ///   - now: the time of the wall clock.
     func token(
         for bundleID: BundleID, _ credentials: ServerAPICredentials, privateKey: String, now: Timestamp
@@ -38,7 +40,7 @@ final class ServerAPITokens: Sendable {
         let known = tokens.withLock { $0[bundleID] }
         if let known, known.credentials == credentials, known.privateKey == privateKey,
             known.expiresAt - seconds >= Self.leastLeftSeconds,
-            // If the clock was set back, the known token begins too far in the future.
+            // If the clock was set back, the known token's `iat` is in the future.
             known.expiresAt - seconds <= Self.lifetimeSeconds
         {
             return known.text
@@ -51,7 +53,7 @@ final class ServerAPITokens: Sendable {
         return text
     }
 
-    /// Drops a token that Apple refused. The next one is made anew.
+    /// Drops a token that Apple refused, so that the next call makes a new token.
     func forget(_ bundleID: BundleID) {
         tokens.withLock { $0[bundleID] = nil }
     }

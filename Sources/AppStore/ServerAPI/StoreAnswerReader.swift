@@ -2,19 +2,22 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// Reads answers of the App Store Server API. The reader accepts signed data only if our roots prove Apple's signature,
-/// and if the data is of the app and environment in the question. The reader is pure and never traps.
+/// Reads answers of the App Store Server API. The reader accepts signed data only if our root certificates prove
+/// Apple's signature, and if the data is of the query's app and environment. The reader does no I/O, reads no clock and
+/// never traps.
 ///
-/// If the reader cannot prove one part, it takes the whole answer for trouble, and uses no other part. It reads three
-/// answers in parts (decision 0036). From the statuses, it leaves out a faulty part about another subscription than the
-/// one in the question. From the history, it leaves out a transaction that Apple signed and whose name or environment
-/// cannot be read, because receiptd can never grant it. It hands on notifications as they are, and another step proves
-/// each of them.
+/// If the reader cannot prove one part of an answer, the whole answer counts as trouble. Three answers are exceptions
+/// (decision 0036):
+///
+/// - Statuses: the reader leaves out a faulty part that is about another subscription than the one in the query.
+/// - Transaction history: the reader leaves out a signed transaction whose id, product or environment it cannot read,
+///   because receiptd can never grant the transaction.
+/// - Notification history: the reader returns the notifications as they are. `NotificationParser` proves each of them.
 public struct StoreAnswerReader: Sendable {
-    /// The largest body in bytes. Apple's bodies have at most 20 signed parts, or as many as the customer has
-    /// subscriptions.
+    /// The most bytes of a body. Apple's bodies have at most 20 signed parts, or one for each subscription of the
+    /// customer.
     public static let maximumBytes = 4 << 20
-    /// The most items of a page. Apple's pages have 20.
+    /// The most items of a page. Apple's pages have 20 items.
     public static let maximumPageItems = 100
     static let maximumStatuses = 1000
 
@@ -22,7 +25,8 @@ public struct StoreAnswerReader: Sendable {
         case notJSON
         case incomplete
         case unproven
-        /// Apple signed the part, but its name or environment cannot be read. Later answers have the same part.
+        /// Apple signed the part, but receiptd cannot read its id, its product or its environment. Later answers have
+        /// this part too.
         case unreadable
 
         var troubleKind: AppleAnswer.TroubleKind {
@@ -34,7 +38,7 @@ public struct StoreAnswerReader: Sendable {
         }
     }
 
-    /// An answer, with the number of parts that were left out because they cannot be proven or read.
+    /// An answer, with the number of parts that the reader left out because it cannot prove or read them.
     public struct Reading<Value> {
         public let value: Value
         public var leftOut = 0
@@ -44,14 +48,14 @@ public struct StoreAnswerReader: Sendable {
     private let bundleID: BundleID
     private let environment: StoreEnvironment
 
-    /// - Parameter environment: the environment that was asked.
+    /// - Parameter environment: the environment of the request.
     public init(parser: any SignedDataParser, bundleID: BundleID, environment: StoreEnvironment) {
         self.parser = parser
         self.bundleID = bundleID
         self.environment = environment
     }
 
-    /// The names of the members that are read, for all answers.
+    /// The names of the members that the reader needs, of all kinds of answers.
     private static let names = JSONNames([
         "signedTransactionInfo", "signedRenewalInfo", "signedTransactions", "signedPayload", "data", "lastTransactions",
         "subscriptionGroupIdentifier", "originalTransactionId", "status", "revision", "hasMore", "notificationHistory",
@@ -76,7 +80,7 @@ public struct StoreAnswerReader: Sendable {
         return Reading(value: transaction)
     }
 
-    /// Reads an answer of Look Up Order ID. Status 0 has transactions, status 1 none.
+    /// Reads an answer of Look Up Order ID. An answer with status 0 has transactions. An answer with status 1 has none.
     public func order(_ body: [UInt8]) throws(Fault) -> Reading<[NotifiedTransaction]> {
         let answer = try parse(body)
         guard let status = answer["status"]?.wholeNumber else { throw .incomplete }
@@ -93,7 +97,7 @@ public struct StoreAnswerReader: Sendable {
     }
 
     /// Reads an answer of Get Transaction History.
-    /// - Parameter page: the page that was asked for; nil for the first.
+    /// - Parameter page: the page that the request named; nil for the first page.
     public func history(_ body: [UInt8], page: String?) throws(Fault) -> Reading<TransactionHistoryPage> {
         let answer = try parse(body)
         guard let items = answer["signedTransactions"]?.array, items.count <= Self.maximumPageItems else {
@@ -109,7 +113,7 @@ public struct StoreAnswerReader: Sendable {
             }
         }
         let next = try next(of: answer, "revision")
-        // A page that names itself as the next one would be asked for ever.
+        // If a page named itself as the next page, receiptd would ask for it for ever.
         if let next, next == page { throw .incomplete }
         return Reading(value: TransactionHistoryPage(transactions: transactions, next: next), leftOut: leftOut)
     }
@@ -165,8 +169,8 @@ public struct StoreAnswerReader: Sendable {
                 }
             }
         }
-        // The reader leaves out a faulty part only if it is certainly another subscription's, and if another part
-        // describes the subscription in question.
+        // The reader leaves out a faulty part only if the part is certainly about another subscription, and if a proven
+        // part describes the subscription in the query.
         let isAnswered = statuses.contains { $0.transaction.isNamed(id) }
         if let own = faults.first(where: { !isAnswered || $0.original == nil || $0.original == id.text }) {
             throw own.fault
@@ -180,7 +184,7 @@ public struct StoreAnswerReader: Sendable {
             let renewalInfo = item["signedRenewalInfo"]?.string
         else { throw .incomplete }
         let transaction = try transaction(transactionInfo)
-        // A transaction with an unreadable field tells no state.
+        // A transaction with an unreadable field does not show the subscription's state.
         guard transaction.purchase.unreadable.isEmpty else { throw .unreadable }
         let original = transaction.purchase.originalTransactionID
         guard case .proven(let renewal) = parser.parse(renewalInfo: renewalInfo),

@@ -2,12 +2,12 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The content of one answer of the App Store Server API's "Get Transaction Info".
+/// The content of one answer to the App Store Server API's "Get Transaction Info".
 ///
 /// Apple's reference defines the error codes (https://developer.apple.com/documentation/appstoreserverapi/error-codes).
 public enum TransactionAnswer: Sendable, Equatable {
     case answer(AppleAnswer)
-    /// 4040010: this environment does not know the transaction, but the other one may.
+    /// 4040010: this environment does not know the transaction, but the other environment may.
     case notFound
 
     public struct Response {
@@ -15,7 +15,7 @@ public enum TransactionAnswer: Sendable, Equatable {
         let status: Int
         /// The body as received.
         let body: [UInt8]
-        /// The end of the wait that the response's `Retry-After` asks for; nil without one.
+        /// The end of the wait that the response's `Retry-After` asks for; nil if there is none.
         let retryNotBefore: Timestamp?
 
         public init(status: Int, body: [UInt8], retryNotBefore: Timestamp? = nil) {
@@ -26,8 +26,8 @@ public enum TransactionAnswer: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - asked: the transaction that was asked for.
-    ///   - proofs: proves the parts that Apple signed, by the same roots as players' proofs.
+    ///   - asked: the transaction that the request named.
+    ///   - proofs: the parser that proves the signed parts, with the root certificates for players' proofs.
     public static func parse(
         _ response: Response, asked: StoreTransactionID, proofs: any ProofParser
     ) -> TransactionAnswer {
@@ -56,12 +56,12 @@ public enum TransactionAnswer: Sendable, Equatable {
             guard case .read(let content?, .proven, _) = reading,
                 content.purchases.map(\.transactionID) == [asked]
             else { return trouble(.unproven) }
-            // The content names no environment, and no app.
+            // The content lacks the environment or the app.
             guard let receipt = content.asReceipt else { return trouble(.incomplete) }
             return .answer(.genuine(receipt))
         }
         switch document.value["errorCode"]?.wholeNumber {
-        // 4000048 stands for the id of an app transaction, which is no purchase.
+        // 4000048 means that the id is an app transaction's, which is not a purchase.
         case 4_000_006, 4_000_048: return .answer(.refused(.invalidTransaction))
         case 4_040_010: return .notFound
         case 4_290_000: return trouble(.rateLimited)

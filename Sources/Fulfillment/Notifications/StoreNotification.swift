@@ -77,7 +77,8 @@ public struct NotifiedTransaction: Sendable, Equatable {
     /// The time at which Apple signed the transaction; nil if Apple gave none.
     public var signedAt: Timestamp?
     public var subscriptionGroupID: String?
-    /// The original transaction of the subscription that this one continues; nil if Apple names none.
+    /// The original transaction of the earlier subscription that the transaction's subscription continues; nil if Apple
+    /// names none.
     public var previousOriginalTransactionID: StoreTransactionID?
 
     public init(
