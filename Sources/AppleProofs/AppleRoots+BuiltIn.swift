@@ -64,8 +64,8 @@ extension AppleRoots {
         dDkLF1vLUagM6BgD56KyKA==
         """
 
-    /// Apple Worldwide Developer Relations, 2013 to 2023: the issuer of the iOS 6 receipts that can still be proven.
-    /// SHA-256 ce057691d730f89ca25e916f7335f4c8a15713dcd273a658c024023f8eb809c2.
+    /// Apple Worldwide Developer Relations, 2013 to 2023: the issuer of the iOS 6 receipts that receiptd can still
+    /// prove. SHA-256 ce057691d730f89ca25e916f7335f4c8a15713dcd273a658c024023f8eb809c2.
     private static let developerRelations = """
         MIIEIjCCAwqgAwIBAgIIAd68xDltoBAwDQYJKoZIhvcNAQEFBQAwYjELMAkGA1UEBhMCVVMxEzARBgNVBAoTCkFwcGxlIEluYy4xJjAkBgNV
         BAsTHUFwcGxlIENlcnRpZmljYXRpb24gQXV0aG9yaXR5MRYwFAYDVQQDEw1BcHBsZSBSb290IENBMB4XDTEzMDIwNzIxNDg0N1oXDTIzMDIw

@@ -1,7 +1,7 @@
 import Fulfillment
 
 extension AppleRoots {
-    /// The SHA-256 of each root in receiptd's own repository. Everybody can read their private keys there, in
+    /// The SHA-256 of each root certificate in receiptd's repository. Their private keys are public, in
     /// `seeds/signing`.
     static let published: Set<String> = [
         "7b4edbda86235627ed7040d7fea18eebcf18cc2ba5e062115840aa20dd44b6e1",
@@ -14,12 +14,12 @@ extension AppleRoots {
         return fingerprints.count { !apples.contains($0) }
     }
 
-    /// True if anybody can make receipts that these roots prove.
+    /// True if one of the roots has a public private key, so that anybody can make receipts that it proves.
     public var holdsPublishedRoot: Bool { fingerprints.contains { Self.published.contains($0.hexadecimal) } }
 }
 
 extension Digest256 {
-    /// The bytes in hexadecimal digits, lower case.
+    /// The bytes as hexadecimal digits in lower case.
     var hexadecimal: String {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }

@@ -4,14 +4,14 @@ import SwiftASN1
 /// The trusted root certificates: Apple's, or the roots of a PEM file in their place.
 public struct AppleRoots: Sendable {
     let roots: [TrustedCertificate]
-    /// The issuers of iOS 6 receipts, which contain only their leaf certificate. An issuer proves nothing unless a root
-    /// signed it.
+    /// The issuers of iOS 6 receipts, because these receipts contain only their leaf certificate. An issuer proves a
+    /// receipt only if a root signed the issuer.
     let intermediates: [CertificateOutline]
 
     public enum Fault: Error, Sendable, Equatable, CustomStringConvertible {
         case notPEM
         case noRoot
-        /// The entry with this number, counted from 1, is no certificate, or its key is not RSA (2048 to 4096 bits),
+        /// The entry with this number, counted from 1, is not a certificate, or its key is not RSA (2048 to 4096 bits),
         /// P-256 or P-384.
         case unusable(certificate: Int)
 

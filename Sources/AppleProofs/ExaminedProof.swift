@@ -2,7 +2,7 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The kind and content of any text, for a person who asks. It takes part in no decision.
+/// The kind and content of any text, for people. No rule reads it.
 public struct ExaminedProof: Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         case receipt
@@ -16,27 +16,28 @@ public struct ExaminedProof: Sendable {
 
     public var kind = Kind.unknown
     public var bundleID: BundleID?
-    /// The environment as written, `Xcode` too; nil if it is absent.
+    /// The environment as written, for example `Xcode`; nil if it is absent.
     public var environment: String?
-    /// The state of the signature; nil if the text holds nothing that could be signed.
+    /// The state of the signature; nil if the text is of no kind that has a signature.
     public var signature: LocalSignature?
-    /// The common names of the root, intermediate and leaf that vouch for the signature; empty if it is not proven.
+    /// The common names of the root, intermediate and leaf certificates behind the signature; empty if it is not
+    /// proven.
     public var chain: [String] = []
     /// The receipt's creation date, or the JWS's `signedDate`; nil if there is none.
     public var signedAt: Timestamp?
     public var purchases: [StorePurchase] = []
-    /// The `notificationType` and `subtype` of a notification; nil for everything else.
+    /// The `notificationType` and `subtype` of a notification; nil for other kinds.
     public var notification: (type: String, subtype: String?)?
-    /// The reason why the text is forged, or the likely kind of an unknown text; nil if nothing is wrong.
+    /// The reason why the text is forged, or the likely kind of an unknown text; nil if there is no fault.
     public var cause: Cause?
-    /// The repair that made the text readable; nil if it needed none.
+    /// The repair that made the text readable; nil if the text needed no repair.
     public var repair: Cause?
-    /// Unity's envelope around the proof; nil without one.
+    /// Unity's envelope around the proof; nil if there is none.
     public var envelope: UnityEnvelope?
-    /// The proof in a submission's form; nil if the text is no proof of a purchase.
+    /// The proof in a submission's form; nil if the text does not prove a purchase.
     public var proof: Submission.Proof?
 
-    /// True if the text can be read and no signature in it is forged.
+    /// True if the text is readable and no signature in it is forged.
     public var isSound: Bool {
         if case .forged? = signature { return false }
         return kind != .unknown && cause == nil
@@ -44,10 +45,9 @@ public struct ExaminedProof: Sendable {
 }
 
 extension ProofReader {
-    /// Reads any text: a receipt in base64 or as its bytes, a JWS of any kind, Unity's envelope, or a notification's
-    /// body.
+    /// Reads any text: a receipt in base64 or in bytes, a JWS of any kind, Unity's envelope, or a notification's body.
     public func examine(_ bytes: [UInt8]) -> ExaminedProof {
-        // A reader of its own knows only the chain that vouches for this proof.
+        // A new reader remembers no chain, so that its chains are only those of this proof.
         let reader = ProofReader(chains: chains.forgetful)
         var examined = reader.read(bytes)
         if examined.signature == .proven { examined.chain = reader.chains.knownChains.first ?? [] }
@@ -70,7 +70,7 @@ extension ProofReader {
         return examined
     }
 
-    /// Returns a repaired proof only if its signature is proven.
+    /// Returns the first repaired proof whose signature is proven.
     private func repaired(_ proof: Submission.Proof) -> ExaminedProof? {
         for candidate in ProofRepair.candidates(for: proof) {
             var examined = examine(candidate.proof)
@@ -140,15 +140,15 @@ extension ExaminedProof {
         self.proof = proof
     }
 
-    /// The members that distinguish the kinds. The first member of this list that is present counts.
+    /// The members that distinguish the kinds. The first present member of this list decides.
     private static let marks: [(member: String, kind: Kind)] = [
         ("notificationType", .notification), ("transactionId", .signedTransaction), ("autoRenewStatus", .renewalInfo),
         ("autoRenewProductId", .renewalInfo), ("originalApplicationVersion", .appTransaction),
         ("receiptType", .appTransaction),
     ]
 
-    /// Reads only claims, whoever signed them (source: Apple's decoded payloads of transactions, renewal information,
-    /// app transactions and notifications).
+    /// Reads the claims of a payload, signed or not (source: Apple's decoded payloads of transactions, renewal
+    /// information, app transactions and notifications).
     fileprivate init(_ payload: JSONValue) {
         kind = Self.marks.first { payload[$0.member] != nil }?.kind ?? .unknown
         let data = payload["data"] ?? payload["summary"] ?? payload["appData"]

@@ -1,6 +1,5 @@
-/// The state of a proof's signature, found without asking Apple. Each state has its own consequence. If Apple refuses a
-/// proven receipt, Apple is in trouble. receiptd refuses a forged proof, and asks Apple about a proof that is not
-/// provable.
+/// The state of a proof's signature, found without asking Apple. receiptd rejects a forged proof, and asks Apple about
+/// a proof that is not provable. If Apple refuses a proven receipt, the failure is Apple's.
 public enum LocalSignature: Sendable, Equatable {
     case proven
     case forged(Forgery)
@@ -29,8 +28,8 @@ public enum Forgery: String, Error, Sendable, CaseIterable {
     case localEnvironment = "signed by a development machine"
 }
 
-/// The reason why a signature can neither be proven nor called forged. Such a proof has a chain for which a known root
-/// vouches so far, or is an iOS 6 receipt, which lacks its issuer.
+/// The reason why a signature is neither proven nor forged. The signature may be genuine, but exceeds what receiptd can
+/// check.
 public enum Doubt: String, Error, Sendable, CaseIterable {
     case unknownAlgorithm = "an algorithm that is not known here"
     case keySize = "a key of a size that is not checked here"

@@ -31,7 +31,7 @@ extension ProofReader: NotificationParser {
             let type = payload["notificationType"]?.string
         else { return .unusable("Apple signed it, but it is no notification") }
         let data = payload["data"]
-        // A summary and other payloads without `data` name their app elsewhere (source: Apple's
+        // In payloads without `data`, such as a summary, another member names the app (source: Apple's
         // `responseBodyV2DecodedPayload`).
         let app = data ?? payload["summary"] ?? payload["appData"] ?? payload["externalPurchaseToken"]
         let appAppleID = app?.integer("appAppleId") ?? .absent

@@ -21,7 +21,7 @@ extension ProofReader: ProofParser {
 
     public func parse(signedTransaction text: String) -> ProofReading {
         switch readSignedTransaction(text) {
-        // Without a transaction in the text receiptd can ask Apple nothing, whatever the signature is worth.
+        // If the text has no transaction, receiptd cannot ask Apple about it, even if the signature is proven.
         case .malformed(let why): .unreadable(.notAJWS(why))
         case .notATransaction: .unreadable(.notATransaction)
         case .nameless(let field): .unreadable(.namelessPurchase([field]))
@@ -36,7 +36,7 @@ extension ProofReader: ProofParser {
 }
 
 extension LocalSignature {
-    /// The reason why the signature is forged; nil if it is not.
+    /// The reason why the signature is forged; nil if it is not forged.
     fileprivate var cause: Cause? {
         if case .forged(let forgery) = self { forgery.cause } else { nil }
     }
@@ -67,7 +67,7 @@ extension ParsedProof.Signature {
 
 extension ProofContent {
     fileprivate init(_ receipt: LocalReceipt) {
-        // Only Apple can say which of two rows of one transaction is right.
+        // If a transaction has two rows, only Apple can say which row is right.
         let count = receipt.purchases.count
         let isUnambiguous = count < 2 || Set(receipt.purchases.map(\.transactionID)).count == count
         self.init(

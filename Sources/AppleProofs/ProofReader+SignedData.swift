@@ -30,7 +30,8 @@ extension ProofReader: SignedDataParser {
         }
         let signedAt = token.payload.date("signedDate")
         guard case .told(let time) = signedAt else {
-            // The chain is judged at no time, and data without a readable date is never proven.
+            // `at: nil` checks everything but the chain's validity at a time. Data without a readable date is never
+            // proven.
             let signature = token.signature(at: nil, chains: chains)
             return signature.fault()
                 ?? (signedAt.isTold ? .unreadable(Self.unreadable("signedDate")) : .unusable("it has no signedDate"))
@@ -41,8 +42,7 @@ extension ProofReader: SignedDataParser {
 }
 
 extension RenewalInfo {
-    /// Reads renewal information that Apple signed. A transaction is refused, although it names an original transaction
-    /// too.
+    /// Reads renewal information that Apple signed. Refuses a transaction, which has an original transaction too.
     fileprivate static func read(_ payload: JSONValue, signedAt: Timestamp) -> SignedReading<RenewalInfo> {
         guard payload.transactionID("originalTransactionId").isTold, payload["transactionId"] == nil,
             payload.integer("autoRenewStatus").isTold || payload.identifier("autoRenewProductId").isTold
@@ -55,11 +55,11 @@ extension RenewalInfo {
             originalTransactionID: original,
             productID: claim("productId", JSONValue.identifier),
             renewalProductID: claim("autoRenewProductId", JSONValue.identifier),
-            // A number other than 0 and 1 says nothing.
+            // A number other than 0 and 1 counts as absent.
             willRenew: claim("autoRenewStatus", JSONValue.integer).flatMap { [0: false, 1: true][$0] },
             isInBillingRetry: claim("isInBillingRetryPeriod", JSONValue.flag) ?? false,
             graceExpiresAt: claim("gracePeriodExpiresDate", JSONValue.date),
-            // The environment of a development machine, or one that receiptd does not know, counts as unreadable.
+            // The environment of a development machine, or an unknown environment, counts as unreadable.
             environment: claim("environment", JSONValue.storeEnvironment), signedAt: signedAt)
         if let field = claim.unreadable.first { return .unreadable(ProofReader.unreadable(field)) }
         return .proven(info)
@@ -84,7 +84,7 @@ extension NotifiedTransaction {
 }
 
 extension LocalSignature {
-    /// Returns the reading for a signature that is not proven; nil if it is proven.
+    /// Returns the fault of a signature that is not proven; nil if the signature is proven.
     func fault<Value>() -> SignedReading<Value>? {
         switch self {
         case .proven: nil

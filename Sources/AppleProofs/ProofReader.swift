@@ -1,10 +1,9 @@
 import Fulfillment
 
-/// Reads receipts and signed transactions, and finds out without asking Apple whether Apple signed them.
+/// Reads receipts and signed transactions, and checks without asking Apple whether Apple signed them.
 ///
-/// The reader does no I/O and reads no clock: it judges a signature as of the time that is signed with it. The same
-/// bytes get the same reading, whatever was read before. Any thread may use the reader. Its copies share one cache of
-/// Apple's certificate chains.
+/// The reader does no I/O and reads no clock. It judges a signature by the time that the signature covers. Equal bytes
+/// give equal results. Any thread may use the reader. Copies of a reader share one cache of Apple's certificate chains.
 public struct ProofReader: Sendable {
     /// The most bytes of a receipt or a signed transaction.
     public static let maximumSize = 1024 * 1024
@@ -20,7 +19,7 @@ public struct ProofReader: Sendable {
 
     /// Reads the decoded bytes of `receipt_data`: an iOS 7+ app receipt or an iOS 6 transaction receipt.
     /// - Parameter matters: returns whether the signature of an app receipt with this content matters. If not, the
-    ///   signature is not checked.
+    ///   reader does not check the signature.
     public func readReceipt(
         _ bytes: [UInt8], provingWhere matters: (LocalReceipt) -> Bool = { _ in true }
     ) -> ReceiptReading {

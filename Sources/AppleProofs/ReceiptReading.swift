@@ -3,7 +3,7 @@ import NamesAndTimes
 
 /// A receipt, as far as receiptd can read it without asking Apple.
 public enum ReceiptReading: Sendable, Equatable {
-    /// The bytes are no receipt, or a receipt without a signer or a creation date. The text says why, and holds none of
+    /// The bytes are not a receipt, or the receipt has no signer or no creation date. The text says why, without any of
     /// the content.
     case malformed(String)
     case read(LocalReceipt)
@@ -19,29 +19,30 @@ public struct LocalReceipt: Sendable, Equatable {
 
     public var style: Style
     public var bundleID: BundleID?
-    /// Apple's number of the app; nil or 0 if the receipt names none, as in the sandbox.
+    /// Apple's number of the app; nil or 0 if the receipt names none, which is so in the sandbox.
     public var appAppleID: Int64?
-    /// The environment; nil if the receipt names neither Production nor the sandbox. A transaction receipt names only
-    /// the sandbox, and outside of the signed part, so that it is never known to be Production.
+    /// The environment; nil if the receipt names neither Production nor the sandbox. A transaction receipt can name
+    /// only the sandbox, in its unsigned part. So it is never known to be of Production.
     public var environment: StoreEnvironment?
-    /// The time as of which the signature was judged. For a transaction receipt this is the time of purchase.
+    /// The time at which the signature must be valid: an app receipt's creation date, or a transaction receipt's
+    /// purchase time.
     public var creationDate: Timestamp
-    /// The purchases in the receipt's own order, repeated ids included.
+    /// The purchases in the receipt's own order. An id may be repeated.
     public var purchases: [StorePurchase]
-    /// The kind of each purchase's product, in the same order as the purchases; nil if the receipt names none.
+    /// The kinds of the purchases' products, in the order of `purchases`; nil for a purchase without a kind.
     public var kinds: [ProductKind?]
-    /// The number of rows that receiptd cannot read as purchases; Apple can.
+    /// The number of rows that receiptd cannot read as purchases. Apple can read them.
     public var unreadablePurchases: Int
-    /// True if another field on which verdicts depend is present and unreadable: Apple's id of the app or, in a
-    /// transaction receipt, the original transaction, the expiry or the cancellation date.
+    /// True if another field on which verdicts depend is unreadable. In an app receipt, that is Apple's number of the
+    /// app. In a transaction receipt, it is also the original transaction, the expiry or the cancellation date.
     var hasUnreadableFields = false
     public var holdsAutoRenewable: Bool
-    /// True if Xcode or its test server issued the receipt. Apple does not sign such a receipt.
+    /// True if Xcode or its test server issued the receipt. Apple does not sign a local receipt.
     public var isLocal = false
     public var signature: LocalSignature
 
-    /// True if a period of a subscription has a cancellation date. A receipt dates a refund and an upgrade to another
-    /// plan alike, and only Apple can tell them apart.
+    /// True if a period of a subscription has a cancellation date. In a receipt, this date may mean a refund or an
+    /// upgrade to another plan. Only Apple knows which.
     var hasCancelledPeriod: Bool {
         zip(purchases, kinds).contains { purchase, kind in
             purchase.cancelledAt != nil && (kind == .autoRenewableSubscription || purchase.expiresAt != nil)

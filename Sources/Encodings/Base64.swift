@@ -1,5 +1,5 @@
-/// Base64 (RFC 4648). Foundation's decoder is either strict about white space and alphabets, or strict about nothing at
-/// all.
+/// Base64 (RFC 4648). Foundation's decoder either refuses white space and the URL alphabet, or ignores every foreign
+/// character.
 public enum Base64 {
     /// The accepted forms of base64, with white space anywhere.
     public enum Form: Sendable {
@@ -9,8 +9,7 @@ public enum Base64 {
         case standard
     }
 
-    /// Returns the bytes; nil if `text` is not base64: it has a foreign character, data behind the padding, or a length
-    /// that no bytes give.
+    /// Returns the bytes; nil if `text` has a foreign character, data after the padding, or an impossible length.
     @inlinable
     public static func decode(_ text: some Collection<UInt8>, _ form: Form = .any) -> [UInt8]? {
         text.withContiguousStorageIfAvailable { decodeContiguous($0, form) }
@@ -40,7 +39,7 @@ public enum Base64 {
         }
     }
 
-    /// Returns the bytes in the URL alphabet without padding, as RFC 7515 wants them.
+    /// Returns the bytes in the URL alphabet without padding, as RFC 7515 requires.
     public static func encodeURL(_ bytes: [UInt8]) -> String {
         let text = encode(bytes).utf8.compactMap { byte -> UInt8? in
             switch byte {
@@ -130,7 +129,7 @@ public enum Base64 {
     private static let pad: UInt8 = 65
     private static let none: UInt8 = 66
 
-    /// The value of each byte: a digit's value, or one of the three above.
+    /// The value of each byte: a digit's value, or one of the three constants above.
     private static let standardValues: [UInt8] = {
         var values = [UInt8](repeating: none, count: 256)
         for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
@@ -139,7 +138,7 @@ public enum Base64 {
         return values
     }()
 
-    /// The same values, with the URL alphabet's digits added.
+    /// `standardValues`, with the URL alphabet's digits added.
     private static let values: [UInt8] = {
         var values = standardValues
         values[Int(UInt8(ascii: "-"))] = 62

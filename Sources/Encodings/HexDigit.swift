@@ -1,6 +1,6 @@
 /// Hexadecimal digits, in either case.
 public enum HexDigit {
-    /// Returns the value of a hex digit, 0 to 15; nil if `character` is no digit.
+    /// Returns the value of a hex digit, 0 to 15; nil if `character` is not a hex digit.
     @inlinable
     public static func value(of character: UInt8) -> UInt8? {
         switch character {

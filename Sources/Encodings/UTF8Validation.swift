@@ -1,6 +1,6 @@
 enum UTF8Validation {
-    /// Returns whether the bytes are UTF-8. ASCII is checked a word at a time, and the standard library judges other
-    /// text.
+    /// Returns whether the bytes are UTF-8. Checks ASCII eight bytes at a time, and lets the standard library check
+    /// other text.
     static func isValid(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { raw in
             var index = 0

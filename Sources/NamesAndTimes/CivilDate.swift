@@ -1,4 +1,4 @@
-/// A day of the proleptic Gregorian calendar, after Howard Hinnant's published day-count algorithms
+/// A day of the proleptic Gregorian calendar, computed with Howard Hinnant's algorithms
 /// (https://howardhinnant.github.io/date_algorithms.html).
 public struct CivilDate: Sendable, Equatable {
     public let year: Int

@@ -1,4 +1,4 @@
-/// A point in time as UTC's calendar and clock show it.
+/// A point in time as date and time of day in UTC.
 public struct CivilTime: Sendable, Equatable {
     public let date: CivilDate
     public let hour: Int
@@ -9,7 +9,7 @@ public struct CivilTime: Sendable, Equatable {
     /// The number of bytes that `write` writes.
     public static let length = 19
 
-    /// Converts a time. A time outside of the years 0001 to 9999 counts as the nearest one inside.
+    /// Converts a time. A time outside of the years 0001 to 9999 becomes the nearest time inside.
     public init(_ time: Timestamp) {
         let first = CivilDate.firstDay * Timestamp.millisecondsPerDay
         let last = (CivilDate.lastDay + 1) * Timestamp.millisecondsPerDay - 1
@@ -25,7 +25,7 @@ public struct CivilTime: Sendable, Equatable {
 
     /// Writes date and time to the second, such as `2026-11-20 09:30:00`.
     /// - Parameters:
-    ///   - output: the place for at least `length` bytes.
+    ///   - output: the buffer, of at least `length` bytes.
     ///   - separator: the byte between date and time.
     public func write(to output: UnsafeMutableRawBufferPointer, separator: UInt8) {
         func digits(_ value: Int, at start: Int, count: Int) {

@@ -1,4 +1,4 @@
-/// Reads a date's decimal fields of fixed width.
+/// Reads the decimal fields of a date, which have fixed widths.
 struct DigitScanner {
     let bytes: [UInt8]
     var index = 0

@@ -1,7 +1,7 @@
 /// A name from outside, compared as its UTF-8 bytes.
 ///
-/// Swift compares `String`s by canonical equivalence, which takes two names for one if they differ only in how an
-/// accent is composed. An identifier is its bytes and nothing else, as in PostgreSQL and in Kafka.
+/// Swift compares `String`s by canonical equivalence: two names are equal even if they encode an accent in different
+/// ways. PostgreSQL and Kafka compare bytes. So does `Identifier`.
 public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLiteral, CustomStringConvertible {
     public let text: String
 
@@ -15,15 +15,15 @@ public struct Identifier: Sendable, Hashable, Comparable, ExpressibleByStringLit
 
     public static func == (left: Identifier, right: Identifier) -> Bool {
         guard left.text.utf8.count == right.text.utf8.count else { return false }
-        // Contiguous bytes compare many times faster than a string's view of them. Only a bridged string has no such
-        // bytes.
+        // A comparison of contiguous bytes is many times faster than one of `utf8` views. Only a bridged string has no
+        // contiguous bytes.
         let areEqual = left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in Self.areEqual(left, right) }
         }
         return (areEqual ?? nil) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    /// Compares eight bytes at a time. Both sides have the same length.
+    /// Compares eight bytes at a time. Both buffers must have one length.
     private static func areEqual(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
         let left = UnsafeRawBufferPointer(left)
         let right = UnsafeRawBufferPointer(right)

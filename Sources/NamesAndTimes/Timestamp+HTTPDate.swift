@@ -1,6 +1,6 @@
 extension Timestamp {
-    /// Reads a date of an HTTP header (RFC 9110, section 5.6.7), in the present form or one of the two obsolete ones.
-    /// Returns nil if the text has none of the three forms.
+    /// Reads the date in an HTTP header (RFC 9110, section 5.6.7), in the present form or one of the two obsolete
+    /// forms. Returns nil if the text has none of the three forms.
     public init?(httpDate text: String) {
         guard let time = HTTPDate.parse(text) else { return nil }
         self = time
@@ -25,7 +25,7 @@ private enum HTTPDate {
 
     private static func timestamp(year: String, month: String, day: String, time: String) -> Timestamp? {
         guard let index = months.firstIndex(of: month) else { return nil }
-        // A year of two digits is a year of this century, because a response of today names no other.
+        // A year of two digits is a year of the present century, because a response has a present date.
         let fullYear = year.utf8.count == 2 ? "20" + year : year
         return Timestamp(rfc3339: "\(fullYear)-\(twoDigits(String(index + 1)))-\(twoDigits(day))T\(time)Z")
     }

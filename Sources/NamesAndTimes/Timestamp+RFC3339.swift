@@ -1,5 +1,6 @@
 extension Timestamp {
-    /// The time in RFC 3339, in UTC with milliseconds: `2026-11-20T09:30:00.000Z`. Years are kept within 0001 to 9999.
+    /// The time in RFC 3339, in UTC with milliseconds: `2026-11-20T09:30:00.000Z`. A time outside of the years 0001 to
+    /// 9999 becomes the nearest time inside.
     public var rfc3339: String {
         let time = CivilTime(self)
         return String(unsafeUninitializedCapacity: CivilTime.length + 5) { buffer in
@@ -13,13 +14,13 @@ extension Timestamp {
         }
     }
 
-    /// Reads an RFC 3339 date and time, such as `2026-11-01T00:00:00Z`, also with fractions and offsets. Returns nil if
-    /// the text is none.
+    /// Reads an RFC 3339 date and time, such as `2026-11-01T00:00:00Z`, also with a fraction or an offset. Returns nil
+    /// for other text.
     public init?(rfc3339 text: String) {
         self.init(rfc3339: Array(text.utf8))
     }
 
-    /// Reads the same from UTF-8.
+    /// Reads an RFC 3339 date and time from UTF-8. Returns nil for other text.
     public init?(rfc3339 text: [UInt8]) {
         var scanner = DigitScanner(bytes: text)
         guard let year = scanner.number(digits: 4), scanner.take("-"), let month = scanner.number(digits: 2),

@@ -11,7 +11,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         left.milliseconds < right.milliseconds
     }
 
-    /// Returns the time so many milliseconds later. The sum saturates instead of trapping, because the operands may
+    /// Returns the time `delta` milliseconds later. The sum saturates instead of trapping, because the operands may
     /// come from outside.
     public func adding(milliseconds delta: Int64) -> Timestamp {
         let (sum, overflow) = milliseconds.addingReportingOverflow(delta)
@@ -20,7 +20,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// The UTC day, counted from 1970-01-01. A time outside the years 0001 to 9999 counts as the nearest day inside.
+    /// The number of days from 1970-01-01 to the UTC day. A time outside the years 0001 to 9999 gives the nearest day
+    /// inside.
     public var daysSinceEpoch: Int32 {
         let day = milliseconds.flooredQuotient(by: Self.millisecondsPerDay)
         return Int32(min(max(day, CivilDate.firstDay), CivilDate.lastDay))

@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// The two clocks of this machine. Rules take times as arguments and never read a clock.
+/// The machine's wall clock and monotonic clock. The rules get times as arguments and never read a clock.
 public enum WallClock {
     public static var now: Timestamp {
         let time = read(CLOCK_REALTIME)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The seconds of a clock that only grows, from an unknown start.
+    /// The seconds of a clock that never goes back. Its start is unknown.
     public static var monotonicSeconds: Double {
         let time = read(CLOCK_MONOTONIC)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9

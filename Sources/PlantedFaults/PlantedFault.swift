@@ -1,31 +1,31 @@
 import Foundation
 
-/// Bugs that the chaos suite must find: one is planted where `RECEIPTD_PLANTED_FAULT` names it, in debug builds only.
-/// What never finds a planted one proves nothing by finding none.
+/// Bugs that the chaos suite must find. `RECEIPTD_PLANTED_FAULT` names the bug that the process has, in debug builds
+/// only. A suite that misses a planted bug would also miss a real bug.
 public enum PlantedFault: String, CaseIterable, Sendable {
-    /// Offsets are committed for what was merely taken.
+    /// The worker commits the offsets of records that it has polled but not decided.
     case commitAhead = "commit-ahead"
-    /// Some batches are answered, and so published, although their transaction was rolled back.
+    /// The worker publishes the events of some batches although PostgreSQL rolled their SQL transaction back.
     case eventBeforeCommit = "event-before-commit"
-    /// The circuit breaker never hears of a failure.
+    /// The circuit breaker counts failures as answers.
     case breakerIgnored = "breaker-ignored"
-    /// Apple's `Retry-After` holds back nobody.
+    /// The worker ignores Apple's `Retry-After`.
     case retryAfterIgnored = "retry-after-ignored"
-    /// Offsets of a partition are committed after it was revoked, as if all of it had been finished.
+    /// The worker commits the offsets of a partition after Kafka revoked it, as if all its records were decided.
     case commitAfterRevoke = "commit-after-revoke"
-    /// A parked submission that is still undecided is not put back.
+    /// The worker drops a parked submission that is still undecided, instead of putting it back.
     case parkedRowDropped = "parked-row-dropped"
-    /// A partition's checkpoint is written, whatever its row holds.
+    /// The worker writes a partition's checkpoint without comparing it with the present row.
     case checkpointNotCompared = "checkpoint-not-compared"
-    /// Offsets are committed for what is finished and has no checkpoint.
+    /// The worker commits the offsets of decided records without a checkpoint.
     case commitWithoutCheckpoint = "commit-without-checkpoint"
-    /// A decision of an earlier history of the database counts for a checkpoint of a later one.
+    /// A decision of an earlier history of the database counts for a checkpoint of a later history.
     case earlierHistoryCounts = "earlier-history-counts"
-    /// A batch whose session hangs is not put aside, so that nobody does it again.
+    /// The worker drops a batch whose database session hangs, so that no worker decides it again.
     case hungBatchDropped = "hung-batch-dropped"
-    /// Some announced purchases are not stored, so that nobody delivers them.
+    /// The worker does not store some announced purchases, so that no worker delivers them.
     case toldPurchaseDropped = "told-purchase-dropped"
-    /// A refund of what is not granted yet is not remembered.
+    /// The worker does not store a refund of a transaction that is not granted yet.
     case earlyRefundForgotten = "early-refund-forgotten"
 
     @inlinable

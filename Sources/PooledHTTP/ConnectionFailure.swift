@@ -8,7 +8,7 @@ import NIOSSL
     import Darwin
 #endif
 
-/// The reason why a connection failed, in words for operators. The words contain nothing of the request.
+/// The reason why a connection failed. `description` is for operators, and contains nothing of the request.
 public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     case lost
     case refused
@@ -29,7 +29,7 @@ public enum ConnectionFailure: Sendable, Equatable, CustomStringConvertible {
     }
 
     private init(_ error: NIOConnectionError) {
-        // Several addresses may each have failed for another reason. The first reason is enough for an operator.
+        // Several addresses may have failed for different reasons. The first reason is enough for an operator.
         if let first = error.connectionErrors.first {
             self.init(first.error)
         } else {

@@ -9,7 +9,7 @@ import NIOSSL
 ///
 /// `@unchecked Sendable`: callers call every method on `loop`. Elsewhere they read only `loop` and constants.
 final class ConnectionPool: @unchecked Sendable {
-    /// The time after which the pool closes an idle connection, give or take a sweep.
+    /// The time after which the pool closes an idle connection, at the next sweep.
     private static let idleTime = TimeAmount.seconds(60)
     private static let sweepInterval = TimeAmount.seconds(15)
 
@@ -19,14 +19,14 @@ final class ConnectionPool: @unchecked Sendable {
     private let tls: NIOSSLContext?
 
     private var exchanges = HTTPExchangeList()
-    /// The idle connections of each origin. The pool appends a connection after its use, and takes the last one first.
+    /// The idle connections of each origin, the last used last. The pool takes the last connection first.
     private var idle: [HTTPEndpoint.Origin: [HTTPConnection]] = [:]
     private var open: [ObjectIdentifier: HTTPConnection] = [:]
     private var connecting = 0
     private var deadline: Scheduled<Void>?
     private var sweep: Scheduled<Void>?
     private var isShutDown = false
-    /// The task that waits in `shutdown`. It is resumed when no connection is being made any more.
+    /// The task that waits in `shutdown`. The pool resumes it once no connection is being made.
     private var shutdownContinuation: CheckedContinuation<Void, Never>?
 
     init(loop: any EventLoop, timeout: TimeAmount, connectTimeout: TimeAmount, tls: NIOSSLContext?) {
@@ -63,8 +63,8 @@ final class ConnectionPool: @unchecked Sendable {
         abandon(exchange, .connection(.lost))
     }
 
-    /// Retries once on a new connection, within the same time-out. The server had closed the kept connection before it
-    /// sent a byte of response.
+    /// Retries the exchange once on a new connection, within its time-out. Call it if the server closed the kept
+    /// connection before it sent a byte of response.
     func retry(_ exchange: HTTPExchange) {
         exchange.connection = nil
         guard !isShutDown, !exchange.isRetried else { return end(exchange, .failure(.connection(.lost))) }
@@ -84,8 +84,8 @@ final class ConnectionPool: @unchecked Sendable {
         end(exchange, .failure(failure))
     }
 
-    /// Ends overdue exchanges at `time`, and moves the timer on to the exchange that is then first. Most often the
-    /// exchange that was first has long ended.
+    /// Ends the overdue exchanges at `time`, and sets the timer to the deadline of the first exchange that is left.
+    /// Most often the exchange that set the timer has long ended.
     private func watch(_ time: NIODeadline) {
         deadline = loop.scheduleTask(deadline: time) {
             let now = NIODeadline.now()
@@ -148,7 +148,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     func closed(_ connection: HTTPConnection) { open[ObjectIdentifier(connection)] = nil }
 
-    /// Keeps a connection that waits for its next exchange.
+    /// Keeps a connection for its next exchange.
     func keep(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         idle[connection.origin, default: []].append(connection)
@@ -170,7 +170,7 @@ final class ConnectionPool: @unchecked Sendable {
 
     func closeIdle(since time: NIODeadline) {
         for (origin, connections) in idle {
-            // The connections that have been idle longest come first.
+            // The longest idle connections come first.
             let stale = connections.prefix { $0.idleSince <= time }
             idle[origin]?.removeFirst(stale.count)
             for connection in stale { connection.close() }

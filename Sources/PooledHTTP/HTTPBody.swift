@@ -1,6 +1,6 @@
 import NIOCore
 
-/// A request's body, which writes itself straight into the buffer that is sent.
+/// A request's body, which writes itself into the request's buffer.
 public protocol HTTPBody {
     /// The number of bytes that `write` writes.
     var count: Int { get }

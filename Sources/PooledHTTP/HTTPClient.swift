@@ -5,15 +5,15 @@ import NIOSSL
 /// HTTP/1.1 over one pool of connections and one thread.
 ///
 /// The client is for requests that may be sent twice. If the server closed a kept connection before it sent a byte of
-/// response, the client sends the request again, once. The client speaks no HTTP/2, follows no redirect and knows no
-/// proxy. It does not limit the connections: its callers limit the exchanges under way.
+/// response, the client repeats the request once. The client has no HTTP/2, no redirects and no proxies. It does not
+/// limit the connections, because its callers limit the exchanges under way.
 public final class HTTPClient: Sendable {
     public struct Settings: Sendable {
-        /// The seconds for one exchange: connection, request and the response's last byte.
+        /// The time-out of one exchange in seconds, from the connection to the response's last byte.
         public var timeoutSeconds: Double
         /// The file of PEM roots for TLS; nil for the system's roots.
         public var caFile: String?
-        /// True to make a context for TLS, which endpoints with `https` need.
+        /// True to make a TLS context, which endpoints with `https` need.
         public var usesTLS: Bool
 
         public init(timeoutSeconds: Double, caFile: String? = nil, usesTLS: Bool) {
@@ -23,13 +23,13 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// The file of root certificates cannot be read, or contains no PEM certificate. A nil path stands for the system's
-    /// roots.
+    /// The error of a file of root certificates that is unreadable or has no PEM certificate. A nil path stands for the
+    /// system's roots.
     public struct NoCertificates: Error, Sendable, Equatable {
         public let path: String?
     }
 
-    /// The most seconds for making a connection. A host that does not answer a SYN is not worth the whole time-out.
+    /// The most seconds for making a connection. A host that does not answer a SYN must not use up the whole time-out.
     private static let maximumConnectSeconds = 3.0
     /// The time that a closed connection waits for the peer's close_notify.
     private static let maximumCloseWait = TimeAmount.seconds(1)
@@ -84,7 +84,7 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// Fails requests in flight, and all later ones, as a lost connection. A second call returns at once.
+    /// Fails the requests in flight and all later requests, as a lost connection. A second call returns at once.
     public func shutdown() async {
         let pool = pool
         await withCheckedContinuation { continuation in

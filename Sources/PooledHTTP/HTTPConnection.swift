@@ -9,7 +9,7 @@ final class HTTPConnection: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum State {
-        /// The connection has no exchange, or has not had its first.
+        /// The connection has no exchange.
         case idle
         case awaitingHead(HTTPExchange)
         case readingBody(HTTPExchange)
@@ -17,17 +17,18 @@ final class HTTPConnection: ChannelInboundHandler {
     }
 
     let origin: HTTPEndpoint.Origin
-    /// The time at which the connection was made, or its last exchange ended. During an exchange it has no meaning.
+    /// The time at which the connection was made or its last exchange ended. The value is meaningless during an
+    /// exchange.
     private(set) var idleSince = NIODeadline.now()
 
     private let pool: ConnectionPool
     private let wire: HTTPWire
     private var context: ChannelHandlerContext?
     private var state = State.idle
-    /// The gathered response; nil if no body is being read. It is kept outside of the state, so that the body grows in
+    /// The gathered response; nil if no body is being read. It is not a part of `state`, so that the body grows in
     /// place.
     private var collector: ResponseCollector?
-    /// True if the present exchange found the connection idle, so that the server may have closed it already.
+    /// True if the present exchange began on a kept connection, which the server may have closed already.
     private var isReused = false
     private var isKept = true
 
@@ -42,7 +43,7 @@ final class HTTPConnection: ChannelInboundHandler {
         return context?.channel.isActive ?? false
     }
 
-    /// True if the connection is open and the server sent nothing unasked.
+    /// True if the connection is open and the server has sent nothing without a request.
     var isUsable: Bool { isOpen && !wire.hasRead }
 
     func send(_ exchange: HTTPExchange, isReused: Bool) {

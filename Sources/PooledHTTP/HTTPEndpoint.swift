@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The server that a URL names, and the parts of the URL that a request's head needs.
+/// The server in a URL, and the parts of the URL that a request's head needs.
 public struct HTTPEndpoint: Sendable {
     /// The address of a server. One connection serves requests to one origin.
     public struct Origin: Sendable, Hashable {
@@ -10,14 +10,14 @@ public struct HTTPEndpoint: Sendable {
         public let port: Int
 
         var isAddress: Bool { (try? SocketAddress(ipAddress: host, port: port)) != nil }
-        /// The name for which TLS asks a certificate; nil for an IP address, which is no name (RFC 6066, section 3).
+        /// The name for which TLS asks a certificate; nil for an IP address, which is not a name (RFC 6066, section 3).
         var serverName: String? { isAddress ? nil : host }
     }
 
     public let origin: Origin
     /// The path with its query.
     public let target: String
-    /// The URL for people, without the query, which may hold a secret.
+    /// The URL without the query, for people. The query may contain a secret.
     public var shownURL: String { "\(origin.isSecure ? "https" : "http")://\(authority)\(target.prefix { $0 != "?" })" }
 
     /// The `Host` header's value.

@@ -3,7 +3,7 @@ import NIOHTTP1
 
 /// One request and the caller that waits for its response.
 ///
-/// `@unchecked Sendable`: variables are read and written only on the pool's event loop.
+/// `@unchecked Sendable`: only the pool's event loop reads and writes the variables.
 public final class HTTPExchange: @unchecked Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.
@@ -13,10 +13,10 @@ public final class HTTPExchange: @unchecked Sendable {
 
     /// The waiting task; nil before the start and after the end.
     var continuation: CheckedContinuation<Result<HTTPResponse, HTTPFailure>, Never>?
-    /// True if the request was cancelled, perhaps before its start.
+    /// True if the task was cancelled, perhaps before the exchange's start.
     var isCancelled = false
     var deadline = NIODeadline.distantFuture
-    /// The connection that carries the exchange; nil while a connection is being made.
+    /// The connection of the exchange; nil while a connection is being made.
     var connection: HTTPConnection?
     var isRetried = false
 
@@ -33,10 +33,11 @@ public final class HTTPExchange: @unchecked Sendable {
 
     /// Makes a request for JSON.
     /// - Parameters:
-    ///   - path: the path behind the endpoint's own, such as `/items/1`, with its query.
+    ///   - path: the path after the endpoint's own path, such as `/items/1`, with its query.
     ///   - bearer: the token of the `Authorization` header.
-    ///   - userAgent: the `User-Agent` header's value. Path, token and value are free of spaces and line breaks.
-    ///   - body: JSON; nil sends no body.
+    ///   - userAgent: the `User-Agent` header's value. `path`, `bearer` and `userAgent` must have no spaces and line
+    ///     breaks.
+    ///   - body: JSON; nil to send no body.
     public init(
         _ method: HTTPRequestMethod, _ endpoint: HTTPEndpoint, path: String, bearer: String, userAgent: String,
         body: [UInt8]? = nil
@@ -54,7 +55,7 @@ public final class HTTPExchange: @unchecked Sendable {
 
                 """)
         if body != nil { bytes.writeString("content-type: application/json\r\n") }
-        // Servers want a length for each method that may have a body.
+        // Servers expect a length for each method that may have a body.
         if method != .get { bytes.writeString("content-length: \(body?.count ?? 0)\r\n") }
         bytes.writeString("\r\n")
         if let body { bytes.writeBytes(body) }

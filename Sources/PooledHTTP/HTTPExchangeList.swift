@@ -1,5 +1,5 @@
-/// The exchanges under way, in the order of their start. All have the same time-out, so that the first is due first and
-/// one timer serves them all.
+/// The exchanges under way, in the order of their start. All exchanges have one time-out, so the first exchange is due
+/// first, and one timer is enough.
 struct HTTPExchangeList {
     private(set) var first: HTTPExchange?
     private var last: HTTPExchange?

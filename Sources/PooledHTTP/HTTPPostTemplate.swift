@@ -1,8 +1,8 @@
 import NIOCore
 import NIOHTTP1
 
-/// A template of JSON POSTs to one endpoint. All bytes but the length and the body are made once. It is a class,
-/// because each request holds it.
+/// A template of JSON POSTs to one endpoint, with all bytes except the length and the body. It is a class, because all
+/// requests share it.
 public final class HTTPPostTemplate: Sendable {
     let origin: HTTPEndpoint.Origin
     /// The request as the response decoder needs it.

@@ -1,20 +1,21 @@
 import NIOCore
 
-/// Runs tasks on an event loop's thread. The work between a response and the next request then waits behind no other
-/// task, and wakes no other thread. Each job must take microseconds, because everything else on the loop waits for it.
+/// Runs tasks on an event loop's thread. So the work between a response and the next request waits for no other task,
+/// and wakes no other thread. Each job must take only microseconds, because everything else on the loop waits for it.
 ///
-/// A job that a running job makes ready runs right after it, before the jobs that were waiting. So the thread sends the
-/// request that follows a response before it reads the other responses that came at the same time.
+/// If a running job makes another job ready, that job runs right after it, before the waiting jobs. So the thread reads
+/// a response and sends the next request, before it reads other responses that came at the same time.
 ///
-/// The loop must never end, because a task whose job does not run would wait for ever.
+/// The loop must never end. Otherwise a task whose job does not run would wait for ever.
 ///
-/// `@unchecked Sendable`: variables are read and written only on the loop's thread.
+/// `@unchecked Sendable`: only the loop's thread reads and writes the variables.
 public final class LoopExecutor: TaskExecutor, @unchecked Sendable {
-    /// The most jobs that run right after the job that made them ready. The loop does its other work before the rest.
+    /// The most jobs that run right after the job that made them ready. The loop does its other work before it runs the
+    /// rest.
     private static let maximumFollowing = 8
 
     private let loop: any EventLoop
-    /// The jobs that were made ready on the loop, but by no running job. One turn of the loop runs them all.
+    /// The jobs that became ready on the loop, but not by a running job. One turn of the loop runs them all.
     private var ready: [UnownedJob] = []
     /// The jobs that the running job made ready.
     private var following: [UnownedJob] = []

@@ -5,7 +5,7 @@ import NIOHTTP1
 struct ResponseCollector {
     /// The most bytes of a body.
     static let maximumBodyLength = 16 << 20
-    /// The most bytes that are reserved because the head announces them.
+    /// The most bytes that the collector reserves for a body whose length the head announces.
     private static let maximumReserve = 256 << 10
 
     private let status: Int

@@ -34,7 +34,7 @@ struct MessageSigner {
     }
 }
 
-/// The digests of Apple's receipts: SHA-1 until 2023 to 2025, SHA-256 since.
+/// The digests of Apple's receipts. Between 2023 and 2025 Apple changed from SHA-1 to SHA-256.
 enum MessageDigest {
     case sha1
     case sha256

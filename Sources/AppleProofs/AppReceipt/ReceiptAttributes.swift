@@ -3,8 +3,8 @@ import NamesAndTimes
 
 /// The attributes of an app receipt's payload, or of one purchase in it: `SET OF SEQUENCE { type, version, value }`.
 ///
-/// Apple documents 2, 12, 17, 1701 to 1706, 1708, 1711 and 1712 ("Receipt Fields"). Every receipt has 0, 1 and 1707,
-/// which nobody documents.
+/// Apple documents the types 2, 12, 17, 1701 to 1706, 1708, 1711 and 1712 ("Receipt Fields"). Every receipt also has
+/// the types 0, 1 and 1707, which Apple does not document.
 enum ReceiptAttribute {
     static let environment: Int64 = 0
     static let appAppleID: Int64 = 1
@@ -28,7 +28,7 @@ struct ReceiptAttributeReader {
     private let bytes: [UInt8]
     private var reader: BERReader
 
-    /// Throws if the range does not hold one SET.
+    /// Throws if the range is not one SET.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes
         var outer = BERReader(bytes, in: range)
@@ -47,13 +47,13 @@ struct ReceiptAttributeReader {
         return (type ?? -1, try parts.next(BERTag.octetString).content)
     }
 
-    /// Returns the first element in a value; nil if the value holds none, or something that is not BER.
+    /// Returns the first element in a value; nil if the value is empty or not BER.
     func element(in value: Range<Int>) -> BERElement? {
         var reader = BERReader(bytes, in: value)
         return (try? reader.next()) ?? nil
     }
 
-    /// Returns the value's text; nil if the value is empty or holds no text.
+    /// Returns the value's text; nil if the value is empty or is not text.
     func text(_ value: Range<Int>) -> String? {
         guard let element = element(in: value), let text = BERReader.string(element, in: bytes), !text.isEmpty else {
             return nil

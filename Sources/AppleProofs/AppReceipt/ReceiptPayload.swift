@@ -13,11 +13,11 @@ struct ReceiptPayload {
     private(set) var kinds: [ProductKind?] = []
     private(set) var unreadablePurchases = 0
     private(set) var holdsAutoRenewable = false
-    /// True if Apple's id of the app is there and cannot be read.
+    /// True if Apple's number of the app is present but unreadable.
     private(set) var hasUnreadableFields = false
 
-    /// Throws if the bytes are no payload. If an attribute other than a purchase comes twice, the first readable one
-    /// counts.
+    /// Throws if the bytes are not a payload. If an attribute other than a purchase comes twice, the first readable
+    /// value counts.
     init(_ bytes: [UInt8]) throws(BERFault) {
         var attributes = try ReceiptAttributeReader(bytes, in: 0..<bytes.count)
         while let (type, value) = try attributes.next() {
@@ -53,7 +53,7 @@ struct ReceiptPayload {
 
 extension StoreEnvironment {
     /// Reads `Production`, `ProductionVPP`, `ProductionSandbox`, `ProductionVPPSandbox` or `Sandbox`. Returns nil for
-    /// every other type, such as a development machine's.
+    /// other types, such as a development machine's.
     init?(receiptType: String) {
         switch receiptType {
         case "Production", "ProductionVPP": self = .production
@@ -63,11 +63,11 @@ extension StoreEnvironment {
     }
 }
 
-/// The limits of names in a receipt, so that they fit wherever they are stored.
+/// The limits of names in a receipt, so that every store accepts them.
 enum ReceiptText {
     static let maximumIdentifierSize = 256
 
-    /// Returns nil if the name is empty, is too long or holds a NUL, because PostgreSQL stores no NUL in text.
+    /// Returns nil if the name is empty or too long, or if it has a NUL, which PostgreSQL cannot store in text.
     static func identifier(_ text: String) -> Identifier? {
         var text = text
         let isName = text.withUTF8 { utf8 in

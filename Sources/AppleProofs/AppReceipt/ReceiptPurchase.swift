@@ -7,14 +7,13 @@ struct ReceiptPurchase {
     let kind: ProductKind?
     let isAutoRenewable: Bool
 
-    /// Returns nil if the range holds no purchase: the transaction, product or time is missing, or a field is
-    /// impossible.
+    /// Returns nil if the transaction, product or time is missing, or if a field has an impossible value.
     init?(_ bytes: [UInt8], in range: Range<Int>) {
         guard let fields = try? Fields(bytes, in: range), let transactionID = fields.transactionID,
             let productID = fields.productID, let purchasedAt = fields.purchasedAt, !fields.isImpossible
         else { return nil }
         kind = fields.kindCode.flatMap(ProductKind.init(receiptCode:))
-        // A free subscription never ends, so a purchase with its code and an end may renew.
+        // A free subscription never ends. So a purchase with the code of free subscriptions and with an end may renew.
         let mayRenew = kind == nil || fields.kindCode == ProductKind.freeSubscriptionCode
         isAutoRenewable = kind == .autoRenewableSubscription || (mayRenew && fields.expiresAt != nil)
         var purchase = StorePurchase(
@@ -35,8 +34,8 @@ struct ReceiptPurchase {
         var expiresAt: Timestamp?
         var cancelledAt: Timestamp?
         var webOrderLineItemID: Identifier?
-        /// True for a quantity below one, and for a date or an original that is set and cannot be read. The purchase
-        /// then stays unread, because to take such a field for unset would be worse.
+        /// True for a quantity below one, and for an unreadable date or original transaction. receiptd does not read a
+        /// purchase with an impossible field, because to treat the field as absent would be worse.
         var isImpossible = false
 
         init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
@@ -78,10 +77,10 @@ struct ReceiptPurchase {
 }
 
 extension ProductKind {
-    /// The code of Newsstand's free subscriptions. Such a subscription never ends, and comes back on every device.
+    /// The code of Newsstand's free subscriptions, which never end and which every device of the customer restores.
     fileprivate static let freeSubscriptionCode: Int64 = 4
 
-    /// Reads attribute 1707, which nobody documents.
+    /// Reads attribute 1707, which Apple does not document.
     fileprivate init?(receiptCode: Int64) {
         switch receiptCode {
         case 0: self = .nonConsumable

@@ -1,7 +1,7 @@
 /// The attributes that a CMS signature may cover in place of the content (RFC 5652, section 5.4). Apple's receipts have
-/// none, but other software always signs such attributes.
+/// no signed attributes, but other software always signs them.
 struct SignedAttributes {
-    /// The signed bytes: the attributes as a DER SET OF, whatever the message's own encoding.
+    /// The signed bytes: the attributes as a DER SET OF, even if the message encodes them in another way.
     let encoded: [UInt8]
     let contentType: ArraySlice<UInt8>?
     let messageDigest: ArraySlice<UInt8>?
@@ -22,7 +22,7 @@ struct SignedAttributes {
             let identifier = bytes[try parts.next(BERTag.objectIdentifier).content]
             var values = BERReader(bytes, inside: try parts.next(BERTag.set))
             guard let value = try values.next() else { throw .truncated }
-            // An attribute that comes twice, or with two values, is ambiguous.
+            // An attribute is ambiguous if it comes twice or has two values.
             if identifier.elementsEqual(EncodedOID.contentType) {
                 guard contentType == nil, values.isAtEnd else { throw .unexpectedElement }
                 contentType = bytes[value.content]

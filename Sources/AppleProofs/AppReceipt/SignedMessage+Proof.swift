@@ -4,8 +4,8 @@ import Fulfillment
 import NamesAndTimes
 
 extension SignedMessage {
-    /// Returns whether Apple signed the content, as of `time`. The caller gives the receipt's creation date, so that a
-    /// receipt outlives its certificates.
+    /// Returns whether Apple signed the content with a chain that was valid at `time`. `time` is the receipt's creation
+    /// date, so that a receipt stays valid after its certificates have expired.
     func signature(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(signer, at: time, chains: chains)
@@ -15,8 +15,8 @@ extension SignedMessage {
         }
     }
 
-    /// Proves the signer's chain and signature first. receiptd's limits leave a signature in doubt only once these are
-    /// proven; an unproven one is forged.
+    /// Checks the chain and the signature before receiptd's own limits. So an invalid signature is forged even if the
+    /// message also exceeds a limit.
     private func prove(_ signer: MessageSigner, at time: Timestamp, chains: ChainVerifier) throws(ProofFailure) {
         let outlines = try certificateOutlines()
         guard let leaf = leaf(of: signer, among: outlines) else { throw .forged(.signerCertificateMissing) }
@@ -43,8 +43,8 @@ extension SignedMessage {
         guard signers.count == 1 else { throw .notProvable(.tooManySigners) }
     }
 
-    /// Returns the signer's own certificate. If a key identifier names the signer, it is the certificate that issued no
-    /// other.
+    /// Returns the signer's own certificate. If a key identifier names the signer, returns the certificate that issued
+    /// no other certificate of the message.
     private func leaf(of signer: MessageSigner, among outlines: [CertificateOutline]) -> CertificateOutline? {
         if let name = signer.issuerAndSerialNumber {
             return outlines.first { $0.issuer == name.issuer && $0.serialNumber == name.serialNumber }
@@ -65,7 +65,7 @@ extension SignedMessage {
         return outlines
     }
 
-    /// The bytes that the signature covers: the content itself, or the attributes that hold its digest.
+    /// Returns the bytes that the signature covers: the content, or the attributes that have the content's digest.
     private func signedOctets(_ signer: MessageSigner, digest: MessageDigest) throws(ProofFailure) -> [UInt8] {
         guard let element = signer.signedAttributes else { return content }
         guard let attributes = try? SignedAttributes(element, in: bytes),

@@ -1,4 +1,4 @@
-/// A PKCS #7 SignedData message with its content inside, taken apart but not verified.
+/// The parts of a PKCS #7 SignedData message with embedded content, not verified.
 struct SignedMessage {
     let bytes: [UInt8]
     /// The signed octets, which are an app receipt's payload.
@@ -6,7 +6,7 @@ struct SignedMessage {
     let certificates: [BERElement]
     let signers: [BERElement]
 
-    /// Throws if the bytes are no such message, or one without its content.
+    /// Throws if the bytes are not a SignedData message, or if its content is not embedded.
     init(_ bytes: [UInt8]) throws(BERFault) {
         self.bytes = bytes
         var outer = BERReader(bytes)
@@ -38,9 +38,10 @@ struct SignedMessage {
     }
 
     private static let usualCertificates = 3
-    /// The most certificates of a message that can be proven.
+    /// The most certificates of a message that receiptd can prove.
     static let maximumCertificates = 5
-    /// The number of certificates among which the signer's chain is searched. Each may cost a check of a signature.
+    /// The most certificates among which receiptd searches the signer's chain. Each certificate may cost a check of a
+    /// signature.
     static let lookedAtCertificates = 8
 
     private static func content(of element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {

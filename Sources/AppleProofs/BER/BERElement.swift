@@ -1,11 +1,11 @@
-/// One element of BER or DER, as ranges into the bytes from which it was read.
+/// One element of BER or DER, as ranges in its source bytes.
 struct BERElement {
     /// The identifier octet: class, form and number. The reader rejects numbers above 30, which no receipt has.
     let tag: UInt8
     let start: Int
     /// The content without the end-of-contents octets of an indefinite length.
     let content: Range<Int>
-    /// The place just behind the element and its end-of-contents octets.
+    /// The index after the element and its end-of-contents octets.
     let end: Int
 
     var isConstructed: Bool { tag & 0x20 != 0 }
@@ -28,7 +28,7 @@ enum BERTag {
     static let context1: UInt8 = 0xA1
 }
 
-/// The reason why bytes are not BER, or exceed the limits here. The reason never holds the bytes themselves.
+/// The reason why bytes are not BER, or exceed the reader's limits. The reason never contains the bytes.
 enum BERFault: Error, Equatable {
     case truncated
     case unsupportedTag

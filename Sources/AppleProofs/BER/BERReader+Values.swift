@@ -7,8 +7,8 @@ extension BERReader {
         return value
     }
 
-    /// Returns the text of a UTF8String or IA5String; nil for another element, for bytes that are not UTF-8, and for a
-    /// NUL.
+    /// Returns the text of a UTF8String or IA5String; nil for any other element, for bytes that are not UTF-8, and for
+    /// text with a NUL.
     static func string(_ element: BERElement, in bytes: [UInt8]) -> String? {
         guard element.tag == BERTag.utf8String || element.tag == BERTag.ia5String else { return nil }
         return bytes[element.content].withUnsafeBufferPointer { content in
@@ -16,7 +16,8 @@ extension BERReader {
         }
     }
 
-    /// Returns the octets of an OCTET STRING. BER allows it to consist of segments that are OCTET STRINGs too.
+    /// Returns the octets of an OCTET STRING. In BER, an OCTET STRING may consist of segments that are OCTET STRINGs
+    /// too.
     static func octets(_ element: BERElement, in bytes: [UInt8]) throws(BERFault) -> [UInt8] {
         if element.tag == BERTag.octetString { return Array(bytes[element.content]) }
         var octets: [UInt8] = []
@@ -40,7 +41,7 @@ extension BERReader {
     }
 }
 
-/// Object identifiers in the form of DER's content.
+/// Object identifiers, as the content octets in DER.
 package enum EncodedOID {
     /// 1.2.840.113549.1.7.1 and .2.
     package static let data: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]

@@ -1,13 +1,13 @@
 /// Reads the elements in a range of bytes one by one, including BER's indefinite lengths.
 ///
-/// The reader makes no tree, and steps over elements that its caller does not need. So neither a message of a million
-/// tiny elements nor one nested a million deep costs memory. swift-asn1 makes a node of every element, a receipt's
-/// certificates included, which alone costs two thirds of a whole proof. The tests compare this reader with swift-asn1
-/// on the same inputs.
+/// The reader makes no tree, and skips elements that its caller does not need. So a message with a million tiny
+/// elements, or with a million levels, costs no memory. swift-asn1 makes a node of every element, also of a receipt's
+/// certificates, which would take two thirds of the time of a whole proof. The tests compare the results of this reader
+/// with those of swift-asn1.
 struct BERReader {
-    /// The most indefinite lengths inside one another. A genuine message has four.
+    /// The most nested indefinite lengths. A genuine message has four.
     static let maximumOpenLengths = 32
-    /// The most segments of an OCTET STRING inside one another.
+    /// The most nested segments of an OCTET STRING.
     static let maximumSegmentDepth = 4
 
     let bytes: [UInt8]
@@ -18,7 +18,7 @@ struct BERReader {
         self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// Reads the elements inside `element`, which was read from the same bytes.
+    /// Reads the elements inside `element`, which must come from `bytes`.
     init(_ bytes: [UInt8], inside element: BERElement) {
         self.init(bytes, in: element.content)
     }
@@ -59,7 +59,7 @@ struct BERReader {
         return element
     }
 
-    /// Returns the next element if it has the tag `tag`. Otherwise it reads nothing and returns nil.
+    /// Returns the next element if it has the tag `tag`. Otherwise returns nil, and does not move on.
     mutating func next(ifTagged tag: UInt8) throws(BERFault) -> BERElement? {
         nextTag == tag ? try next() : nil
     }
@@ -95,8 +95,8 @@ struct BERReader {
         return Header(contentStart: contentStart, length: length)
     }
 
-    /// Finds the end-of-contents octets that close an indefinite length. The function does not recurse, so that depth
-    /// costs no stack.
+    /// Finds the end-of-contents octets that close an indefinite length. The function does not recurse, so that nested
+    /// lengths use no stack.
     private func endOfContents(from start: Int) throws(BERFault) -> Int {
         var position = start
         var open = 1

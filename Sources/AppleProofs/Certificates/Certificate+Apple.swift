@@ -10,7 +10,7 @@ extension Certificate {
     /// The extension by which Apple marks its Worldwide Developer Relations authorities.
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
 
-    /// The critical extensions that receiptd checks, or that restrict only uses on which it does not rely.
+    /// The critical extensions that receiptd checks, and those that restrict only uses on which receiptd does not rely.
     private static let knownExtensions: Set<ASN1ObjectIdentifier> = [
         leafMarker, intermediateMarker, .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage,
         .X509ExtensionID.extendedKeyUsage, [2, 5, 29, 32],
@@ -20,18 +20,18 @@ extension Certificate {
         extensions.contains { $0.critical && !Self.knownExtensions.contains($0.oid) }
     }
 
-    /// The subject's common name; the whole name if it has none.
+    /// The subject's common name; the whole subject if it has no common name.
     var commonName: String {
         let names = subject.flatMap { $0 }.filter { $0.type == .RDNAttributeType.commonName }
         return names.lazy.compactMap { String($0.value) }.first ?? subject.description
     }
 
-    /// The first and last moment of validity; nil if they cannot be read.
+    /// The first and last moment of validity; nil if receiptd cannot read them.
     var validity: ClosedRange<Timestamp>? {
         guard let from = Timestamp(notValidBefore), let until = Timestamp(notValidAfter), from <= until else {
             return nil
         }
-        // `notAfter` names a second, all of which is valid.
+        // `notAfter` has whole seconds, and the certificate is valid for the whole of the last second.
         return from...until.adding(milliseconds: 999)
     }
 

@@ -10,7 +10,7 @@ extension CertificateOutline {
         case unknownAlgorithm
     }
 
-    /// Returns whether the owner of `key` signed the certificate. The check computes only with `key`, never with the
+    /// Returns whether the owner of `key` signed the certificate. Computes only with `key`, never with the
     /// certificate's own key.
     func signature(by key: Certificate.PublicKey) -> SignatureCheck {
         guard let algorithm = SignatureAlgorithm(identifier: signatureAlgorithm) else { return .unknownAlgorithm }
@@ -58,7 +58,7 @@ extension CertificateOutline {
     }
 }
 
-/// The signature algorithms of certificates. SHA-1 with RSA signed Apple's authorities until 2023.
+/// The signature algorithms of certificates. Until 2023, Apple's authorities had signatures with SHA-1 and RSA.
 private enum SignatureAlgorithm {
     case rsa(Hash)
     case ecdsa(Hash)

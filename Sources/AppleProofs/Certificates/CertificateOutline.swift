@@ -1,33 +1,33 @@
-/// A certificate's skeleton, read before receiptd computes with any of its values: its issuer, the octets that the
-/// issuer signed, and the size of its own key.
+/// The parts of a certificate that receiptd reads before it computes with any value of the certificate: the issuer, the
+/// signed octets, and the size of the key.
 ///
-/// Sizes are checked here, so that a hostile key never reaches public-key arithmetic. An unusable key counts as a doubt
-/// only once the issuer's signature is checked. Until then anybody may have made the certificate.
+/// The initializer checks sizes, so that a hostile key never reaches public-key arithmetic. An unusable key counts as a
+/// doubt only after the check of the issuer's signature. Before that check, anybody may have made the certificate.
 struct CertificateOutline {
-    /// The most bytes of a certificate. Apple's certificates have 1 to 1.5 KB.
+    /// The most bytes of a certificate. Apple's certificates have 1 to 1.5 kB.
     static let maximumSize = 16 * 1024
-    /// The bits of an RSA modulus. 1024-bit keys, as in iOS 6 receipts before 2015, prove nothing any more.
+    /// The bits of an RSA modulus. A 1024-bit key, as in iOS 6 receipts before 2015, is too weak to prove a receipt.
     static let rsaKeySizes = 2048...4096
     static let maximumExponentSize = 8
 
     let bytes: ArraySlice<UInt8>
-    /// The names and the serial number as encoded. They are compared byte by byte.
+    /// The names and the serial number as encoded. receiptd compares them byte by byte.
     let issuer: ArraySlice<UInt8>
     let subject: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
-    /// The bytes that the issuer signed, the algorithm's identifier, and the signature.
+    /// The bytes that the issuer signed, the identifier of the signature's algorithm, and the signature.
     let signedOctets: ArraySlice<UInt8>
     let signatureAlgorithm: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
-    /// The reason not to compute with the certificate's key; nil if there is none.
+    /// The reason why receiptd does not compute with the certificate's key; nil if there is none.
     let doubt: Doubt?
 
-    /// Throws if the bytes are no certificate.
+    /// Throws if the bytes are not a certificate.
     init(_ bytes: [UInt8]) throws(BERFault) {
         try self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// Throws if the range does not hold a certificate.
+    /// Throws if the range is not a certificate.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes[range]
         var outer = BERReader(bytes, in: range)

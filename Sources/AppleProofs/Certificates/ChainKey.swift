@@ -6,9 +6,9 @@
 
 /// The certificates of a signer and of its issuer, compared byte by byte.
 struct ChainKey: Hashable, Sendable {
-    /// The number of bytes at the end of the leaf's signature that are hashed. No two leaves share them by chance, and
-    /// hashing both certificates would cost more than comparing them. Only verified chains are stored, so only Apple
-    /// could make stored keys collide.
+    /// The number of hashed bytes, from the end of the leaf's signature. No two leaves share these bytes by chance, and
+    /// a hash of both certificates would cost more than their comparison. Only Apple could make the keys of two cached
+    /// chains collide, because the cache has only verified chains.
     private static let hashedBytes = 32
 
     private let leaf: ArraySlice<UInt8>
@@ -19,7 +19,7 @@ struct ChainKey: Hashable, Sendable {
         self.intermediate = intermediate
     }
 
-    /// A copy that holds only its own bytes, and not the whole receipt from which they came.
+    /// A copy that keeps only the certificates' bytes in memory, not the whole receipt.
     var copied: ChainKey {
         ChainKey(leaf: ArraySlice(Array(leaf)), intermediate: ArraySlice(Array(intermediate)))
     }

@@ -6,8 +6,8 @@ import X509
 
 /// Verifies a signer's certificate up to a trusted root. A chain has exactly a leaf, an intermediate and a root.
 ///
-/// The verifier works from the root down, and computes with a certificate's key only once the certificate above vouches
-/// for it.
+/// The verifier works from the root down. It computes with a certificate's key only after it has checked the issuer's
+/// signature of the certificate.
 struct ChainVerifier: Sendable {
     private let roots: AppleRoots
     private let cache: VerifiedChainCache
@@ -17,22 +17,23 @@ struct ChainVerifier: Sendable {
         self.cache = cache
     }
 
-    /// A verifier with the same roots that has verified nothing yet.
+    /// A verifier with these roots and an empty cache.
     var forgetful: ChainVerifier { ChainVerifier(roots: roots, cache: VerifiedChainCache(capacity: 1)) }
 
-    /// The names of the chains that were verified lately, for people.
+    /// The names of the lately verified chains, for people.
     var knownChains: [[String]] { cache.names }
 
-    /// Returns the chain of `leaf` over one of `candidates`, whenever the chain was valid. A self-issued certificate is
-    /// a root and no intermediate, because Apple has no chain of only leaf and root.
+    /// Returns the chain of `leaf` over one of `candidates`, which are possible issuers. Does not check the time. A
+    /// self-issued certificate is never an intermediate, because Apple has no chain of only a leaf and a root.
     func verify(_ leaf: CertificateOutline, candidates: [CertificateOutline]) throws(ProofFailure) -> VerifiedChain {
         var failure = ProofFailure.forged(.intermediateMissing)
         for intermediate in candidates where intermediate.subject == leaf.issuer && !intermediate.isSelfIssued {
             do {
                 return try verify(leaf, intermediate)
             } catch {
-                // Apple renews an authority under the same name, so another candidate may be the issuer. A doubt
-                // outweighs a forgery, because a certificate in doubt may be genuine, whatever else is sent with it.
+                // Apple renews an authority under its old name, so another candidate may be the issuer. A doubt
+                // outweighs a forgery, because a certificate in doubt may be genuine even if other candidates are
+                // forged.
                 if case .forged = failure { failure = error }
             }
         }
@@ -52,9 +53,9 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Proves each certificate under the one above it, and only then reads its content. A certificate for which nobody
-    /// vouches is a forgery, whatever it holds. Only a certificate that its issuer signed can be in doubt, and a leaf
-    /// whose signature has an unknown algorithm.
+    /// Proves each certificate with its issuer's key, and only then reads its content. A certificate that its issuer
+    /// did not sign is a forgery. Only a certificate that its issuer signed can be in doubt. A leaf is an exception if
+    /// its signature has an unknown algorithm.
     private func verifyAnew(
         _ leaf: CertificateOutline, _ intermediate: CertificateOutline
     ) throws(ProofFailure) -> VerifiedChain {
@@ -94,7 +95,7 @@ struct ChainVerifier: Sendable {
         return chain
     }
 
-    /// Reads a certificate for which the one above vouches. A fault here is a doubt.
+    /// Reads a certificate that its issuer signed. A fault in it is a doubt.
     private static func certificate(_ outline: CertificateOutline) throws(ProofFailure) -> Certificate {
         if let doubt = outline.doubt { throw .notProvable(doubt) }
         guard let certificate = try? Certificate(derEncoded: outline.bytes) else {

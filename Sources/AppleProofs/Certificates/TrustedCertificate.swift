@@ -3,7 +3,7 @@ import NamesAndTimes
 import SwiftASN1
 import X509
 
-/// A certificate that receiptd trusts for its bytes: it is built in, or the operator named it.
+/// A certificate that receiptd trusts, because it is built in or because the operator named it.
 package struct TrustedCertificate: Sendable {
     let bytes: [UInt8]
     let subject: ArraySlice<UInt8>
@@ -11,8 +11,7 @@ package struct TrustedCertificate: Sendable {
     let certificate: Certificate
     let validity: ClosedRange<Timestamp>
 
-    /// Returns nil if the bytes are no certificate, or if the key has a kind or size with which receiptd does not
-    /// compute.
+    /// Returns nil if the bytes are not a certificate, or if receiptd does not support the key's kind or size.
     package init?(_ bytes: [UInt8]) {
         guard let outline = try? CertificateOutline(bytes), outline.doubt == nil,
             let certificate = try? Certificate(derEncoded: bytes), let validity = certificate.validity

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// The chains that were verified lately. Apple signs for months with the same chain, and verifying a chain costs ten
-/// times as much as verifying the signature below it.
+/// The lately verified chains. Apple signs with one chain for months, and the check of a chain costs ten times as much
+/// as the check of a signature.
 ///
-/// The cache keeps only chains that end in a trusted root, so that nobody else can fill it. Any thread may use it.
+/// The cache keeps only chains that end in a trusted root, so that only Apple can fill it. Any thread may use it.
 final class VerifiedChainCache: Sendable {
     private struct State {
         var entries: [ChainKey: (chain: VerifiedChain, lastUse: UInt64)] = [:]

@@ -2,7 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// One claim of a payload that Apple signed. An unreadable fact never counts as absent, because it may be the refund.
+/// One claim of a payload that Apple signed. An unreadable claim never counts as absent, because the claim may be a
+/// refund.
 enum Claim<Value> {
     case absent
     case unreadable
@@ -15,21 +16,21 @@ enum Claim<Value> {
         }
     }
 
-    /// The value; nil if the claim is absent or cannot be read.
+    /// The value; nil if the claim is absent or unreadable.
     var told: Value? {
         if case .told(let value) = self { value } else { nil }
     }
 
-    /// The claim of a field that Apple never leaves out: an absent one counts as unreadable.
+    /// The claim, unreadable if it is absent. For a field that Apple never leaves out.
     var orUnreadable: Claim { isTold ? self : .unreadable }
 
-    /// True if the claim is there, readable or not.
+    /// True if the claim is present, readable or not.
     var isTold: Bool {
         if case .absent = self { false } else { true }
     }
 }
 
-/// Reads the facts of one signed payload in one pass, and keeps the names of the facts that cannot be read.
+/// Reads the claims of one signed payload, and keeps the names of the unreadable claims.
 struct ClaimReader {
     private let payload: JSONValue
     private(set) var unreadable: [String] = []
@@ -38,8 +39,7 @@ struct ClaimReader {
         self.payload = payload
     }
 
-    /// Returns the claim's value; nil if the claim is absent or cannot be read. The reader notes the name of an
-    /// unreadable claim.
+    /// Returns the claim's value; nil if the claim is absent or unreadable. Keeps the name of an unreadable claim.
     mutating func callAsFunction<Value>(_ name: String, _ read: (JSONValue) -> (String) -> Claim<Value>) -> Value? {
         switch read(payload)(name) {
         case .told(let value): return value
@@ -81,7 +81,7 @@ extension JSONValue {
 
     private static var times: ClosedRange<Int64> { -62_135_596_800_000...253_402_300_799_999 }
 
-    /// Reads an identifier from a text or a whole number; nil if it is absent or cannot be read.
+    /// Returns the identifier in a text or a whole number; nil if it is absent or unreadable.
     func digits(_ name: String) -> Identifier? {
         identifier(name).told ?? integer(name).told.map { Identifier(String($0)) }
     }

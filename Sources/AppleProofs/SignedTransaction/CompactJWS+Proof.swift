@@ -6,11 +6,11 @@ import NamesAndTimes
 extension CompactJWS {
     private static let chainLength = 3
 
-    /// Returns whether Apple signed the JWS, as of `time`. A nil `time` judges the chain at no time at all, for data
-    /// without a readable signing time.
+    /// Returns whether Apple signed the JWS with a chain that was valid at `time`. If `time` is nil, does not check the
+    /// chain's validity at a time; this is for data without a readable signing time.
     ///
-    /// The algorithm is ES256 and the key is the leaf's. The header chooses neither: any other algorithm counts as
-    /// forged. The trusted root counts, and not the header's root certificate.
+    /// The algorithm is always ES256, and the key is the leaf's. A header with another algorithm counts as forged. The
+    /// chain must end in a trusted root; the root certificate in the header does not count.
     func signature(at time: Timestamp?, chains: ChainVerifier) -> LocalSignature {
         do throws(ProofFailure) {
             try prove(at: time, chains: chains)

@@ -16,8 +16,8 @@ struct CompactJWS {
         case payload = "the payload is no JSON object"
     }
 
-    /// Accepts an empty signature, because a sender of `alg: none` must hear that the JWS is forged, not that it is no
-    /// JWS.
+    /// Accepts an empty signature, so that a sender of `alg: none` learns that the JWS is forged, not that the text is
+    /// not a JWS.
     init(_ text: String) throws(Fault) {
         let bytes = Array(text.utf8)
         let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }

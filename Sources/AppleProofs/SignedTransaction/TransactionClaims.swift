@@ -2,25 +2,25 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// The claims of a JWS payload, typed: Apple's `JWSTransactionDecodedPayload`.
+/// The typed claims of Apple's `JWSTransactionDecodedPayload`.
 struct TransactionClaims {
-    /// The purchase, with the names of all unreadable facts, the environment and the signing time included.
+    /// The purchase, with the names of all unreadable claims. The environment and the signing time count too.
     let purchase: StorePurchase
     let bundleID: BundleID
-    /// The environment; nil if it cannot be read or is unknown.
+    /// The environment; nil if it is unreadable or unknown.
     let environment: Environment?
     let signedDate: Claim<Timestamp>
 
     enum Environment {
         case store(StoreEnvironment)
-        /// Xcode or its test server signed it with a key of its own.
+        /// Xcode or its test server signed the transaction with a key of its own.
         case local
     }
 
     /// The reason why a payload names no purchase.
     enum Fault: Error, Equatable {
         case notATransaction
-        /// The payload is a transaction, and this identifying field cannot be read.
+        /// The payload is a transaction, but receiptd cannot read this identifying field.
         case nameless(String)
     }
 
@@ -61,7 +61,7 @@ extension JSONValue {
         }
     }
 
-    /// The signing time. A number beyond all times counts as a time at which no certificate was valid.
+    /// The signing time. A number outside the years 1 to 9999 counts as a time at which no certificate was valid.
     fileprivate var signedDate: Claim<Timestamp> {
         if let told = self["signedDate"], told.isOutsideAllTimes { return .told(.beforeAllCertificates) }
         return date("signedDate")
@@ -74,8 +74,8 @@ extension Timestamp {
 }
 
 extension StorePurchase {
-    /// Notes the fields that cannot be read. The value in place of such a field means nothing, and no grant follows
-    /// from it.
+    /// Makes the purchase, with the names of its unreadable fields. The property of an unreadable field has a
+    /// meaningless value. receiptd does not grant a purchase with an unreadable field.
     fileprivate init(
         _ transactionID: StoreTransactionID, original: StoreTransactionID?, _ productID: ProductID,
         reading claim: inout ClaimReader, besides claims: JSONValue
@@ -87,7 +87,7 @@ extension StorePurchase {
                 ?? Timestamp(milliseconds: 0),
             expiresAt: claim("expiresDate", JSONValue.date), cancelledAt: claim("revocationDate", JSONValue.date),
             appAccountToken: claim("appAccountToken", JSONValue.accountToken)?.text,
-            // The next two fields decide little: an unreadable one counts as absent.
+            // An unreadable value of the next two fields counts as absent, because little depends on them.
             currency: claims.identifier("currency").told?.text.uppercased(),
             appTransactionID: claims.identifier("appTransactionId").told)
         ownership = claim("inAppOwnershipType", JSONValue.text).map(Ownership.init(claim:)) ?? .purchased
@@ -96,9 +96,9 @@ extension StorePurchase {
         refundedMilliPercent = claim("revocationPercentage", JSONValue.milliPercent)
         previousOriginalTransactionID = claim("previousOriginalTransactionId", JSONValue.transactionID)
         unreadable = claim.unreadable
-        // If the number cannot be read, receiptd knows the period by its times.
+        // If the id is unreadable, receiptd identifies the period by its times.
         webOrderLineItemID = claims.digits("webOrderLineItemId")
-        // The fields below decide nothing.
+        // No rule reads the fields below.
         revocationType = claims.identifier("revocationType").told?.text
         subscriptionGroupID = claims.identifier("subscriptionGroupIdentifier").told?.text
         told = PurchaseFacts(claims: claims)
@@ -112,7 +112,7 @@ extension JSONValue {
 }
 
 extension PurchaseFacts {
-    /// Reads facts that decide nothing. An unreadable one counts as absent.
+    /// Reads the facts that no rule reads. An unreadable fact counts as absent.
     fileprivate convenience init?(claims: JSONValue) {
         func word(_ name: String) -> String? { claims.identifier(name).told?.text }
         self.init(

@@ -1,14 +1,14 @@
-/// A flat property list of the old style, `{ "key" = "value"; … }`, in any spacing. It does not nest, so that the
-/// scanner needs no recursion.
+/// A flat property list of the old style, `{ "key" = "value"; … }`, with any white space. The list does not nest, so
+/// the scanner needs no recursion.
 struct PropertyList {
-    /// The most pairs. A genuine list has some thirty at most.
+    /// The most pairs. A genuine list has about thirty at most.
     static let maximumPairs = 128
 
     private var pairs: [String: String] = [:]
 
     subscript(key: String) -> String? { pairs[key] }
 
-    /// Returns nil if the bytes are anything else, or name a key twice.
+    /// Returns nil if the bytes are not a flat property list, or if a key comes twice.
     init?(_ bytes: [UInt8]) {
         var scanner = PropertyListScanner(bytes)
         guard scanner.take("{") else { return nil }
@@ -33,7 +33,7 @@ private struct PropertyListScanner {
         self.bytes = bytes
     }
 
-    /// True if only white space and NULs follow. NULs are allowed because clients send C strings.
+    /// True if only white space and NULs follow. The scanner accepts NULs because some clients send C strings.
     var isAtEnd: Bool { bytes[index...].allSatisfy { $0 <= 0x20 } }
 
     mutating func take(_ character: Unicode.Scalar) -> Bool {
@@ -43,7 +43,7 @@ private struct PropertyListScanner {
         return true
     }
 
-    /// Returns a quoted text or a bare word; nil if there is neither.
+    /// Returns a quoted text or an unquoted word; nil if there is neither.
     mutating func text() -> String? {
         take("\"") ? quoted() : word()
     }
@@ -55,7 +55,7 @@ private struct PropertyListScanner {
             index += 1
             if byte == UInt8(ascii: "\"") { return String(validating: text, as: UTF8.self) }
             if byte == UInt8(ascii: "\\") {
-                // Only the quote and the backslash may be escaped, because a receipt has no other text to escape.
+                // Only a quote or a backslash may be escaped, because a receipt needs no other escapes.
                 guard index < bytes.count, bytes[index] == byte || bytes[index] == UInt8(ascii: "\"") else {
                     return nil
                 }

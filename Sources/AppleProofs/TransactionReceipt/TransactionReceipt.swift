@@ -2,8 +2,8 @@ import Encodings
 import Fulfillment
 import NamesAndTimes
 
-/// An iOS 6 receipt: a property list whose `purchase-info` holds another property list, in base64, with the one
-/// purchase.
+/// An iOS 6 receipt: a property list whose `purchase-info` is another property list in base64. The inner list has the
+/// receipt's only purchase.
 struct TransactionReceipt {
     let purchaseInfo: [UInt8]
     let signature: [UInt8]?
@@ -11,7 +11,7 @@ struct TransactionReceipt {
     let appAppleID: Int64?
     let environment: StoreEnvironment?
     let purchase: StorePurchase
-    /// True if a field on which verdicts depend is present and unreadable. Apple can read it.
+    /// True if a field on which verdicts depend is present but unreadable. Apple can read the field.
     let hasUnreadableFields: Bool
 
     enum Fault: String, Error {
@@ -66,7 +66,8 @@ extension StorePurchase {
 extension PropertyList {
     fileprivate func isTold(_ keys: [String]) -> Bool { keys.contains { !(self[$0] ?? "").isEmpty } }
 
-    /// Returns the date from milliseconds since 1970 under one key, or `2013-05-01 08:00:00 Etc/GMT` under the other.
+    /// Returns the date from milliseconds since 1970 under `key`, or from text such as `2013-05-01 08:00:00 Etc/GMT`
+    /// under `textKey`.
     fileprivate func date(_ key: String, orText textKey: String) -> Timestamp? {
         if let milliseconds = self[key].flatMap({ Int64($0) }) { return Timestamp(milliseconds: milliseconds) }
         guard let text = self[textKey] ?? self[key], text.hasSuffix(Self.greenwich) else { return nil }

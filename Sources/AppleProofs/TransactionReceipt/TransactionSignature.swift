@@ -4,11 +4,11 @@ import Fulfillment
 import NamesAndTimes
 
 /// The signature of an iOS 6 receipt: one octet for the version, the RSA signature, four octets for the length of the
-/// signer's certificate, and that certificate. The signature covers the version octet and then `purchase-info`, with
+/// signer's certificate, and the certificate. The RSA signature covers the version octet and then `purchase-info`, with
 /// SHA-1.
 ///
-/// Version 2 has a 1024-bit key, which proves nothing any more; version 3 has 2048 bits. The receipt lacks the issuer's
-/// certificate, so receiptd takes a built-in one, or one that the operator names with the roots.
+/// Version 2 has a 1024-bit key, which is too weak to prove a receipt. Version 3 has 2048 bits. The receipt lacks the
+/// issuer's certificate. So receiptd uses a built-in issuer, or an issuer that the operator names with the roots.
 struct TransactionSignature {
     private static let version: UInt8 = 3
     private static let signatureSize = 256
@@ -29,8 +29,8 @@ struct TransactionSignature {
         self.certificate = certificate
     }
 
-    /// Returns whether the signature is proven. An unproven signature may be of a kind that receiptd does not know, so
-    /// receiptd then asks Apple.
+    /// Returns whether the signature is proven. If it is not, receiptd asks Apple, because the signature may be of an
+    /// unknown kind.
     func isProven(over purchaseInfo: [UInt8], at time: Timestamp, chains: ChainVerifier) -> Bool {
         guard let chain = try? chains.verify(certificate), chain.validity.contains(time),
             chain.missingMarker == nil, chain.doubt == nil, case .rsa(let key) = chain.key

@@ -1,6 +1,8 @@
-/// The names of the members to keep of a document. The parser skips all others, which costs no memory.
+/// The names of the members that the parser keeps of a document. The parser skips all other members, which use no
+/// memory.
 public struct JSONNames: Sendable {
-    /// The names by their length in bytes. Documents share these strings, so that a document makes no new ones.
+    /// The names by their length in bytes. Documents share these strings, so that parsing makes no new strings for
+    /// names.
     private let byLength: [[(utf8: [UInt8], name: String)]]
 
     public init(_ names: [String]) {

@@ -8,7 +8,7 @@ extension JSONParser {
         return text(from: start)
     }
 
-    /// Reads a member's name, with the index on its opening quote. Returns nil if the member is not to be kept.
+    /// Reads a member's name, with the index on its opening quote. Returns nil if the parser must not keep the member.
     mutating func keptName() throws(JSONFault) -> String? {
         guard let names, keeps else {
             let name = try string()
@@ -34,13 +34,13 @@ extension JSONParser {
         throw fault("a string is not closed")
     }
 
-    /// Moves on by eight bytes at a time, as long as no byte is a quote, a backslash or a control character. Base64 has
-    /// thousands of such bytes in a row.
+    /// Moves on by eight bytes at a time, until one of the bytes is a quote, a backslash or a control character. Base64
+    /// has thousands of other bytes in a row.
     private mutating func skipPlainWords() {
         let raw = UnsafeRawBufferPointer(bytes)
         let ones: UInt64 = 0x0101_0101_0101_0101
         let tops = ones << 7
-        /// Returns 0 if no byte of `word` is 0, and another value otherwise.
+        /// Returns 0 if no byte of `word` is 0; otherwise returns another value.
         func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
         while index + 8 <= raw.count {
             let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
@@ -50,7 +50,7 @@ extension JSONParser {
         }
     }
 
-    /// Returns the text since `start`; empty if the caller needs none.
+    /// Returns the text from `start` to the index; empty if `keeps` is false.
     func text(from start: Int) -> String {
         keeps ? String(decoding: bytes[start..<index], as: UTF8.self) : ""
     }
@@ -86,7 +86,7 @@ extension JSONParser {
         throw fault("a string is not closed")
     }
 
-    /// Reads `XXXX`, or a surrogate pair `XXXX\uXXXX`. Throws for half a pair, which is no character.
+    /// Reads `XXXX`, or a surrogate pair `XXXX\uXXXX`. Throws for half a pair, which is not a character.
     private mutating func unicodeEscape() throws(JSONFault) -> Unicode.Scalar {
         let first = try fourHexDigits()
         guard (0xD800...0xDBFF).contains(first) else {

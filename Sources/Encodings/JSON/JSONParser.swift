@@ -1,21 +1,21 @@
-/// A strict JSON reader (RFC 8259) for bytes from outside. It reads in one pass, bounds the depth and never traps.
+/// A strict JSON parser (RFC 8259) for bytes from outside. It reads in one pass, limits the depth and never traps.
 ///
-/// Foundation's decoder costs eight to sixteen times as much, and loses the text of numbers (decision 0005). The tests
-/// compare this reader with Foundation's on the same inputs.
+/// Foundation's decoder takes eight to sixteen times as long, and loses the text of numbers (decision 0005). The tests
+/// compare this parser's results with Foundation's.
 public struct JSONParser {
-    /// The most containers inside one another. The parser skips a deeper container (`exceededDepth`).
+    /// The most nested containers. The parser skips a deeper container (`exceededDepth`).
     public static let maximumDepth = 64
 
     public struct Document: Sendable {
         public let value: JSONValue
-        /// True if a container lay deeper than `maximumDepth`. The parser checked only its brackets and made it null.
+        /// True if a container was deeper than `maximumDepth`. The parser checked only the container's brackets, and
+        /// made it null.
         public let exceededDepth: Bool
     }
 
-    /// Reads a whole document: one value with white space around it. Throws `JSONFault` if the bytes are no such
-    /// document.
-    /// - Parameter names: the members to keep, in every object. The others must be JSON too, but are absent from the
-    ///   document. Nil keeps all.
+    /// Reads a whole document: one value with white space around it. Throws `JSONFault` for other bytes.
+    /// - Parameter names: the members that the parser keeps in every object; nil to keep all. Other members must be
+    ///   JSON too, but are absent from the document.
     public static func parse(_ bytes: [UInt8], keeping names: JSONNames? = nil) throws(JSONFault) -> Document {
         guard UTF8Validation.isValid(bytes) else { throw JSONFault(message: "not valid UTF-8", offset: 0) }
         let result: Result<Document, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
@@ -37,13 +37,13 @@ public struct JSONParser {
     let bytes: UnsafeBufferPointer<UInt8>
     let names: JSONNames?
     var index = 0
-    /// False inside a member that is not kept. The parser makes no values of such a member.
+    /// False inside a member that the parser does not keep. Then the parser makes no values.
     var keeps = true
     private var exceededDepth = false
-    /// The members of all open objects, the innermost last. An object takes its own members off when it ends, in an
-    /// array of exactly their number.
+    /// The members of all open objects, the innermost last. At an object's end, the parser moves the object's members
+    /// into an array of exactly their number.
     private var openMembers: [JSONMember] = []
-    /// The elements of all open arrays, kept in the same way.
+    /// The elements of all open arrays, the innermost last.
     private var openElements: [JSONValue] = []
 
     private init(bytes: UnsafeBufferPointer<UInt8>, names: JSONNames?) {
@@ -53,7 +53,7 @@ public struct JSONParser {
 
     func fault(_ message: String) -> JSONFault { JSONFault(message: message, offset: index) }
 
-    /// The byte at the index; 0 at the end. No caller takes a NUL for valid.
+    /// The byte at the index; 0 at the end. No caller accepts a NUL.
     @inline(__always) var current: UInt8 { index < bytes.count ? bytes[index] : 0 }
 
     @inline(__always) mutating func skipWhitespace() {
@@ -139,7 +139,7 @@ public struct JSONParser {
         }
     }
 
-    /// Reads a value like any other, but keeps nothing of it.
+    /// Reads and checks a value, but keeps nothing of it.
     private mutating func skipValue(depth: Int) throws(JSONFault) {
         let keptBefore = keeps
         keeps = false
@@ -147,7 +147,7 @@ public struct JSONParser {
         keeps = keptBefore
     }
 
-    /// Steps over a container by its brackets, without recursion: 100,000 levels cost no stack.
+    /// Skips a container by its brackets, without recursion, so that 100,000 levels use no stack.
     private mutating func skipContainer() throws(JSONFault) {
         var open = 0
         while index < bytes.count {

@@ -8,7 +8,7 @@ public enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([JSONMember])
 
-    /// The last member with the name; nil if there is none, or if the value is no object.
+    /// The value of the last member with the name; nil if there is none, or if this value is not an object.
     public subscript(name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
@@ -33,7 +33,7 @@ public struct JSONMember: Sendable, Equatable {
     }
 }
 
-/// The reason why bytes are not JSON. It never holds the bytes themselves.
+/// The reason why bytes are not JSON. The reason never contains the bytes.
 public struct JSONFault: Error, Sendable, Equatable {
     public let message: String
     /// The offset in bytes at which reading stopped.

@@ -1,4 +1,4 @@
-/// Builds one JSON document as bytes, with the members in the order of the calls. The same calls give the same bytes.
+/// Builds one JSON document as bytes, with the members in the order of the calls. Equal calls give equal bytes.
 public struct JSONWriter: Sendable {
     public private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -91,7 +91,8 @@ public struct JSONWriter: Sendable {
         needsComma = true
     }
 
-    /// Appends a string in quotes. It escapes control characters, DEL and the C1 controls (U+0080 to U+009F) included.
+    /// Appends a string in quotes. Escapes quotes, backslashes and control characters, also DEL and the C1 controls
+    /// (U+0080 to U+009F).
     private mutating func appendQuoted(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
@@ -118,8 +119,8 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// Returns whether all bytes are printable ASCII without need of an escape. The loop has no early exit, so that the
-    /// machine checks many bytes in one step.
+    /// Returns whether all bytes are printable ASCII that needs no escape. The loop has no early exit, so that the CPU
+    /// checks many bytes in one step.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var found: UInt8 = 0
         for byte in bytes {

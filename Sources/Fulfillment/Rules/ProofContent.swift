@@ -9,7 +9,7 @@ public struct ProofContent: Sendable, Equatable {
     /// The environment; nil if it is missing, unreadable or a development machine's.
     public var environment: StoreEnvironment?
     public var purchases: [StorePurchase]
-    /// False if receiptd cannot read a part of the proof, which Apple can read.
+    /// False if receiptd cannot read or interpret a part of the proof, but Apple can.
     public var isComplete: Bool
     public var holdsAutoRenewable: Bool
     /// The time at which Apple signed the proof; nil if the proof names none.
