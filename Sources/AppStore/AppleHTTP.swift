@@ -42,7 +42,7 @@ extension HTTPFailure {
 }
 
 extension Result<HTTPResponse, HTTPFailure> {
-    /// The reason why there is no meaningful answer; nil if there is one.
+    /// The reason why there is no usable response; nil if the response is usable.
     var noAnswer: String? {
         switch self {
         case .failure(let failure): failure.noAnswer

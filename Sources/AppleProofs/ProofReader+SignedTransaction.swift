@@ -24,8 +24,8 @@ extension ProofReader {
         return .read(SignedTransaction(claims, signature: signature(of: token, claims)))
     }
 
-    /// Returns the state of the signature. If the signing time is unreadable, does not check whether the chain was
-    /// valid at that time. A transaction without a readable signing time grants no purchase.
+    /// Returns the state of the signature. If the signing time is unreadable, checks everything but the time in which
+    /// the chain is valid. A transaction without a readable signing time grants no purchase.
     private func signature(of token: CompactJWS, _ claims: TransactionClaims) -> LocalSignature {
         switch (claims.environment, claims.signedDate) {
         case (.local, _): return .forged(.localEnvironment)

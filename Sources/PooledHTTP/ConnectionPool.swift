@@ -148,7 +148,6 @@ final class ConnectionPool: @unchecked Sendable {
 
     func closed(_ connection: HTTPConnection) { open[ObjectIdentifier(connection)] = nil }
 
-    /// Keeps a connection for its next exchange.
     func keep(_ connection: HTTPConnection) {
         if isShutDown { return connection.close() }
         idle[connection.origin, default: []].append(connection)

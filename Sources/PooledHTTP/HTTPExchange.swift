@@ -24,7 +24,6 @@ public final class HTTPExchange: @unchecked Sendable {
     var previous: HTTPExchange?
     var next: HTTPExchange?
 
-    /// Makes a POST.
     public init(_ template: HTTPPostTemplate, body: some HTTPBody) {
         origin = template.origin
         head = template.head

@@ -12,8 +12,8 @@ public final class AppleLimits: Sendable {
     /// retry waits as long for its turn. While Apple as a whole is down, requests wait until Apple is back, with the
     /// exceptions in `takeImpatient`.
     static let patienceSeconds = 10.0
-    /// The seconds that an unproven proof waits for its own circuit, and the seconds that a proof waits that is known
-    /// to fail.
+    /// The seconds that an unproven proof waits for its own circuit. While Apple is down, also the seconds that a
+    /// request waits whose proof is known to fail.
     static let shortPatienceSeconds = 1.0
     /// The seconds for which Apple counts as answering after its last answer about a proof.
     static let answeringSeconds = 60.0
@@ -92,7 +92,7 @@ public final class AppleLimits: Sendable {
         observer?.concurrency(limit: concurrency.limit)
     }
 
-    /// Makes limits that limit only the requests under way, without circuit breaker and retry budget.
+    /// Limits only the number of requests under way, without circuit breaker and retry budget.
     /// - Parameter queued: called each time that a request has entered the queue for a permit; nil for no call.
     public init(fixedConcurrency: Int, queued: (@Sendable () -> Void)? = nil) {
         gate = ConcurrencyGate(limit: fixedConcurrency, queued: queued)

@@ -9,7 +9,7 @@ import NamesAndTimes
 /// If the reader cannot prove one part of an answer, the whole answer counts as trouble. Three answers are exceptions
 /// (decision 0036):
 ///
-/// - Statuses: the reader leaves out a faulty part that is about another subscription than the one in the query.
+/// - Statuses: the reader leaves out a faulty part about a subscription that is not the query's.
 /// - Transaction history: the reader leaves out a signed transaction whose id, product or environment it cannot read,
 ///   because receiptd can never grant the transaction.
 /// - Notification history: the reader returns the notifications as they are. `NotificationParser` proves each of them.

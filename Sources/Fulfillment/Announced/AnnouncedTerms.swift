@@ -23,7 +23,6 @@ public struct AnnouncedTerms: Sendable, Equatable {
         .dailyLimit,
     ]
 
-    /// Returns whether the rules skip the checks with this reason for the purchase.
     func waives(_ reason: Reason) -> Bool {
         isRenewal && Self.waivedForRenewals.contains(reason) || isInGrace && reason == .subscriptionExpired
     }

@@ -2,7 +2,7 @@ import Encodings
 
 /// Apple's facts about one purchase that no rule reads. They appear in events and reports.
 ///
-/// The type is a class, so that purchases without such facts take no memory for them.
+/// The type is a class, so that a purchase without these facts uses no memory for them.
 public final class PurchaseFacts: Sendable, Equatable {
     /// The price of the whole quantity, in thousandths of the currency's unit; nil if Apple names none. Apple advises
     /// against reconciling with this price.

@@ -1,7 +1,8 @@
 import NamesAndTimes
 
 /// Sends receiptd's requests to the App Store Server API, except those about a submission's proof. Each call is one try
-/// and never throws: an outage is a value. A call returns only proven parts of Apple's answer.
+/// and never throws: an outage is a value. A call returns only proven parts of Apple's answer; Get Notification History
+/// returns unproven notifications.
 public protocol StoreQueries: Sendable {
     /// Calls Get Transaction Info.
     func transaction(

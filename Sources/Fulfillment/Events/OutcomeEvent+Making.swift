@@ -60,7 +60,6 @@ extension OutcomeEvent {
             risk: risk, transactions: transactions)
     }
 
-    /// Makes the rejection that ends a hold.
     static func rejected(
         _ refusal: Refusal, endOf hold: LeasedHold, at now: Timestamp, transaction: TransactionOutcome
     ) -> OutcomeEvent {

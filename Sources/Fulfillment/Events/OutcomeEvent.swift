@@ -28,8 +28,8 @@ public struct OutcomeEvent: Sendable, Equatable {
     public let risk: [RiskSignal]
     /// The record's value: UTF-8 JSON.
     public let value: [UInt8]
-    /// The id of the period that a grant pays for (`PeriodIdentity`); nil for every other kind of event. It is a header
-    /// of the record.
+    /// The id of the period that a grant pays for (`PeriodIdentity`); nil for every other kind of event. The record has
+    /// it as a header.
     public var period: StoreTransactionID?
 
     public init(

@@ -32,8 +32,8 @@ public struct AccountTokenFacts: Sendable, Equatable {
     /// The most Apple accounts that the ledger learns for one token. A player buys with few accounts.
     public static let maximumAccounts = 6
 
-    /// The first player who was granted a purchase with the token, for each Apple account that made such a purchase. A
-    /// purchase without a signed account adds nothing.
+    /// The Apple accounts that bought with the token. The value is the first player who was granted a purchase of the
+    /// account with the token. A purchase without a signed account adds nothing.
     public var accounts: [AppTransactionID: PlayerID] = [:]
     /// The player whom a record of `player-accounts` names for the token; nil if none does.
     public var told: PlayerID?
@@ -49,8 +49,9 @@ public struct AccountTokenFacts: Sendable, Equatable {
     }
 
     /// Returns the player from whom the proof of a purchase with this token may be stolen: the first player of the
-    /// purchase's Apple account. If the ledger does not know the account, returns the token's first player. If it knows
-    /// another account of the token's first player, returns nil, because that account did not pay for the purchase.
+    /// purchase's Apple account. If the ledger does not know the purchase's account, returns the token's first player.
+    /// But if it knows an account of the token's first player, returns nil, because a different account paid for the
+    /// purchase.
     /// - Parameter account: the Apple account of the purchase; nil if unknown, so that the token alone decides.
     func owner(by account: AppTransactionID?) -> PlayerID? {
         guard let account else { return learntOf }
@@ -115,7 +116,7 @@ extension AppPolicy {
 
 extension PendingDecision {
     /// The token that the ledger may learn from this decision; empty if there is none. The ledger learns the
-    /// submission's token if Apple signed the same token for a purchase that may be granted or held.
+    /// submission's token if Apple signed this token for a purchase that may be granted or held.
     public var learnableTokens: Set<AccountTokenKey> {
         tokenUse == .none ? [] : tokens(but: \.isRejection, of: { isBound($0) ? submission.appAccountToken : nil })
     }

@@ -10,7 +10,7 @@ public struct DatabaseHistory: Hashable, Sendable {
     }
 }
 
-/// The checkpoint's row of one partition of a topic, for one consumer group.
+/// The checkpoint of one partition of a topic, for one consumer group.
 public struct OffsetCheckpoint: Hashable, Sendable {
     /// The offset before which every record of the partition is decided.
     public var nextOffset: Int64

@@ -14,7 +14,7 @@ public protocol PurchaseLedger: Sendable {
     /// the worker gets the submission again.
     func settle(_ decision: PendingDecision) async throws(LedgerClosed) -> Durable<RecordedOutcome>
 
-    /// Notes that the broker acknowledged the events. The next SQL transaction deletes their outbox rows.
+    /// Marks the events as acknowledged by Kafka. The next SQL transaction deletes their outbox rows.
     func published(_ eventIDs: [NameBasedUUID])
 
     /// Reads the state of the database before the first decision, so that the ledger notices a later fall back. Throws
@@ -115,7 +115,7 @@ public final class PendingDecision: Sendable {
     /// The thresholds of risk signals; nil if the events carry none.
     public let risk: RiskThresholds?
     public let tokenUse: AccountTokenUse
-    /// The facts about subscriptions in the evidence; none if the app does not follow renewals.
+    /// The facts about subscriptions in the evidence; empty if the app does not follow renewals.
     public let subscriptions: ToldSubscriptions
     /// True if workers report the delivery of the submission's grants to Apple, new and earlier ones.
     public let finishesGrants: Bool

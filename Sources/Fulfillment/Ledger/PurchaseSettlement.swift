@@ -1,12 +1,11 @@
 import NamesAndTimes
 
-/// The result of settling one purchase's verdict against the ledger.
+/// The result for one purchase, after the worker compared the purchase's verdict with the ledger.
 enum PurchaseSettlement {
     /// An earlier decision granted the purchase to this submission. The event is the grant's; nil if the stored bytes
     /// cannot be read.
     case won(OutcomeEvent?)
     case grant(payload: String?)
-    /// The purchase becomes held.
     case hold(Reason)
     /// The purchase stays held for this player.
     case stillHeld(Reason)

@@ -83,7 +83,7 @@ extension PendingDecision {
     }
 
     /// Rejects the submission's purchases, except those that an earlier decision granted to the submission. An earlier
-    /// grant stays, whatever the catalog and Apple's answer are now.
+    /// grant stays, even if the catalog or Apple's answer has changed.
     private func settle(_ reason: Reason, _ purchases: [StorePurchase], in view: LedgerView) -> Settlement {
         var settlement = Settlement()
         let listed = Set(purchases.lazy.map(\.transactionID))
@@ -193,7 +193,6 @@ extension PendingDecision {
         return settled
     }
 
-    /// Ends the player's hold of the transaction, if there is one.
     private func endHold(
         of transaction: StoreTransactionID, in settlement: inout Settlement, _ view: inout LedgerView
     ) {

@@ -13,7 +13,7 @@ public struct RefusalSampling: Sendable {
         spacing = perMinute > 0 ? 60 / Double(perMinute) : nil
     }
 
-    /// Returns whether the next check may begin, for one player or another.
+    /// Returns whether the next check may begin. `take` decides whether it may be a check of a given player's receipt.
     public func isDue(now: Double) -> Bool { spacing != nil && now >= dueAt }
 
     /// Begins a check of this player's receipt, and returns true. Returns false if no check of it may begin now.

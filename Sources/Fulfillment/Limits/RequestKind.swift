@@ -3,8 +3,8 @@ public struct RequestKind: Sendable, Hashable {
     public enum Work: Sendable, Hashable, CaseIterable {
         /// A submission waits for the answer.
         case submission
-        /// A player waits for the answer to an own request of receiptd's: about a due subscription, or about Apple's
-        /// notification history.
+        /// A player waits for the answer, but no submission does. The request is about a due subscription or about
+        /// Apple's notification history.
         case queue
         /// No player waits for the answer. receiptd sends the request when no other request may go.
         case background

@@ -73,8 +73,9 @@ public struct RefundState: Sendable, Equatable {
     /// own date.
     ///
     /// Apple may sign a retried notification anew. So a report that is newer than the last reversal may be about the
-    /// reversed refund, if its refund is older than the reversal. If the earlier reports of such refunds are at least
-    /// as many as the reversals, the report is about a refund that is not reversed.
+    /// reversed refund, if its refund is older than the reversal. But if there are at least as many known reports of
+    /// refunds from before that reversal as there are reversals, the report is about another refund, which is not
+    /// reversed.
     private func dated(_ word: RefundWord) -> RefundWord {
         guard !word.isReversal, word.isTold, let total = word.total,
             let last = words.lastIndex(where: \.isReversal), total.at < words[last].time, words[last].time <= word.time

@@ -2,7 +2,7 @@
 /// workers died.
 public enum SuspectLease<Leased: Sendable, SetAside: Sendable>: Sendable {
     case none
-    /// The worker has leased the suspect, and tries it while it leases no other row.
+    /// The worker has leased the suspect, and tries it in isolation.
     case isolated(Leased)
     /// Workers died with the row. No worker tries the row until its last try is due, or until an operator orders a try.
     case setAside(SetAside)

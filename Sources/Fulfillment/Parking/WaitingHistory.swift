@@ -7,8 +7,8 @@ public struct WaitingHistory: Sendable, Equatable {
     public private(set) var failures: Int
     /// The number of times that Apple gave each doubtful answer.
     public private(set) var doubts: [Reason: Int]
-    /// The time at which the first try ended without a verdict. If the submission was parked without a try, the time of
-    /// the parking. nil before either.
+    /// The time at which the first try ended without a verdict, or at which the submission was parked without a try;
+    /// nil if neither has happened.
     public private(set) var firstFailureAt: Timestamp?
     /// The number of parkings that lengthen the delay. Each parking from memory counts. A parking after a parked
     /// submission's try counts if `ParkingPolicy.countsAgainst` is true.

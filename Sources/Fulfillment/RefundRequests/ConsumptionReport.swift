@@ -51,9 +51,7 @@ public struct ConsumptionReportDecoder: Sendable {
         signature = RecordSignature(keys: signingKeys, of: .consumption)
     }
 
-    /// - Parameters:
-    ///   - key: the record's key.
-    ///   - signatureHeaders: the values of every header `receiptd-signature`.
+    /// - Parameter signatureHeaders: the values of every header `receiptd-signature`.
     public func decode(key: [UInt8]?, _ value: [UInt8]?, signatureHeaders: [[UInt8]]) -> Decoded {
         switch read(key, value, signatureHeaders) {
         case .report(let report): .report(report)

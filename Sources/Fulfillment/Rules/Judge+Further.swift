@@ -27,8 +27,8 @@ extension Judge {
         return createdAt.adding(milliseconds: before)...createdAt.adding(milliseconds: after)
     }
 
-    /// Returns the account's purchases that count as if they were in the receipt. Their limits keep an old receipt from
-    /// claiming much earlier or later purchases of its account.
+    /// Returns the account's purchases that count as if they were in the receipt. The time limits keep an old receipt
+    /// from claiming much earlier or later purchases of its account.
     func finishedEarly(
         _ product: ProductID, missingIn receipt: GenuineReceipt, among told: [NotifiedTransaction]
     ) -> [StorePurchase] {

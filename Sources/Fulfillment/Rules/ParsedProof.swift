@@ -49,7 +49,7 @@ public final class ParsedProof: Sendable, Equatable {
 
 extension ParsedProof {
     /// The age in milliseconds up to which receiptd believes a JWS without asking Apple: one hour. A JWS does not show
-    /// a later refund. receiptd believes a JWS of any age if the app has no credentials.
+    /// a later refund. The limit does not apply if the app has no credentials, or if its `verification` is `local`.
     public static let freshMilliseconds: Int64 = 3_600_000
     /// The most purchases that a proven receipt may list if the ledger is to decide in Apple's place.
     public static let maximumRecalledPurchases = 500

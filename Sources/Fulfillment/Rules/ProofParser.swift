@@ -86,7 +86,7 @@ public struct DecodedProof: Sendable {
         }
     }
 
-    /// The error for a text that is no known kind of proof.
+    /// The error of a text that is not a proof.
     public struct Malformed: Error {
         public let cause: Cause
     }

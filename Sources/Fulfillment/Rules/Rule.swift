@@ -1,7 +1,7 @@
 /// The rules in their order, as docs/contract/reasons.md lists them. The first rule that fails gives the reason.
 ///
-/// `Screening`, `Judge` and the settlement check in this order. `receiptd inspect` lists the rules that a decision
-/// passed in the same order. RuleOrderTests compares `Rule` with these three and with the contract.
+/// `Screening`, `Judge` and the settlement check the rules in this order. `receiptd inspect` lists the passed rules of
+/// a decision in this order too. RuleOrderTests compares `Rule` with the checks and with the contract.
 public enum Rule {
     /// The rules of the submission as a whole that `Screening` checks, without Apple and without the ledger.
     public static let local: [Reason] = [

@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// A record that is not valid. The worker publishes it unchanged to the dead-letter topic, with the reason in headers.
+/// A record that is not valid, or that ends the process. The worker publishes it unchanged to the dead-letter topic,
+/// with the reason in headers.
 public struct DeadLetter: Sendable, Equatable {
     public enum Reason: String, Sendable, CaseIterable {
         case malformedMessage = "malformed_message"
@@ -15,11 +16,11 @@ public struct DeadLetter: Sendable, Equatable {
     public let detail: String
     /// The cause in the sender's answer, with `detail` in its sentence.
     public let cause: Cause
-    /// The sender, who gets an answer; nil if receiptd cannot read the player's id and the submission's id, or if the
-    /// signature is wrong.
+    /// The sender, who gets an answer; nil if the player's id or the submission's id is unreadable, or if the signature
+    /// is wrong.
     public let sender: Sender?
 
-    /// The offset of the last record that the letter replaces, if it replaces several; nil otherwise.
+    /// The offset of the last record that the letter replaces; nil if the letter replaces only one record.
     public let lastOffset: Int64?
 
     /// - Parameter code: the cause's code; nil for the code of the reason.

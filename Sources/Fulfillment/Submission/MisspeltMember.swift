@@ -7,7 +7,7 @@ public struct MisspeltMember: Sendable, Equatable {
     /// The known name to which the sent name is close.
     public let known: String
 
-    /// The most bytes of a member's name. receiptd compares no longer name with the known names.
+    /// The most bytes of an unknown name. receiptd does not compare a longer name with the known names.
     private static let maximumLength = 40
 
     /// Returns the misspelt members in the order of the object, at most one for each known name; empty if `value` is

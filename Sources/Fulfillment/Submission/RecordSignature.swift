@@ -82,8 +82,8 @@ public struct RecordSignature: Sendable {
         return Array(version.rawValue.utf8) + code.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
     }
 
-    /// Returns the bytes that a signature covers. They include the key's length. Otherwise bytes could move from the
-    /// value to the key under one signature.
+    /// Returns the bytes that a signature covers. They include the key's length. Otherwise a signature would stay valid
+    /// if bytes moved from the value to the key.
     private func input(_ version: Version, key: [UInt8]?, value: [UInt8]) -> [UInt8] {
         switch version {
         case .one: return value

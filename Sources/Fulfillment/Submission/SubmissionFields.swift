@@ -45,7 +45,7 @@ struct SubmissionFields {
 
     private subscript(name: Name) -> JSONValue? { values.first { $0.name == name }?.value }
 
-    /// The sender; nil if receiptd cannot read the player's id and the submission's id. Other faults do not matter.
+    /// The sender; nil if the player's id or the submission's id is unreadable. Other faults do not matter.
     var sender: DeadLetter.Sender? {
         guard let submissionID = readable(.submissionID, name), let playerID = readable(.playerID, name)
         else { return nil }

@@ -24,7 +24,8 @@ public protocol FollowedSubscriptions: Sendable {
     func known(_ originals: [StoreTransactionID]) async throws -> [Subscription]
 
     /// Returns Apple's last facts about the subscription; nil if there are none. Returns them even if no player owns
-    /// the subscription, or if its app does not follow renewals. The other properties of the result are meaningless.
+    /// the subscription, or if its app does not follow renewals. The result's player, revision and check are
+    /// meaningless.
     func told(of original: StoreTransactionID) async throws -> Subscription?
 }
 
