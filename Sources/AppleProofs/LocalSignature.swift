@@ -1,5 +1,4 @@
-/// The state of a proof's signature, found without asking Apple. receiptd rejects a forged proof, and asks Apple about
-/// a proof that is not provable. If Apple refuses a proven receipt, the failure is Apple's.
+/// The state of a proof's signature, found without asking Apple. `ParsedProof.Signature` describes the consequences.
 public enum LocalSignature: Sendable, Equatable {
     case proven
     case forged(Forgery)
@@ -44,7 +43,6 @@ public enum Doubt: String, Error, Sendable, CaseIterable {
     case notLookedAt = "a signature that was not looked at"
 }
 
-/// The failure of one signature's proof.
 enum ProofFailure: Error, Equatable {
     case forged(Forgery)
     case notProvable(Doubt)

@@ -9,7 +9,6 @@ final class HTTPConnection: ChannelInboundHandler {
     typealias OutboundOut = HTTPClientRequestPart
 
     private enum State {
-        /// The connection has no exchange.
         case idle
         case awaitingHead(HTTPExchange)
         case readingBody(HTTPExchange)

@@ -1,9 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// Gathers one response's head and body.
 struct ResponseCollector {
-    /// The most bytes of a body.
     static let maximumBodyLength = 16 << 20
     /// The most bytes that the collector reserves for a body whose length the head announces.
     private static let maximumReserve = 256 << 10

@@ -104,7 +104,6 @@ public final class AppleLimits: Sendable {
         state = Mutex(State(concurrency: AdaptiveConcurrency(maximum: fixedConcurrency)))
     }
 
-    /// The end of a request.
     enum End {
         /// Apple gave any answer.
         case answered

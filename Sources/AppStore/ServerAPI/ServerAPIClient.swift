@@ -187,7 +187,6 @@ public final class ServerAPIClient: Sendable {
             query: query, environment: environment, result: result, seconds: seconds)
     }
 
-    /// - Parameter label: the result of the request.
     func tell(_ sent: Sent, _ label: String, to ended: (@Sendable (AppleTry) -> Void)?) {
         let endpoint = sent.query.endpoint.rawValue
         ended?(

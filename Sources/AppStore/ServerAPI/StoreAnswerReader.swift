@@ -48,7 +48,6 @@ public struct StoreAnswerReader: Sendable {
     private let bundleID: BundleID
     private let environment: StoreEnvironment
 
-    /// - Parameter environment: the environment of the request.
     public init(parser: any SignedDataParser, bundleID: BundleID, environment: StoreEnvironment) {
         self.parser = parser
         self.bundleID = bundleID

@@ -11,9 +11,7 @@ public enum TransactionAnswer: Sendable, Equatable {
     case notFound
 
     public struct Response {
-        /// The HTTP status.
         let status: Int
-        /// The body as received.
         let body: [UInt8]
         /// The end of the wait that the response's `Retry-After` asks for; nil if there is none.
         let retryNotBefore: Timestamp?

@@ -23,7 +23,6 @@ enum ReceiptAttribute {
     static let cancellationDate: Int64 = 1712
 }
 
-/// Reads the attributes one by one.
 struct ReceiptAttributeReader {
     private let bytes: [UInt8]
     private var reader: BERReader

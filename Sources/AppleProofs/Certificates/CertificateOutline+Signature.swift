@@ -6,7 +6,6 @@ extension CertificateOutline {
     enum SignatureCheck {
         case valid
         case invalid
-        /// receiptd does not know the algorithm.
         case unknownAlgorithm
     }
 

@@ -27,7 +27,6 @@ struct CertificateOutline {
         try self.init(bytes, in: 0..<bytes.count)
     }
 
-    /// Throws if the range is not a certificate.
     init(_ bytes: [UInt8], in range: Range<Int>) throws(BERFault) {
         self.bytes = bytes[range]
         var outer = BERReader(bytes, in: range)

@@ -1,19 +1,17 @@
-/// The store of deliveries that workers must report to Apple.
+/// The store of deliveries that workers must report to Apple. Every function throws if the database is out of reach. A
+/// call with a lease that is over changes nothing.
 public protocol OwedFinishes: Sendable {
     /// Leases up to `limit` due deliveries, oldest first. Leases a delivery only after Kafka has acknowledged the
-    /// grant's event. A leased delivery becomes due again by itself, after a longer time at each lease. Throws if the
-    /// database is out of reach.
+    /// grant's event. A leased delivery becomes due again by itself, after a longer time at each lease.
     func leaseDueFinishes(limit: Int) async throws -> [LeasedFinish]
 
-    /// Stores the result of a delivery's report. Nothing happens if the lease is over. Throws if the database is out of
-    /// reach.
+    /// Stores the result of a delivery's report.
     func end(_ finish: LeasedFinish, as result: FinishResult) async throws
 
-    /// Makes the delivery due again after `seconds`, because the try had no result. Nothing happens if the lease is
-    /// over. Throws if the database is out of reach.
+    /// Makes the delivery due again after `seconds`, because the try had no result.
     func putOff(_ finish: LeasedFinish, seconds: Double) async throws
 
-    /// Releases the row as if it had never been leased. Throws if the database is out of reach.
+    /// Releases the row as if it had never been leased.
     func release(_ finish: LeasedFinish) async throws
 }
 

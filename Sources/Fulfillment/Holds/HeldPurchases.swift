@@ -13,12 +13,11 @@ public protocol HeldPurchases: Sendable {
     /// Leases the suspect that is due first, or sets the suspect aside. Call it while no other hold is leased.
     func leaseSuspect(catalogVersion: Int64) async throws -> SuspectLease<LeasedHold, SetAsidePurchase>
 
-    /// Withdraws the accusation against the isolated hold, because the work on the hold is about to wait. A death of
-    /// the process during the wait does not count against the hold.
+    /// Withdraws the accusation against the isolated hold, because the work on the hold is about to wait.
     func clearSuspicion(of hold: LeasedHold) async throws
 
-    /// Stores the accusation against the isolated hold again, because the work goes on. From then on a death of the
-    /// process counts against the hold. Nothing happens if the lease is over.
+    /// Stores the accusation against the isolated hold again, because the work goes on. Nothing happens if the lease is
+    /// over.
     func accuse(_ hold: LeasedHold) async throws
 
     /// Keeps each purchase held for the given reason, which the catalog `catalogVersion` decides. Skips a hold whose

@@ -104,8 +104,9 @@ public struct CheckpointResult: Sendable, Equatable {
 /// loses its newer checkpoints with its newer decisions. Old checkpoints therefore show which decisions are lost.
 ///
 /// The checkpoints belong to one consumer group. Groups that share a database do not see each other's checkpoints.
+/// Every function throws if the database is out of reach.
 public protocol OffsetCheckpoints: Sendable {
-    /// Reads the checkpoints of these partitions. Throws if the database is out of reach.
+    /// Reads the checkpoints of these partitions.
     func read(topic: String, partitions: [Int32]) async throws -> StoredCheckpoints
 
     /// Writes new offsets. Call it after PostgreSQL has committed the decisions on all records before the offsets. Then
@@ -114,27 +115,26 @@ public protocol OffsetCheckpoints: Sendable {
     ///
     /// - Parameter history: the history in which the decisions since the last write were made; nil if there were none.
     ///
-    /// Throws if the database is out of reach. The checkpoints may have been written even so.
+    /// If the call throws, the checkpoints may have been written even so.
     func write(_ writes: [Int32: CheckpointWrite], topic: String, in history: DatabaseHistory?) async throws
         -> CheckpointResult
 
     /// Adds one to the number of departures of each partition, and returns the new numbers. A partition that was never
-    /// checkpointed has no number. Throws if the database is out of reach.
+    /// checkpointed has no number.
     func countDepartures(_ partitions: [Int32], topic: String) async throws -> [Int32: Int64]
 
     /// Stores, for each partition, that a lost state of the database may have decided and published the records below
-    /// the offset. Never lowers a stored offset. Afterwards `lostClaims` returns this loss. Throws if the database is
-    /// out of reach.
+    /// the offset. Never lowers a stored offset. Afterwards `lostClaims` returns this loss.
     /// - Parameter since: the time of the state that the database fell back to, or an earlier time; nil for the time of
     ///   the partitions' last checkpoint.
     func keepDecidedAgain(_ ends: [Int32: Int64], topic: String, since: Timestamp?) async throws
 
     /// Returns the loss whose published claims the group has not entered again yet; nil if there is none. Several
-    /// losses, in one topic or in several, count as one. Throws if the database is out of reach.
+    /// losses, in one topic or in several, count as one.
     func lostClaims() async throws -> LostClaims?
 
     /// Stores that the group has entered the claims of this loss. If a worker noticed a further loss later, the group
-    /// must still enter that loss's claims. Throws if the database is out of reach.
+    /// must still enter that loss's claims.
     func entered(_ claims: LostClaims) async throws
 }
 

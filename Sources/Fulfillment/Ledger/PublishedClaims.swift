@@ -100,23 +100,21 @@ public struct PublishedRevision: Sendable, Equatable {
 }
 
 /// The store of claims. After the database fell back to an earlier state, workers enter the lost claims again, from the
-/// published events.
+/// published events. Every function throws if the database is out of reach.
 public protocol PublishedClaims: Sendable {
     /// Enters the claims. The published owner replaces a claim's present owner only if the present owner is from before
     /// the loss, and the ledger lacks the published grant. In that case an operator transferred the subscription or
-    /// refused a hold, and the database lost that change. Entering a claim twice changes nothing. Throws if the
-    /// database is out of reach.
+    /// refused a hold, and the database lost that change. Entering a claim twice changes nothing.
     /// - Parameters:
     ///   - claims: the claims, each id once, sorted by id.
     ///   - noticedAt: the time at which a worker noticed the loss, by the database's clock.
     func enter(_ claims: [PublishedClaim], noticedAt: Timestamp) async throws
 
-    /// Returns the number of these revisions that the database lacks. Throws if the database is out of reach.
+    /// Returns the number of these revisions that the database lacks.
     func countLacking(_ published: [PublishedRevision]) async throws -> Int
 
     /// Makes each subscription due whose published revision the database lacks. A worker then publishes Apple's next
     /// answer about the subscription even if nothing changed, because the game has a state that the database lost.
-    /// Throws if the database is out of reach.
     /// - Parameter published: the revisions of subscriptions, each subscription once, sorted by the subscription's id.
     /// - Returns: the number of subscriptions that are due.
     func makeDue(lacking published: [PublishedRevision]) async throws -> Int

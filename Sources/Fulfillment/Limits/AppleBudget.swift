@@ -1,16 +1,17 @@
 /// The limits that all replicas share: the rate of requests to Apple, and the pauses that Apple asks for.
 ///
-/// Every time is in seconds from now, so that the clocks of two machines need not agree.
+/// Every time is in seconds from now, so that the clocks of two machines need not agree. Every function throws if the
+/// budget is out of reach.
 public protocol AppleBudget: Sendable {
     /// Reserves `requests` at a rate of `perSecond`. Returns nil if the replicas have already reserved as far ahead as
-    /// they may; the caller then tries again later. Throws if the budget is out of reach.
+    /// they may; the caller then tries again later.
     func lease(_ requests: Int, for scope: AppleScope, perSecond: Double) async throws -> BudgetLease?
 
     /// Holds back the requests of a scope for `seconds`, in every replica. If they are already held back for longer,
-    /// nothing changes. Throws if the budget is out of reach.
+    /// nothing changes.
     func hold(_ scope: AppleScope, seconds: Double) async throws
 
-    /// Returns the scopes that are held back, with the seconds that remain. Throws if the budget is out of reach.
+    /// Returns the scopes that are held back, with the seconds that remain.
     func holds() async throws -> [AppleScope: Double]
 }
 

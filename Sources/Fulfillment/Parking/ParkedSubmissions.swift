@@ -103,7 +103,8 @@ public enum ParkingOutcome: Sendable, Equatable {
     case tooManyWaiting
 }
 
-/// The store of parked submissions. All replicas share it; times are the database's.
+/// The store of parked submissions. All replicas share it; times are the database's. Every function except `park`
+/// throws if the database is out of reach.
 public protocol ParkedSubmissions: Sendable {
     /// Parks the submission, and returns after the COMMIT of its row. If the submission is parked already, its first
     /// row stays. The call waits while the database is out of reach, and throws only `LedgerClosed`.
@@ -114,7 +115,6 @@ public protocol ParkedSubmissions: Sendable {
 
     /// Leases up to `limit` due submissions, oldest first. After each due submission come the other submissions with
     /// its app and proof. Leases no suspect. A suspect is a submission whose last three leases ended without a release.
-    /// Throws if the database is out of reach.
     func leaseDue(limit: Int) async throws -> [LeasedSubmission]
 
     /// Returns whether a suspect is due.
@@ -126,12 +126,11 @@ public protocol ParkedSubmissions: Sendable {
     /// death, only an operator can order another try. A submission that was parked as `crashed` has had three deaths.
     func leaseSuspect() async throws -> SuspectLease<LeasedSubmission, SetAsideSubmission>
 
-    /// Withdraws the accusation against the isolated submission, because the work on it now only waits. A death of the
-    /// process during the wait does not count against the submission.
+    /// Withdraws the accusation against the isolated submission, because the work on it now only waits.
     func clearSuspicion(of leased: LeasedSubmission) async throws
 
-    /// Stores the accusation against the isolated submission again, because the work on it goes on. From then on a
-    /// death of the process counts against the submission. Nothing happens if the lease is over.
+    /// Stores the accusation against the isolated submission again, because the work on it goes on. Nothing happens if
+    /// the lease is over.
     func accuse(_ leased: LeasedSubmission) async throws
 
     /// Releases a submission without a verdict, due again after `dueAfterSeconds`. Nothing happens if the lease is
@@ -150,7 +149,7 @@ public protocol ParkedSubmissions: Sendable {
 
     /// Makes due up to `count` submissions that wait for the end of Apple's trouble. Only submissions of `apps` count;
     /// nil means all apps. The call begins after `place`, reads a bounded number of rows, and returns the place for the
-    /// next call. nil is the beginning. So each submission gets its turn. Throws if the database is out of reach.
+    /// next call. nil is the beginning. So each submission gets its turn.
     func wakeTroubled(
         _ count: Int, of apps: Set<BundleID>?, after place: NameBasedUUID?
     ) async throws -> NameBasedUUID?

@@ -1,6 +1,7 @@
 import NamesAndTimes
 
-/// The store of the refund requests about which Apple asks receiptd.
+/// The store of the refund requests about which Apple asks receiptd. Every function throws if the database is out of
+/// reach. A call with a lease that is over changes nothing.
 public protocol OpenRefundRequests: Sendable {
     /// Leases up to `limit` due requests, oldest first. A leased request becomes due again by itself, after a longer
     /// time at each lease.
@@ -12,21 +13,20 @@ public protocol OpenRefundRequests: Sendable {
     ///   - now: the time of the requests' events.
     func leaseDueRequests(limit: Int, waitSeconds: Double, at now: Timestamp) async throws -> [LeasedRefundRequest]
 
-    /// Ends a request. Nothing happens if the lease is over. Throws if the database is out of reach.
+    /// Ends a request.
     /// - Parameter answer: the last answer that Apple got; nil if Apple got none.
     func end(
         _ request: LeasedRefundRequest, as result: ConsumptionResult, answer: ConsumptionAnswer?) async throws
 
-    /// Makes the request due again after `seconds`, because Apple got no answer. Nothing happens if the lease is over.
-    /// Throws if the database is out of reach.
+    /// Makes the request due again after `seconds`, because Apple got no answer.
     /// - Parameter countsAsTry: false if the worker has not tried to send an answer.
     func putOff(_ request: LeasedRefundRequest, seconds: Double, countsAsTry: Bool) async throws
 
-    /// Releases the request as if no worker had leased it. Throws if the database is out of reach.
+    /// Releases the request as if no worker had leased it.
     func release(_ request: LeasedRefundRequest) async throws
 
-    /// Stores the game's reports in their order, and makes due the requests that wait for a report. Throws if the
-    /// database is out of reach. The caller may then enter the reports again.
+    /// Stores the game's reports in their order, and makes due the requests that wait for a report. If the call throws,
+    /// the caller may enter the reports again.
     func enter(_ reports: [ConsumptionReport]) async throws -> Durable<[EnteredRecord]>
 }
 

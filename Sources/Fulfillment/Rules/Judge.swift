@@ -163,7 +163,6 @@ public struct Judge: Sendable {
         return nil
     }
 
-    /// Returns one purchase with its verdict.
     /// - Parameter exempt: the reasons whose rules are skipped.
     func judged(
         _ told: StorePurchase, in receipt: GenuineReceipt, besides further: FurtherAnswers = FurtherAnswers(),

@@ -1,7 +1,7 @@
 import NamesAndTimes
 
-/// A submission's proof, as far as receiptd can read it without Apple. It is an immutable class, because copying its
-/// many fields would cost more than sharing it.
+/// A submission's proof, as far as receiptd can read it without Apple. It is a class for the same reason as
+/// `Submission`.
 public final class ParsedProof: Sendable, Equatable {
     /// The SHA-256 of the decoded proof. Two proofs with equal digests are the same proof.
     public let digest: Digest256

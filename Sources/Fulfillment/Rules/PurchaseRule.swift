@@ -4,7 +4,6 @@ import NamesAndTimes
 ///
 /// The ledger's facts may also hold a purchase: `PurchaseSettlement` checks `.ownershipDisputed` and `.dailyLimit`.
 struct PurchaseRule: Sendable {
-    /// The facts that a rule reads.
     struct Facts {
         let judge: Judge
         let purchase: StorePurchase

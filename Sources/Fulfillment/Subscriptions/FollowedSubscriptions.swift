@@ -1,6 +1,6 @@
 import NamesAndTimes
 
-/// The store of the subscriptions that workers check with Apple. Each function throws if the database is out of reach.
+/// The store of the subscriptions that workers check with Apple. Every function throws if the database is out of reach.
 public protocol FollowedSubscriptions: Sendable {
     /// Leases due subscriptions, the longest overdue first.
     /// - Parameters:

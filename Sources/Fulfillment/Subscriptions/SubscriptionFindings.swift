@@ -25,7 +25,6 @@ public struct SubscriptionFindings: Sendable, Equatable {
         case end
     }
 
-    /// Makes empty findings.
     public init() {}
 
     /// Makes the findings from Apple's answer to Get All Subscription Statuses.
