@@ -19,7 +19,7 @@ public final class AppleLimits: Sendable {
     static let answeringSeconds = 60.0
     /// The seconds after which a scope without a request counts as out of use.
     static let inUseSeconds = ProofCircuits.inUseSeconds
-    /// The most seconds between two looks at waiting requests, so that no request waits much too long.
+    /// The most seconds between two looks at waiting requests, so that no request waits much longer than its patience.
     static let longestSleepSeconds = 1.0
 
     /// The permits, one for each request under way. Their number adapts to Apple's answers.

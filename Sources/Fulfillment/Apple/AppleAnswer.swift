@@ -17,7 +17,7 @@ public enum AppleAnswer: Sendable, Equatable {
         case malformed
         /// Status 21003.
         case unauthentic
-        /// Status 0 without a receipt, which shows no purchase.
+        /// Status 0 without a receipt: Apple shows no purchase.
         case nothingTold
         /// Status 21006 without a receipt: the subscription of the proof is over.
         case expired

@@ -12,7 +12,7 @@ public struct LedgerView: Sendable {
         /// The transaction whose grant to the player was published and then lost by the database; nil if there is none.
         public var lostTransaction: StoreTransactionID?
         /// The time at which an operator revoked the non-consumable that was granted under the claim; nil if no
-        /// operator did, or if Apple revoked the whole too.
+        /// operator revoked it, or if Apple revoked the whole grant too.
         public var operatorRevokedAt: Timestamp?
 
         /// Returns whether the transaction is the claim's granted or lost transaction.
@@ -32,7 +32,8 @@ public struct LedgerView: Sendable {
         public var submission: NameBasedUUID?
         /// True if every unit of the grant is revoked.
         public var isRevoked: Bool
-        /// The time at which an operator revoked the grant; nil if no operator did, or if Apple revoked the whole too.
+        /// The time at which an operator revoked the grant; nil if no operator revoked it, or if Apple revoked the
+        /// whole grant too.
         public var operatorRevokedAt: Timestamp?
         public var event: [UInt8]?
         /// True if the submission that got the grant had the transaction's account token.

@@ -25,8 +25,8 @@ public struct HistoryPlace: Sendable, Equatable {
     }
 
     public let scope: HistoryScope
-    /// The time up to which the effects of all notifications are committed, by the time of Apple's first sending; nil
-    /// before the first round.
+    /// The effects of all notifications that Apple first sent before this time are committed; nil before the first
+    /// round.
     public var takenUntil: Timestamp?
     /// The time of the lease by the database's clock.
     public let now: Timestamp
@@ -103,8 +103,8 @@ public protocol HistoryPlaces: Sendable {
 }
 
 extension HistoryPlace {
-    /// The milliseconds before the place from which each round reads the history again. Apple lists some notifications
-    /// a while after it tried to send them.
+    /// The milliseconds before the place at which each round begins, because Apple lists some notifications a while
+    /// after it tried to send them.
     static let overlapMilliseconds: Int64 = 3_600_000
     /// The shortest window in milliseconds. Windows grow while each has at most one page, so that a quiet month does
     /// not need a hundred requests.

@@ -52,9 +52,8 @@ public struct Subscription: Sendable, Equatable {
         /// The time from which workers must search the account's history for missed periods; nil if none are missing,
         /// or if a worker has read the history to its end.
         public var historySince: Timestamp?
-        /// The time from which workers must ask Apple for periods, because a period came from a source that did not
-        /// grant it. It is the beginning of the last period before that. nil if there is no such period, or if Apple
-        /// has answered.
+        /// The time from which workers must ask Apple for periods, because the source of a newer period did not grant
+        /// the newer period. The time is the beginning of the period before the newer one. nil if workers need not ask.
         public var periodsSince: Timestamp?
 
         public init(
