@@ -1,14 +1,14 @@
 import CRDKafka
 
-/// Finds how far a batch reaches that librdkafka cannot read, by a consumer of its own that is in no group.
+/// Finds the offsets of a batch that librdkafka cannot read, with a consumer of its own that joins no group.
 ///
-/// librdkafka names the first offset of such a batch, not the last. It begins with the same batch again at every offset
-/// within it. So the probe searches for the batch's end with doubling steps, and then by halves.
+/// librdkafka names the first offset of an unreadable batch, not the last. A fetch at any offset within the batch fails
+/// with the same first offset. So the probe looks for the batch's end: it doubles its steps, then halves the rest.
 public struct BatchProbe: Sendable {
     public enum Finding: Sendable, Equatable {
-        /// The partition has a readable record there, or no record at all.
+        /// The offset has a readable record, or the partition has no record from there on.
         case readable
-        /// These offsets cannot be read. `words` are librdkafka's; nil if it says nothing.
+        /// librdkafka cannot read these offsets. `words` is its error text; nil if librdkafka reports no error.
         case unreadable(ClosedRange<Int64>, words: String?)
     }
 
@@ -21,14 +21,14 @@ public struct BatchProbe: Sendable {
         case silent
     }
 
-    /// Further tries at the first offset before it counts as unreadable.
+    /// The number of repeated fetches at the first offset before the offset counts as unreadable.
     private static let repetitions = 2
-    /// The answered fetches without a record, and the seconds, after which a look counts as silent.
+    /// A look counts as silent after this many answered fetches without a record and this many seconds.
     private static let silentFetches = 3
     private static let silentSeconds = 3.0
-    /// The limit of one look at a broker that does not answer.
+    /// The time after which a look throws if the broker does not answer.
     private static let lookSeconds = 20.0
-    /// The time in which the probe looks for further batches behind the first, to report all of them together.
+    /// The time in which the probe also looks for unreadable batches behind the first one, to report them together.
     private static let searchSeconds = 10.0
     private static let watermarkMilliseconds: Int32 = 10_000
 
@@ -39,14 +39,16 @@ public struct BatchProbe: Sendable {
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) {
         var properties = properties
         properties["enable.partition.eof"] = "true"
-        // Aborted records are read here too: their absence would look like damage.
+        // The probe also reads the records of aborted transactions: without them it would take their offsets for
+        // damage.
         properties["isolation.level"] = "read_uncommitted"
         properties["group.instance.id"] = nil
         self.properties = properties
         self.log = log
     }
 
-    /// Examines a batch. It blocks for seconds. Throws if Kafka does not answer; then nothing is known.
+    /// Returns whether the records from `start` on are readable, or which offsets are not. Blocks for seconds. Throws
+    /// if Kafka does not answer.
     public func examine(_ partition: TopicPartition, at start: Int64) throws(KafkaError) -> Finding {
         let consumer = try KafkaConsumer(properties: properties, log: log)
         defer { consumer.abandon() }
@@ -68,7 +70,7 @@ public struct BatchProbe: Sendable {
         return end > start ? .unreadable(start...(end - 1), words: words) : .readable
     }
 
-    /// Returns the offset behind the batch.
+    /// Returns the first offset behind the batch that `first` found.
     private func end(
         of first: Look, from start: Int64, below high: Int64, _ consumer: KafkaConsumer, _ partition: TopicPartition
     ) throws(KafkaError) -> Int64 {
@@ -123,7 +125,7 @@ public struct BatchProbe: Sendable {
 }
 
 extension KafkaError {
-    /// Whether librdkafka cannot unpack or read a batch. The error's place has the batch's first offset.
+    /// Whether the error says that librdkafka cannot unpack or read a batch. `place` has the batch's first offset.
     public var isUnreadableBatch: Bool {
         guard let place, place.topicPartition.partition >= 0, place.offset >= 0 else { return false }
         return [Code.badMessage, Code.badCompression, Code.notImplemented].contains(code)

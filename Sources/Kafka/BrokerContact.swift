@@ -2,37 +2,37 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// Tracks which brokers of a client are in trouble, and counts answered fetches. librdkafka logs a connection that
-/// ends, but no connection that works again: so answers end the trouble.
+/// Tracks which brokers of a client are in trouble, and counts answered fetches. librdkafka logs when a connection
+/// breaks, but not when a new one works. So the first answer of a broker ends its trouble.
 final class BrokerContact: Sendable {
     private static let fetchRequest: Int16 = 1
-    /// SaslHandshake, ApiVersions and SaslAuthenticate: their answers do not prove that the broker lets the client in.
+    /// SaslHandshake, ApiVersions and SaslAuthenticate. A broker answers them before it has let the client in.
     private static let greetings: Set<Int16> = [17, 18, 36]
-    /// librdkafka logs a broker's trouble again every 30 s while it tries to connect. A broker without such a line for
-    /// longer has another name by now (its advertised name), or has left the cluster.
+    /// The time after which a broker without a new trouble line counts as gone. While librdkafka tries to connect, it
+    /// logs the trouble every 30 s. A broker without such a line now has another name (its advertised name), or has
+    /// left the cluster.
     private static let silenceNanoseconds: UInt64 = 90_000_000_000
 
     private let fetchCount = Atomic<Int>(0)
-    /// The uptime of the last trouble of each broker that has not answered since, in nanoseconds.
+    /// The time of each broker's last trouble, in nanoseconds of uptime. A broker that has answered since has no entry.
     private let troubled = Mutex<[String: UInt64]>([:])
     /// Whether `troubled` has entries, so that an ordinary answer takes no lock.
     private let isInTrouble = Atomic(false)
     private let listens = Atomic(false)
 
-    /// Whether librdkafka has called the interceptor of the client that it makes.
+    /// Whether librdkafka has called this client's interceptor.
     var isListening: Bool { listens.load(ordering: .relaxed) }
 
-    /// The number of answered fetches.
     var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
 
-    /// Notes a line. May be called on any thread.
+    /// Records the broker's trouble, if the line reports any. May be called on any thread.
     func note(_ line: KafkaLogLine) {
         guard let trouble = KafkaTrouble(line) else { return }
         troubled.withLock { $0[trouble.broker ?? ""] = DispatchTime.now().uptimeNanoseconds }
         isInTrouble.store(true, ordering: .releasing)
     }
 
-    /// Returns true if this answer ends the last trouble.
+    /// Removes the broker's trouble. Returns true if no broker is in trouble any more, and one was before.
     private func noteAnswer(of broker: @autoclosure () -> String, to request: Int16) -> Bool {
         guard !Self.greetings.contains(request) else { return false }
         if request == Self.fetchRequest { fetchCount.wrappingAdd(1, ordering: .relaxed) }
@@ -42,14 +42,15 @@ final class BrokerContact: Sendable {
             guard !troubled.isEmpty else { return false }
             troubled[broker] = nil
             troubled = troubled.filter { now < $0.value + Self.silenceNanoseconds }
-            // A trouble without a broker, such as a name that could not be looked up, ends at any answer.
+            // A trouble without a broker, such as a name that DNS did not resolve, ends with any broker's answer.
             troubled[""] = nil
             if troubled.isEmpty { isInTrouble.store(false, ordering: .releasing) }
             return troubled.isEmpty
         }
     }
 
-    /// Makes librdkafka report each answer, on its brokers' threads, before it reads the answer.
+    /// Makes librdkafka call `received` for each answer of a broker, on that broker's thread, before it parses the
+    /// answer.
     static func listen(in configuration: OpaquePointer, _ context: Unmanaged<ClientContext>) {
         rd_kafka_conf_interceptor_add_on_new(
             configuration, "contact",
@@ -79,6 +80,6 @@ final class BrokerContact: Sendable {
 }
 
 extension KafkaLogLine {
-    /// The facility of the line that says that brokers which were in trouble answer again.
+    /// The facility of the line that reports the end of all brokers' trouble.
     public static let answer = "ANSWER"
 }

@@ -1,10 +1,10 @@
 import CRDKafka
 
-/// OpenSSL's reason to refuse a broker's certificate, in words. librdkafka's own words say only that the certificate
-/// could not be verified.
+/// Puts OpenSSL's reason to refuse a broker's certificate into words. librdkafka's own text says only that it could not
+/// verify the certificate.
 enum CertificateVerdict {
-    /// Adds the reason to librdkafka's error and changes no verdict. Without verification librdkafka does not call
-    /// back.
+    /// Adds OpenSSL's reason to librdkafka's error. The verdict stays the same. If verification is off, librdkafka does
+    /// not call this.
     static func report(in configuration: OpaquePointer) {
         // This call fails only in a librdkafka that was built without TLS.
         rd_kafka_conf_set_ssl_cert_verify_cb(configuration) { _, _, _, verdict, _, _, _, text, size, _ in

@@ -2,9 +2,9 @@ import CRDKafka
 
 /// The object that librdkafka's callbacks reach through the client's opaque pointer.
 ///
-/// The class is not Sendable, although librdkafka's threads share it: they read only `log`, `contact` and `resets`,
-/// which are immutable and Sendable. The consumer's one thread uses the other members, also in the callbacks that
-/// librdkafka makes from within `rd_kafka_consumer_poll` and `rd_kafka_consumer_close`.
+/// The class is not Sendable, although librdkafka's threads share an object of it. They read only `log`, `contact` and
+/// `resets`, which are immutable and Sendable. Only the consumer's thread uses the other members:
+/// `rd_kafka_consumer_poll` and `rd_kafka_consumer_close` make their callbacks on it.
 final class ClientContext {
     let log: @Sendable (KafkaLogLine) -> Void
     let contact: BrokerContact
@@ -12,8 +12,8 @@ final class ClientContext {
     var rebalance: KafkaConsumer.Rebalance?
     var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)?
 
-    /// The partitions of the assignment that the application paused. librdkafka would keep them paused over a
-    /// reassignment.
+    /// The assigned partitions that the application paused. librdkafka would keep a partition paused when the group
+    /// assigns it again.
     private var paused: Set<TopicPartition> = []
 
     init(log: @escaping @Sendable (KafkaLogLine) -> Void) {
@@ -28,8 +28,8 @@ final class ClientContext {
         }
     }
 
-    /// Returns the context of a callback. This is sound while the client lives: `ClientHandle` holds a reference until
-    /// `rd_kafka_destroy` has returned.
+    /// Returns the context that a callback's opaque pointer refers to. This is sound while the client lives:
+    /// `ClientHandle` retains the context until `rd_kafka_destroy` has returned.
     static func of(_ opaque: UnsafeMutableRawPointer?) -> ClientContext? {
         opaque.map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
     }
@@ -37,14 +37,14 @@ final class ClientContext {
     func notePaused(_ partitions: [TopicPartition]) { paused.formUnion(partitions) }
     func noteResumed(_ partitions: [TopicPartition]) { paused.subtract(partitions) }
 
-    /// Resumes partitions (nil: all) before they leave the assignment, so that they are not paused if they come back.
-    /// Resuming them when they come back would make librdkafka drop the records that it is fetching.
+    /// Resumes partitions (nil: all) before the consumer loses them, so that a later assignment does not find them
+    /// paused. A resume after that assignment would make librdkafka drop the records that it is fetching.
     func resumeLeaving(_ leaving: [TopicPartition]?, client: OpaquePointer) {
         let resumed = leaving.map { paused.intersection($0) } ?? paused
         guard !resumed.isEmpty else { return }
         paused.subtract(resumed)
         let list = PartitionList(resumed)
-        // This call fails only for a partition that librdkafka no longer knows, and so does not keep paused.
+        // Fails only for a partition that librdkafka no longer knows, and therefore does not keep paused.
         rd_kafka_resume_partitions(client, list.pointer)
     }
 }

@@ -1,15 +1,15 @@
 import CRDKafka
 
 extension ClientHandle {
-    /// Asks the broker for the topic's partitions, and does not wait for them.
+    /// Requests the topic's partitions from the broker, and does not wait for the answer.
     ///
-    /// `rd_kafka_producev` leaves this request to a timer of one second, `rd_kafka_topic_new` sends it at once. The
-    /// client keeps the answer, so that the topic's handle is destroyed at once.
+    /// `rd_kafka_topic_new` sends the request at once, while `rd_kafka_producev` leaves it to a timer of one second.
+    /// The client keeps the answer, so the topic's handle is not needed any more.
     func learn(_ topic: String) {
         if let handle = rd_kafka_topic_new(pointer, topic, nil) { rd_kafka_topic_destroy(handle) }
     }
 
-    /// Copies the record into librdkafka's queue. Besides the ticket Swift allocates nothing for a record.
+    /// Copies the record into librdkafka's queue. The ticket is the only object that Swift allocates for a record.
     func produce(_ record: ProducerRecord, ticket: DeliveryTicket) throws(KafkaError) {
         let headers = Self.makeHeaders(record.headers)
         let opaque = ticket.issue()
@@ -21,7 +21,7 @@ extension ClientHandle {
             }
         }
         guard let failure else { return }
-        // librdkafka takes the headers and the opaque over only if it accepts the record.
+        // librdkafka owns the headers and the opaque only after it has accepted the record.
         if let headers { rd_kafka_headers_destroy(headers) }
         DeliveryTicket.redeem(opaque)
         throw KafkaError(consuming: failure)
@@ -35,7 +35,7 @@ extension ClientHandle {
         headers: OpaquePointer?,
         opaque: UnsafeMutableRawPointer
     ) -> OpaquePointer? {
-        // The stack holds the fields below, at most eight.
+        // These fields, at most eight, are on the stack.
         withUnsafeTemporaryAllocation(of: rd_kafka_vu_t.self, capacity: 8) { fields in
             var count = 0
             func add(_ type: rd_kafka_vtype_t, _ set: (inout rd_kafka_vu_t) -> Void) {
@@ -83,8 +83,8 @@ extension ClientHandle {
     }
 }
 
-/// Passes nil for Kafka's null, otherwise a pointer that is not null, even for no bytes: librdkafka takes a null
-/// pointer for null.
+/// Calls `body` with nil for Kafka's null, otherwise with a non-null pointer, even for no bytes: librdkafka takes a
+/// null pointer for Kafka's null.
 private func withBytes<Value>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Value) -> Value {
     guard let bytes else { return body(nil) }
     guard !bytes.isEmpty else {

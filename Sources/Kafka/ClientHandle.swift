@@ -7,24 +7,25 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// Whether the last try of this process to make a client failed.
+    /// Whether librdkafka refused the last client that this process tried to create.
     private static let lastWasRefused = Atomic(false)
 
-    /// `configure` sets the callbacks and events of this kind of client, after the caller's properties.
+    /// Creates the client. `configure` runs after the caller's properties are set, and sets this kind of client's
+    /// callbacks.
     init(
         _ kind: rd_kafka_type_t,
         properties: KafkaProperties,
         context: ClientContext,
         configure: (OpaquePointer) -> Void
     ) throws(KafkaError) {
-        // A refused client leaks its configuration, as said below. This trial keeps each further try from leaking
-        // again.
+        // `ClientTrial` leaks nothing. A refused `rd_kafka_new` below leaks its configuration, so only the first
+        // refusal gets that far.
         if Self.lastWasRefused.load(ordering: .relaxed) { try ClientTrial.run(kind, properties) }
         let configuration = try properties.makeConfiguration()
-        // Otherwise log lines would wait in a queue which nobody serves.
+        // Without this, log lines would wait in a queue that nothing reads.
         rd_kafka_conf_set(configuration, "log.queue", "false", nil, 0)
-        // `destroy` releases this reference after librdkafka's last thread has ended. Without a client it is released
-        // below.
+        // `destroy` releases this reference after librdkafka's last thread has ended. If there is no client, the code
+        // below releases it.
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(configuration, retained.toOpaque())
         rd_kafka_conf_set_log_cb(configuration) { client, level, facility, message in
@@ -41,9 +42,9 @@ final class ClientHandle: @unchecked Sendable {
         let (created, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let created else {
             let code = rd_kafka_last_error()
-            // If `rd_kafka_new` fails after it called the interceptors, it frees them and leaves them in the caller's
-            // configuration, which would free them again (rdkafka.c of 2.0.2, `fail:`). Then the configuration, of some
-            // kilobytes, is left behind.
+            // If `rd_kafka_new` fails after it called the interceptors, it frees them but leaves their pointers in the
+            // caller's configuration (rdkafka.c of 2.0.2, `fail:`). Destroying that configuration would free them
+            // again. So the code leaks the configuration, which has some kilobytes.
             if !context.contact.isListening { rd_kafka_conf_destroy(configuration) }
             retained.release()
             Self.lastWasRefused.store(true, ordering: .relaxed)
@@ -54,8 +55,8 @@ final class ClientHandle: @unchecked Sendable {
         self.context = retained
     }
 
-    /// Blocks while librdkafka's threads end: keep it off Swift's cooperative pool. No one may use the handle
-    /// meanwhile or afterwards.
+    /// Blocks until librdkafka's threads have ended: do not call it on Swift's cooperative pool. Nothing may use the
+    /// handle during the call or later.
     func destroy(flags: Int32 = 0) {
         rd_kafka_destroy_flags(pointer, flags)
         context.release()
@@ -68,8 +69,8 @@ final class ClientHandle: @unchecked Sendable {
         return KafkaError(code, message: message, isFatal: true)
     }
 
-    /// Returns the error for a code. `_FATAL` only says "ask for the fatal error", so that the fatal error takes its
-    /// place. Once there is a fatal error, every other error is marked as fatal, such as the error of a purged record.
+    /// Returns the error for a code. `_FATAL` only means that the client has a fatal error, so the result is that fatal
+    /// error. Once the client has one, every other error is marked as fatal too, for example a purged record's.
     func error(_ code: rd_kafka_resp_err_t, message: String?, place: KafkaError.Place? = nil) -> KafkaError {
         guard let fatalError else { return KafkaError(code, message: message, place: place) }
         if code == RD_KAFKA_RESP_ERR__FATAL || code.rawValue == fatalError.code { return fatalError }
@@ -77,7 +78,8 @@ final class ClientHandle: @unchecked Sendable {
     }
 }
 
-/// Runs a call that writes a message on failure; the message is empty when it wrote none.
+/// Runs a librdkafka call that writes a text when it fails. Returns the call's value and the text, which is empty on
+/// success.
 func withErrorText<Value>(_ call: (UnsafeMutablePointer<CChar>?, Int) -> Value) -> (Value, String) {
     withUnsafeTemporaryAllocation(of: CChar.self, capacity: 512) { text in
         text.initialize(repeating: 0)

@@ -1,18 +1,19 @@
 import CRDKafka
 
-/// Tries whether librdkafka makes a client of some properties. A trial's client knows no brokers, and ends at once.
+/// Tries whether librdkafka accepts a client's properties. The trial's client has no brokers, and ends at once.
 enum ClientTrial {
-    /// Throws librdkafka's objection. Blocks for some milliseconds, in which librdkafka reads certificates and keys.
+    /// Throws librdkafka's error, if it refuses. Blocks for some milliseconds, while librdkafka reads certificates and
+    /// keys.
     static func run(_ kind: rd_kafka_type_t, _ properties: KafkaProperties) throws(KafkaError) {
         var alone = properties
         for name in ["bootstrap.servers", "metadata.broker.list"] { alone[name] = nil }
         let configuration = try alone.makeConfiguration()
-        // Without this the trial's client would write to standard error.
+        // Without this, the trial's client would log to standard error.
         rd_kafka_conf_set_log_cb(configuration, nil)
         let (client, message) = withErrorText { text, size in rd_kafka_new(kind, configuration, text, size) }
         guard let client else {
             let code = rd_kafka_last_error()
-            // This is sound because this configuration has no interceptors: see `ClientHandle`.
+            // Sound, because this configuration has no interceptors: see `ClientHandle`.
             rd_kafka_conf_destroy(configuration)
             throw KafkaError(code, message: message)
         }
@@ -23,10 +24,9 @@ enum ClientTrial {
 extension KafkaProperties {
     public enum Client: Sendable { case consumer, producer }
 
-    /// Returns librdkafka's objection to a client of these properties, which a person must correct; nil if there is
-    /// none. `faults` checks each property alone. This function also finds faults that show only when properties are
-    /// taken together, such as a file of certificates that cannot be read. Blocks for some milliseconds. The text never
-    /// holds a secret.
+    /// Returns librdkafka's error for a client with these properties; nil if there is none. A person must correct the
+    /// settings then. Unlike `faults`, which checks each property alone, this function finds faults in a combination,
+    /// and files that librdkafka cannot read. Blocks for some milliseconds. The text has no secret.
     public func refusal(of client: Client) -> String? {
         do throws(KafkaError) {
             try ClientTrial.run(client == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER, self)

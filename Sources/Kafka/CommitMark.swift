@@ -1,8 +1,8 @@
-/// The committed state of a group's partition.
+/// A group's commit for one partition.
 public struct CommitMark: Hashable, Sendable {
     /// The next offset to read.
     public var offset: Int64
-    /// ASCII, 4096 bytes at most by the broker's default (`offset.metadata.max.bytes`).
+    /// ASCII, at most 4096 bytes by the broker's default (`offset.metadata.max.bytes`).
     public var metadata: String
 
     public init(offset: Int64, metadata: String = "") {

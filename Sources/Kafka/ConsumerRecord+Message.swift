@@ -2,7 +2,7 @@ import CRDKafka
 import Foundation
 
 extension ConsumerRecord {
-    /// Copies everything out, each byte once: the message may be destroyed afterwards.
+    /// Copies each byte of the message once. The caller may destroy the message afterwards.
     init(_ message: UnsafePointer<rd_kafka_message_t>, topic: String) {
         var timestampType = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let timestamp = rd_kafka_message_timestamp(message, &timestampType)
@@ -36,7 +36,7 @@ extension ConsumerRecord {
 }
 
 extension [UInt8] {
-    /// Returns nil for Kafka's null, which is not the empty array.
+    /// Creates nil for Kafka's null, which differs from the empty array.
     fileprivate init?(copying bytes: UnsafeRawPointer?, count: Int) {
         guard let bytes else { return nil }
         self.init(unsafeUninitializedCapacity: count) { buffer, initialized in

@@ -1,8 +1,9 @@
-/// A record as it is in the log. `key` and `value` tell null (nil) from empty.
+/// A record as it is in the log. A `key` or `value` of nil is Kafka's null, which differs from an empty one.
 public struct ConsumerRecord: Sendable, Hashable {
     public let topicPartition: TopicPartition
     public let offset: Int64
-    /// Milliseconds since 1970; the topic decides whether the producer or the broker set it. Nil when there is none.
+    /// Milliseconds since 1970; nil if the record has no time. The topic decides whether the producer or the broker
+    /// sets it.
     public let timestampMilliseconds: Int64?
     public let key: [UInt8]?
     public let value: [UInt8]?

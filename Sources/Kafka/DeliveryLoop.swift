@@ -2,13 +2,13 @@ import CRDKafka
 import Foundation
 import Synchronization
 
-/// The producer's thread: hands each delivery report to its closure, and errors of the client to the log.
+/// The producer's thread. It passes each delivery report to its record's closure, and the client's errors to the log.
 ///
-/// Reports come as events and not through `dr_msg_cb`: an event carries many, and `rd_kafka_flush` leaves them to this
-/// thread instead of calling closures on the flushing one. `Sendable` is sound unchecked: librdkafka's queues are
-/// thread-safe, and the rest is immutable or synchronized.
+/// Reports come as events instead of calls of `dr_msg_cb`. One event has many reports. And `rd_kafka_flush` would make
+/// those calls on the flushing thread, but leaves events to this one. `@unchecked Sendable` is sound: librdkafka's
+/// queues are thread-safe, and all other members are immutable or synchronized.
 final class DeliveryLoop: @unchecked Sendable {
-    /// The time that the thread sleeps when nothing happens. Events wake it.
+    /// The longest time that the thread sleeps without an event.
     private static let idleMilliseconds: Int32 = 500
 
     private let handle: ClientHandle
@@ -18,7 +18,7 @@ final class DeliveryLoop: @unchecked Sendable {
     private let isStopping = Atomic(false)
     private let running = DispatchGroup()
 
-    /// Starts the thread; `stop` must be called before the handle is destroyed.
+    /// Starts the thread. Call `stop` before the handle is destroyed.
     init(
         _ handle: ClientHandle, log: @escaping @Sendable (KafkaLogLine) -> Void,
         progress: @escaping @Sendable () -> Void
@@ -33,7 +33,7 @@ final class DeliveryLoop: @unchecked Sendable {
         thread.start()
     }
 
-    /// Returns when the thread makes no more calls. Must not be called by a delivery closure.
+    /// Ends the thread, and returns when it makes no more calls. A delivery closure must not call this.
     func stop() {
         isStopping.store(true, ordering: .releasing)
         rd_kafka_queue_yield(queue)
@@ -75,7 +75,7 @@ final class DeliveryLoop: @unchecked Sendable {
     }
 }
 
-/// The opaque of a record in flight. It carries the closure for the record's delivery report.
+/// The opaque pointer's object for one record in flight. It has the closure for the record's delivery report.
 final class DeliveryTicket: Sendable {
     let topic: String
     let onDelivery: @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -85,11 +85,11 @@ final class DeliveryTicket: Sendable {
         self.onDelivery = onDelivery
     }
 
-    /// Keeps the ticket alive until it is redeemed: by the record's one delivery report, or by the failed `produce`.
+    /// Retains the ticket until `redeem`, which the record's only delivery report or the failed `produce` calls.
     func issue() -> UnsafeMutableRawPointer { Unmanaged.passRetained(self).toOpaque() }
 
-    /// Returns the ticket. This is sound once for each `issue`: librdkafka reports each accepted record exactly once,
-    /// and no refused record.
+    /// Returns the ticket and ends its retain. Sound once for each `issue`: librdkafka reports each accepted record
+    /// exactly once, and never reports a refused record.
     @discardableResult
     static func redeem(_ opaque: UnsafeMutableRawPointer) -> DeliveryTicket {
         Unmanaged<DeliveryTicket>.fromOpaque(opaque).takeRetainedValue()

@@ -1,8 +1,8 @@
 import CRDKafka
 
-/// Removes consumer groups from a real cluster. librdkafka's in-process broker does not know this request.
+/// Deletes consumer groups of a real cluster. librdkafka's in-process broker does not support this request.
 public enum GroupAdministration {
-    /// Deletes groups. Blocks. Throws the first group's error. The broker refuses to delete a group that has members.
+    /// Blocks. Throws the error of the first group that has one. The broker refuses to delete a group with members.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {

@@ -1,12 +1,12 @@
 import CRDKafka
 
 public struct KafkaClusterMetadata: Sendable, Hashable {
-    /// `host:port` as the brokers advertise themselves, by broker id.
+    /// The brokers' advertised addresses as `host:port`, sorted by broker id.
     public let brokers: [String]
-    /// The partitions of each topic, ascending. A topic the cluster answered an error for is left out.
+    /// The partitions of each topic, ascending. A topic for which the cluster answered an error has no entry.
     public let topics: [String: [Int32]]
-    /// The partitions that no broker leads at the moment, ascending: they are neither read nor written. A topic without
-    /// any is left out.
+    /// The partitions that have no leader now, ascending: no client can read or write them. A topic whose partitions
+    /// all have a leader has no entry.
     public let leaderless: [String: [Int32]]
 
     public init(brokers: [String], topics: [String: [Int32]], leaderless: [String: [Int32]] = [:]) {
@@ -38,8 +38,7 @@ extension KafkaClusterMetadata {
 }
 
 extension ClientHandle {
-    /// Returns the metadata of the whole cluster, or of one topic. Throws if the cluster answers an error for this
-    /// topic.
+    /// Returns the metadata of the whole cluster, or of `topic`. Throws if the cluster answers an error for `topic`.
     func metadata(topic: String?, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         var handle: OpaquePointer?
         if let topic {

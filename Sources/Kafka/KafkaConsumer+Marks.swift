@@ -1,7 +1,7 @@
 import CRDKafka
 
 extension KafkaConsumer {
-    /// Commits asynchronously. Throws errors that are known at once; `onCommit` gets the outcome.
+    /// Starts a commit and does not wait. Throws errors that librdkafka finds at once; `onCommit` gets the result.
     public func commit(_ marks: [TopicPartition: CommitMark]) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer
@@ -9,14 +9,15 @@ extension KafkaConsumer {
         try KafkaError.check(rd_kafka_commit(client, list.pointer, 1))
     }
 
-    /// Commits and waits for the answer. Throws `_TIMED_OUT` if none came in time; then the commit may still happen.
-    /// One call for many partitions may commit some of them although it throws. No handler is called.
+    /// Commits and waits for the broker's answer. Throws `_TIMED_OUT` without an answer in time; the broker may still
+    /// commit then. If a call for many partitions throws, some of them may be committed. The call does not call
+    /// `onCommit`.
     public func commit(_ marks: [TopicPartition: CommitMark], timeoutMilliseconds: Int32) throws(KafkaError) {
         guard !marks.isEmpty else { return }
         let client = try handle().pointer
         let list = PartitionList(marks)
         guard let queue = rd_kafka_queue_new(client) else { throw KafkaError(RD_KAFKA_RESP_ERR__FAIL) }
-        // Destroying the queue drops later answers, so that only the poll below makes the callback.
+        // Destroying the queue drops a later answer, so that only the poll below runs the callback.
         defer { rd_kafka_queue_destroy(queue) }
         let outcome = Outcome()
         try withExtendedLifetime(outcome) { () throws(KafkaError) in
@@ -42,7 +43,7 @@ extension KafkaConsumer {
         if let error = outcome.error { throw error }
     }
 
-    /// The result of a commit. Only the calling thread uses it.
+    /// A commit's result. Only the calling thread uses it.
     private final class Outcome {
         var isKnown = false
         var error: KafkaError?

@@ -2,8 +2,7 @@ import CRDKafka
 import Dispatch
 
 extension KafkaConsumer {
-    /// Receives the outcome of each asynchronous commit, from within `poll` (or `close`); on success the next offsets
-    /// to read.
+    /// Receives the result of each asynchronous commit: the committed offsets, or an error. `poll` and `close` call it.
     public var onCommit: ((Result<[TopicPartition: Int64], KafkaError>) -> Void)? {
         get { context.onCommit }
         set { context.onCommit = newValue }
@@ -18,7 +17,7 @@ extension KafkaConsumer {
         return PartitionList.offsets(offsets)
     }
 
-    /// Returns the committed offsets of the partitions that have one. Blocks.
+    /// Returns the committed offsets. A partition without one has no entry. Blocks.
     public func committed(
         _ partitions: [TopicPartition],
         timeoutMilliseconds: Int32
@@ -26,7 +25,7 @@ extension KafkaConsumer {
         try committedMarks(partitions, timeoutMilliseconds: timeoutMilliseconds).mapValues(\.offset)
     }
 
-    /// Asks the broker for the first offset in the log, and for the offset that the next record will get. Blocks.
+    /// Returns the first offset in the log, and the offset that the next record will get. Blocks.
     public func watermarks(
         _ partition: TopicPartition,
         timeoutMilliseconds: Int32
@@ -36,11 +35,12 @@ extension KafkaConsumer {
         return marks
     }
 
-    /// Returns the watermarks of several partitions, without partitions of which no broker tells. Blocks for no longer
-    /// than the time-out.
+    /// Returns the watermarks of several partitions. A partition for which no broker answers has no entry. Blocks for
+    /// at most the time-out.
     ///
-    /// `rd_kafka_query_watermark_offsets` may block for longer: 2.0.2 was seen to wait for a broker that went away
-    /// during the call. `rd_kafka_offsets_for_times` does not; librdkafka's maintainer names it for this use (its issue
+    /// `rd_kafka_query_watermark_offsets` may block longer: 2.0.2 waited for a broker that went away during the call.
+    /// `rd_kafka_offsets_for_times` does not, and librdkafka's maintainer recommends it for watermarks (librdkafka
+    /// issue 3737).
     /// 3737).
     public func watermarks(
         _ partitions: [TopicPartition],
@@ -57,8 +57,8 @@ extension KafkaConsumer {
     }
 
     /// Returns the offsets of the partitions that have no error.
-    /// - Parameter time: Unix milliseconds, or the code of the log's beginning or end, for which Kafka's ListOffsets
-    ///   asks as for a time.
+    /// - Parameter time: Unix milliseconds, or librdkafka's constant for the log's beginning or end. Kafka's
+    ///   ListOffsets accepts both.
     private func listOffsets(
         _ partitions: [TopicPartition], at time: Int64, until deadline: DispatchTime
     ) throws(KafkaError) -> [TopicPartition: Int64] {
@@ -69,8 +69,8 @@ extension KafkaConsumer {
         return list.soundOffsets
     }
 
-    /// Returns the watermarks of the last fetch of this partition, without the network; nil before the first fetch.
-    /// `low` is -1 while it is unknown: librdkafka learns it only with `statistics.interval.ms` set.
+    /// Returns the watermarks from this partition's last fetch, without a request; nil before the first fetch. `low` is
+    /// -1 while librdkafka does not know it: librdkafka learns it only if `statistics.interval.ms` is set.
     public func cachedWatermarks(_ partition: TopicPartition) -> (low: Int64, high: Int64)? {
         var low: Int64 = -1
         var high: Int64 = -1
@@ -81,14 +81,14 @@ extension KafkaConsumer {
         return (max(low, -1), high)
     }
 
-    /// Returns the first offset whose record has this time (Unix milliseconds) or a later one. A partition without such
-    /// a record is left out. Blocks.
+    /// Returns each partition's first offset whose record has this time (Unix milliseconds) or a later one. A partition
+    /// without such a record has no entry. Blocks.
     public func offsetsForTime(
         _ partitions: [TopicPartition],
         milliseconds: Int64,
         timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [TopicPartition: Int64] {
-        // No record is older than 1970, and below 0 Kafka reads other questions: -1 asks for the log's end.
+        // A time below 0 has a special meaning in Kafka: -1 is the log's end. No record is older than 1970.
         let time = max(0, milliseconds)
         let times = Dictionary(partitions.map { ($0, time) }, uniquingKeysWith: { first, _ in first })
         let list = PartitionList(times)

@@ -1,13 +1,13 @@
 import CRDKafka
 
 extension KafkaConsumer {
-    /// The handlers of a rebalance, called on the polling thread from within `poll` and `close`. The group waits for
-    /// them, up to `max.poll.interval.ms`.
+    /// The handlers of a rebalance. `poll` and `close` call them on the polling thread. The group waits for them for up
+    /// to `max.poll.interval.ms`.
     public struct Rebalance {
-        /// Returns the offsets to start from instead of the committed ones, for any subset of the partitions.
+        /// Returns offsets to start from instead of the committed offsets, for some or all of the assigned partitions.
         public var assigned: ([TopicPartition]) -> [TopicPartition: Int64]
-        /// Called before the partitions are revoked: drain and commit synchronously inside it. When `lost`, another
-        /// member may have them already and a commit would be refused.
+        /// Runs before the partitions are revoked, and should drain and commit synchronously. If `lost` is true,
+        /// another member may own the partitions already, and the broker would refuse the commit.
         public var revoked: (_ partitions: [TopicPartition], _ lost: Bool) -> Void
 
         public init(
@@ -25,7 +25,7 @@ extension KafkaConsumer {
             KafkaConsumer.rebalance(client, code, partitions, context)
         }
         rd_kafka_conf_set_offset_commit_cb(configuration) { _, code, offsets, opaque in
-            // The handler is copied before the call, because it may replace itself.
+            // The local constant keeps the handler alive during the call, in which the handler may replace itself.
             guard let onCommit = ClientContext.of(opaque)?.onCommit else { return }
             onCommit(Result { () throws(KafkaError) in try KafkaConsumer.commitResult(code, offsets) })
         }
@@ -41,7 +41,7 @@ extension KafkaConsumer {
         _ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>,
         _ context: ClientContext
     ) {
-        // A cooperative group gives and takes a part of the assignment, an eager one replaces the whole.
+        // A cooperative rebalance adds or removes some partitions of the assignment; an eager one replaces all.
         let isCooperative = rd_kafka_rebalance_protocol(client).map { String(cString: $0) } == "COOPERATIVE"
         let handlers = context.rebalance
         do throws(KafkaError) {
@@ -67,7 +67,7 @@ extension KafkaConsumer {
                 }
             default:
                 context.log(KafkaLogLine(event: KafkaError(code)))
-                // The protocol waits for an answer whatever happened.
+                // The group protocol waits for a call of `rd_kafka_assign` after every event.
                 try KafkaError.check(rd_kafka_assign(client, nil))
             }
         } catch {

@@ -4,31 +4,31 @@ import Foundation
 
 /// A member of a consumer group, or a reader of partitions named by hand.
 ///
-/// Owned by ONE thread: every call is made on the thread that made the consumer. Keep that thread off Swift's
-/// cooperative pool, since `poll`, `close` and the synchronous calls block. `group.id` is required even when partitions
-/// are assigned by hand.
+/// One thread owns the consumer: the thread that creates it makes every call. Keep that thread off Swift's cooperative
+/// pool, because `poll`, `close` and the synchronous calls block. `group.id` is required even if `assign` sets the
+/// partitions.
 public final class KafkaConsumer {
     public enum Polled: Sendable {
         case record(ConsumerRecord)
-        /// The present end of a partition. The offset `next` is behind the last record, and behind entries that are no
-        /// records, such as a transaction's marker. Only with `enable.partition.eof=true`.
+        /// The present end of a partition; only with `enable.partition.eof=true`. `next` is the offset behind the last
+        /// entry. An entry may be something else than a record, for example a transaction's marker.
         case partitionEnd(TopicPartition, next: Int64)
-        /// An error of the consumer or of a partition; `isFatal` tells whether it can go on.
+        /// An error of the consumer or of a partition. If `isFatal` is true, the consumer cannot go on.
         case trouble(KafkaError)
     }
 
-    /// The client; nil once closed.
+    /// Nil after `close` or `abandon`.
     private var openHandle: ClientHandle?
     let context: ClientContext
     private var topicNames = TopicNames()
 
-    /// `log` is called on librdkafka's threads and on the polling thread, and must not block.
+    /// Creates the client. librdkafka's threads and the polling thread call `log`, which must not block.
     public init(properties: KafkaProperties, log: @escaping @Sendable (KafkaLogLine) -> Void) throws(KafkaError) {
         let context = ClientContext(log: log)
         let handle = try ClientHandle(RD_KAFKA_CONSUMER, properties: properties, context: context) { configuration in
             Self.setCallbacks(configuration)
         }
-        // The main queue's events too come out of `poll`.
+        // `poll` returns the main queue's events too.
         let redirected = rd_kafka_poll_set_consumer(handle.pointer)
         guard redirected == RD_KAFKA_RESP_ERR_NO_ERROR else {
             handle.destroy()
@@ -39,8 +39,8 @@ public final class KafkaConsumer {
         openHandle = handle
     }
 
-    /// Without `close` this looks like a crash to the group: no handler is called, and the partitions stay taken until
-    /// the session times out.
+    /// Ends without leaving the group, as after a crash, if `close` was not called. No handler runs, and the group
+    /// keeps the partitions assigned until the session times out.
     deinit { abandon() }
 
     func handle() throws(KafkaError) -> ClientHandle {
@@ -48,20 +48,20 @@ public final class KafkaConsumer {
         return openHandle
     }
 
-    /// Joins the group from within the polls that follow. A handler that uses the consumer should capture it `unowned`:
-    /// the consumer holds the handlers until it is closed.
+    /// Subscribes to the topics; the next polls join the group. The consumer retains the handlers until it is closed,
+    /// so a handler should capture the consumer `unowned`.
     public func subscribe(_ topics: [String], rebalance: Rebalance) throws(KafkaError) {
         let client = try handle().pointer
         context.rebalance = rebalance
-        // Partition -1 (RD_KAFKA_PARTITION_UA): the group decides which.
+        // Partition -1 (RD_KAFKA_PARTITION_UA) lets the group assign the partitions.
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         try KafkaError.check(rd_kafka_subscribe(client, list.pointer))
     }
 
-    /// The place of the last record, for `assign` in place of an offset (RD_KAFKA_OFFSET_TAIL of 1).
+    /// A start for `assign` instead of an offset: the last record (RD_KAFKA_OFFSET_TAIL of 1).
     public static let lastRecord: Int64 = -2001
 
-    /// Reads the partitions from the offsets, without joining the group. -2 is the beginning, -1 the end.
+    /// Reads the partitions from these offsets, without joining the group. -2 is the log's beginning, -1 its end.
     public func assign(_ partitions: [TopicPartition: Int64]) throws(KafkaError) {
         let client = try handle().pointer
         context.resumeLeaving(nil, client: client)
@@ -69,8 +69,8 @@ public final class KafkaConsumer {
         try KafkaError.check(rd_kafka_assign(client, list.pointer))
     }
 
-    /// Returns the next record or event; nil if none came within the time, or if the consumer is closed. It calls the
-    /// handlers of `subscribe` and `onCommit`. Call it every `max.poll.interval.ms`, also while all partitions are
+    /// Returns the next record or event; nil if there was none within the time, or if the consumer is closed. Calls the
+    /// rebalance handlers and `onCommit`. Call it at least every `max.poll.interval.ms`, also while all partitions are
     /// paused.
     public func poll(timeoutMilliseconds: Int32) -> Polled? {
         guard let handle = openHandle, let message = rd_kafka_consumer_poll(handle.pointer, timeoutMilliseconds) else {
@@ -78,7 +78,7 @@ public final class KafkaConsumer {
         }
         defer { rd_kafka_message_destroy(message) }
         let code = message.pointee.err
-        // Every record and partition end has a topic. An error of the consumer as a whole has none.
+        // Every record and partition end has a topic. An error of the whole consumer has none.
         let topic = message.pointee.rkt.flatMap { rd_kafka_topic_name($0) }.map { topicNames.name($0) }
         switch (code, topic) {
         case (RD_KAFKA_RESP_ERR_NO_ERROR, let topic?):
@@ -97,23 +97,23 @@ public final class KafkaConsumer {
         }
     }
 
-    /// Stops fetching. librdkafka drops prefetched records, and reads them again after `resume`. Throws for a partition
-    /// that is not assigned. A newly assigned partition is never paused.
+    /// Stops fetching from the partitions. librdkafka drops their prefetched records, and fetches them again after
+    /// `resume`. Throws for a partition that is not assigned. A newly assigned partition is never paused.
     ///
-    /// Pause a partition only after it gave a record, or its end. librdkafka numbers its orders before it queues them.
-    /// If a pause is queued before the order to start fetching, this order counts as outdated and the partition never
-    /// fetches (seen with 2.0.2).
+    /// Pause a partition only after it returned a record or its end. librdkafka numbers its commands before it queues
+    /// them. If a pause enters the queue before the command to start fetching, librdkafka takes the start for outdated,
+    /// and the partition never fetches (seen with 2.0.2).
     public func pause(_ partitions: [TopicPartition]) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList(partitions)
-        // The pause is noted even if the call throws, because some of the partitions may be paused then.
+        // Recorded even if the call throws, because librdkafka may have paused some of the partitions.
         context.notePaused(partitions)
         try KafkaError.check(rd_kafka_pause_partitions(client, list.pointer))
         try list.check()
     }
 
-    /// Reads on from an offset; prefetched records are dropped. The partition must be fetching already: see `pause`.
-    /// Blocks until librdkafka has done so, for at most the time-out.
+    /// Continues to read the partition at `offset`, and drops its prefetched records. The partition must be fetching
+    /// already: see `pause`. Blocks until librdkafka has done so, or for the time-out.
     public func seek(_ partition: TopicPartition, to offset: Int64, timeoutMilliseconds: Int32) throws(KafkaError) {
         let client = try handle().pointer
         let list = PartitionList([partition: offset])
@@ -129,10 +129,10 @@ public final class KafkaConsumer {
         try list.check()
     }
 
-    /// The state of the client's brokers.
+    /// The connections to the client's brokers.
     var contact: BrokerContact { context.contact }
 
-    /// The id the coordinator gave this member; nil before it joined.
+    /// The id that the group's coordinator gave this member; nil before the consumer joined.
     public var memberID: String? {
         guard let handle = openHandle, let id = rd_kafka_memberid(handle.pointer) else { return nil }
         defer { rd_kafka_mem_free(handle.pointer, id) }
@@ -146,13 +146,13 @@ public final class KafkaConsumer {
         try handle().metadata(topic: nil, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Returns the metadata of one topic; throws if there is none. Blocks.
+    /// Returns the metadata of one topic. Throws if the topic does not exist. Blocks.
     public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try handle().metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
     }
 
-    /// Calls the revoke handler, leaves the group and destroys the client. Blocks for as long as the handler does, and
-    /// for the network. Do not call it from within a handler. Afterwards every call throws, and `poll` returns nil.
+    /// Calls the revoke handler, leaves the group and destroys the client. Blocks for the handler and for the network.
+    /// A handler must not call it. After it, other calls throw, and `poll` returns nil.
     public func close() {
         guard let handle = openHandle else { return }
         let code = rd_kafka_consumer_close(handle.pointer)
@@ -160,12 +160,12 @@ public final class KafkaConsumer {
         abandon()
     }
 
-    /// Destroys the client as a crash would: calls no handler, does not leave the group, commits nothing.
+    /// Destroys the client as a crash would: calls no handler, does not leave the group, and commits nothing.
     public func abandon() { release()?.destroy(flags: RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
 
-    /// Leaves the group and destroys the client like `close()`, but calls no handler and waits for at most `seconds`.
-    /// While the coordinator is away, librdkafka waits for its answers for as long as a session, or longer. Then the
-    /// closing goes on in the background; a process may exit meanwhile.
+    /// Leaves the group and destroys the client, but calls no handler and waits for at most `seconds`. While the
+    /// group's coordinator is away, librdkafka waits for it as long as a session or longer. The close then goes on in
+    /// the background, and the process may exit.
     public func close(withinSeconds seconds: Double) {
         guard let handle = release() else { return }
         let closed = DispatchSemaphore(value: 0)

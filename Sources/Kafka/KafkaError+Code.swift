@@ -1,5 +1,5 @@
 extension KafkaError {
-    /// The codes a caller decides by, so that it need not import librdkafka (source: rdkafka.h,
+    /// The codes by which a caller decides, so that callers need not import librdkafka (source: rdkafka.h,
     /// https://kafka.apache.org/protocol#protocol_error_codes).
     public enum Code {
         public static let invalidArgument: Int32 = -186
@@ -31,8 +31,8 @@ extension KafkaError {
         static let saslAuthenticationFailed: Int32 = 58
         public static let fencedInstanceID: Int32 = 82
 
-        /// librdkafka tells only for error objects whether they are retriable, and most calls return a bare code. The
-        /// positive ones are those the protocol's table marks retriable.
+        /// The retriable codes. librdkafka marks only error objects as retriable, and most calls return a bare code.
+        /// The positive codes are those that Kafka's protocol table marks as retriable.
         static let retriable: Set<Int32> = [
             -195,  // _TRANSPORT
             -193,  // _RESOLVE

@@ -1,24 +1,24 @@
 import CRDKafka
 
-/// The error that librdkafka or a broker answered instead of success. Decide by `code`, never by `message`.
+/// An error of librdkafka or of a broker. Decide by `code`, never by `message`.
 public struct KafkaError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// A `rd_kafka_resp_err_t`: positive codes are the broker's (Kafka protocol), negative ones librdkafka's own.
+    /// A `rd_kafka_resp_err_t`. Positive codes come from the broker (Kafka protocol), negative codes from librdkafka.
     public let code: Int32
     /// librdkafka's name of the code, such as `ILLEGAL_GENERATION` or `_QUEUE_FULL`.
     public let name: String
     public let message: String
-    /// Whether the client cannot go on: its owner must close it and make a new one.
+    /// Whether the client cannot go on. Its owner must then close the client and create a new one.
     public let isFatal: Bool
-    /// Whether the same call may succeed later without anyone changing anything. A delivery's retriable error does not
-    /// mean that the record is not in the log: a timed-out record may be there.
+    /// Whether a repeated call may succeed although nobody changed anything. A record whose delivery failed with a
+    /// retriable error may still be in the log, for example after a time-out.
     public let isRetriable: Bool
-    /// The place in the log of a partition's error.
+    /// The partition and offset of the error, if the error is of a partition.
     public internal(set) var place: Place? = nil
 
     public struct Place: Sendable, Hashable {
         /// The partition, or -1 for an error of the topic as a whole.
         public let topicPartition: TopicPartition
-        /// The first offset of a batch that cannot be read. Negative where there is none.
+        /// The first offset of the unreadable batch. Negative if the error names no offset.
         public let offset: Int64
 
         public init(topicPartition: TopicPartition, offset: Int64) {
@@ -40,7 +40,7 @@ extension KafkaError {
         self.isRetriable = !isFatal && Code.retriable.contains(code.rawValue)
     }
 
-    /// Takes the error object over and destroys it.
+    /// Takes ownership of librdkafka's error object, and destroys it.
     init(consuming object: OpaquePointer) {
         let code = rd_kafka_error_code(object)
         place = nil

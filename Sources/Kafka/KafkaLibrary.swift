@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// The librdkafka this process is linked with, which need not be the one it was compiled with.
+/// The librdkafka that this process runs with. Its version may differ from the version of the build.
 public enum KafkaLibrary {
     /// `0xMMmmrrxx`: major, minor, revision, pre-release (0xff = release).
     public static var version: Int32 { rd_kafka_version() }

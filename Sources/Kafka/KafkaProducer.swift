@@ -9,11 +9,11 @@ public final class KafkaProducer: Sendable {
     private let connection: ProducerConnection
 
     /// - Parameters:
-    ///   - topics: the topics of its records. The first record of another topic waits for up to a second, while the
-    ///     producer learns the topic's partitions.
-    ///   - log: called on librdkafka's threads and on the producer's thread. It must not block.
-    ///   - progress: called on the producer's thread after each turn, at least twice a second, even while nothing
-    ///     happens or the brokers are away. It must not block.
+    ///   - topics: the topics of the producer's records. The first record of an unlisted topic waits for up to a
+    ///     second, while the producer learns the topic's partitions.
+    ///   - log: runs on librdkafka's threads and on the producer's thread. It must not block.
+    ///   - progress: runs on the producer's thread after each event, and at least twice a second, even if the brokers
+    ///     are away. It must not block.
     public init(
         properties: KafkaProperties, topics: [String] = [], log: @escaping @Sendable (KafkaLogLine) -> Void,
         progress: @escaping @Sendable () -> Void = {}
@@ -21,15 +21,16 @@ public final class KafkaProducer: Sendable {
         connection = try ProducerConnection(properties: properties, topics: topics, log: log, progress: progress)
     }
 
-    /// Without `close` another thread closes, because this thread may be of the cooperative pool, or the producer's
-    /// own.
+    /// Closes on another thread, if `close` was not called. The present thread may belong to the cooperative pool, or
+    /// may be the producer's own thread.
     deinit {
         guard !connection.isClosed else { return }
         Thread.detachNewThread { [connection] in connection.close(flushMilliseconds: 0) }
     }
 
-    /// Enqueues. `onDelivery` is called exactly once, on the producer's thread, and must not block or close the
-    /// producer. Throws on a full queue, on a record too large, and once closed; then `onDelivery` is not called.
+    /// Enqueues the record. The producer's thread calls `onDelivery` exactly once; `onDelivery` must not block or close
+    /// the producer. Throws if the queue is full, the record is too large, or the producer is closed. If this call
+    /// throws, `onDelivery` is not called.
     public func produce(
         _ record: ProducerRecord,
         onDelivery: @escaping @Sendable (Result<Delivery, KafkaError>) -> Void
@@ -39,13 +40,13 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// The time that `send` waits for room in a full queue.
+    /// The longest time that `send` waits for space in a full queue.
     static let queueFullPatience: Duration = .seconds(30)
     private static let queueFullPause: Duration = .milliseconds(5)
 
-    /// Enqueues and waits for the delivery. On a full queue it waits, without holding a thread, and tries again, for
-    /// `queueFullPatience` or until the task is cancelled; then it throws `_QUEUE_FULL`. Cancellation does not take an
-    /// enqueued record back: its delivery is awaited, for at most `message.timeout.ms`.
+    /// Enqueues the record and waits for its delivery. While the queue is full, `send` tries again, without blocking a
+    /// thread. After `queueFullPatience`, or when the task is cancelled, it throws `_QUEUE_FULL`. Cancellation does not
+    /// remove an enqueued record: `send` still waits for its delivery, for at most `message.timeout.ms`.
     public func send(_ record: ProducerRecord) async throws(KafkaError) -> Delivery {
         let deadline = ContinuousClock.now + Self.queueFullPatience
         while true {
@@ -56,7 +57,7 @@ public final class KafkaProducer: Sendable {
                     waiting.resume(returning: .failure(error))
                 }
             }
-            // Only a refusal has this code: an accepted record is never reported with it.
+            // Only a refused record gets this code; librdkafka never reports it for an accepted record.
             guard case .failure(let refusal) = outcome, refusal.code == KafkaError.Code.queueFull,
                 ContinuousClock.now < deadline
             else { return try outcome.get() }
@@ -66,14 +67,14 @@ public final class KafkaProducer: Sendable {
 
     private typealias DeliveryResult = Result<Delivery, KafkaError>
 
-    /// Sends records that wait for `linger.ms` at once, and waits until every report has been delivered. Returns false
-    /// if the time was not enough, or if the producer is closed. Blocks.
+    /// Sends records that wait for `linger.ms` at once, and waits for the reports of all records. Returns false if a
+    /// report is missing after the time-out, or if the producer is closed. Blocks.
     public func flush(timeoutMilliseconds: Int32) -> Bool {
         let code = try? connection.shared.use { handle in rd_kafka_flush(handle.pointer, timeoutMilliseconds) }
         return code == RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
-    /// The number of records that are enqueued and not reported yet.
+    /// The number of enqueued records without a delivery report.
     public var outstandingCount: Int {
         (try? connection.shared.use { handle in Int(rd_kafka_outq_len(handle.pointer)) }) ?? 0
     }
@@ -85,8 +86,8 @@ public final class KafkaProducer: Sendable {
         }
     }
 
-    /// Returns the metadata of one topic; throws if there is none, which a broker with `auto.create.topics.enable`
-    /// answers by creating it. Blocks.
+    /// Returns the metadata of one topic. Throws if the topic does not exist. A broker with `auto.create.topics.enable`
+    /// then creates it. Blocks.
     public func metadata(topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try connection.shared.use { handle throws(KafkaError) in
             try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
@@ -98,8 +99,8 @@ public final class KafkaProducer: Sendable {
         (try? connection.shared.use { handle in handle.fatalError }) ?? nil
     }
 
-    /// Flushes for the given time, then gives the remaining records up. They are reported with `_PURGE_QUEUE` (surely
-    /// not sent) or `_PURGE_INFLIGHT` (may be in the log). Blocks until every report has been delivered and
-    /// librdkafka's threads have ended: keep it off the cooperative pool. A second call waits for the first.
+    /// Flushes for the given time, then drops the remaining records. Their reports have `_PURGE_QUEUE` (not sent) or
+    /// `_PURGE_INFLIGHT` (may be in the log). Blocks until every report is delivered and librdkafka's threads have
+    /// ended: do not call it on the cooperative pool. A second call waits for the first to end.
     public func close(flushMilliseconds: Int32 = 2_000) { connection.close(flushMilliseconds: flushMilliseconds) }
 }

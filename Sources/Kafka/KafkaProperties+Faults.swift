@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// A property that librdkafka refuses. It is safe to log, because it never holds the value.
+/// A property that librdkafka refuses. It is safe to log, because it does not have the property's value.
 public struct KafkaPropertyFault: Sendable, Hashable, CustomStringConvertible {
     public let name: String
     public let message: String
@@ -14,9 +14,9 @@ public struct KafkaPropertyFault: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension KafkaProperties {
-    /// Returns the faults that librdkafka finds in names and values, in the order of the properties. The client's
-    /// `init` reports faults that show only when properties are taken together (`session.timeout.ms` above
-    /// `max.poll.interval.ms`, an unreadable key file).
+    /// Returns the faults that librdkafka finds in single names and values, in the order of the properties.
+    /// `refusal(of:)` finds faults in a combination (`session.timeout.ms` above `max.poll.interval.ms`) and unreadable
+    /// files.
     public func faults() -> [KafkaPropertyFault] {
         let configuration = rd_kafka_conf_new()
         defer { rd_kafka_conf_destroy(configuration) }
@@ -24,7 +24,7 @@ extension KafkaProperties {
         return []
     }
 
-    /// Returns a configuration that the caller owns: `rd_kafka_new` takes it over when it succeeds, and only then.
+    /// Returns a configuration that the caller owns. A successful `rd_kafka_new` takes over the ownership.
     func makeConfiguration() throws(KafkaError) -> OpaquePointer {
         guard let configuration = rd_kafka_conf_new() else { throw KafkaError(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE) }
         let faults = apply(to: configuration)
@@ -36,8 +36,8 @@ extension KafkaProperties {
         return configuration
     }
 
-    /// Sets the properties, and returns the refused ones. `rd_kafka_conf_set` passes unknown names on to the default
-    /// topic configuration. Its own message is not used, because the message quotes the value.
+    /// Sets the properties, and returns the refused ones. `rd_kafka_conf_set` looks up unknown names in the default
+    /// topic configuration. librdkafka's own message is not used, because it quotes the value.
     private func apply(to configuration: OpaquePointer) -> [KafkaPropertyFault] {
         pairs.compactMap { name, value in
             guard !name.utf8.contains(0), !value.utf8.contains(0) else {

@@ -1,15 +1,15 @@
 /// librdkafka's configuration as ordered name=value pairs
 /// (https://github.com/confluentinc/librdkafka/blob/v2.0.2/CONFIGURATION.md). A topic property (`acks`, `partitioner`,
-/// `auto.offset.reset`) is given like any other and applies to every topic.
+/// `auto.offset.reset`) is set like a client property, and applies to every topic.
 public struct KafkaProperties: Sendable {
     public private(set) var pairs: [(name: String, value: String)] = []
 
-    /// The later of two pairs with one name wins, in the place of the earlier.
+    /// If two pairs have one name, the later value replaces the earlier value, at the earlier pair's place.
     public init(_ pairs: [(name: String, value: String)] = []) {
         for pair in pairs { self[pair.name] = pair.value }
     }
 
-    /// Setting nil removes the property: librdkafka's default applies again.
+    /// The property's value. Setting nil removes the property, so that librdkafka's default applies.
     public subscript(name: String) -> String? {
         get { pairs.first { $0.name == name }?.value }
         set {

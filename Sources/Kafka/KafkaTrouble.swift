@@ -1,17 +1,17 @@
-/// librdkafka's trouble with an unusable broker, in words for people: the broker's name and the last words of OpenSSL,
-/// the broker or the operating system. Holds no secret: librdkafka logs none.
+/// librdkafka's report of an unusable broker, for people: the broker's name, and an error text of OpenSSL, the broker
+/// or the operating system. It has no secret, because librdkafka logs none.
 public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     public enum Kind: Sendable, Comparable {
-        /// No connection, or it broke.
+        /// There is no connection, or the connection broke.
         case transport
-        /// No TLS, or a certificate that is not accepted.
+        /// The TLS handshake failed, or one side refused the other's certificate.
         case tls
-        /// Name, password or mechanism is refused: wrong settings.
+        /// The broker refuses the name, the password or the mechanism: wrong settings.
         case authentication
     }
 
     public let kind: Kind
-    /// The broker as `host:port`; nil if the line is about no single one.
+    /// The broker as `host:port`; nil if the line is not about one broker.
     public let broker: String?
     public let words: String
 
@@ -23,7 +23,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { broker.map { "\($0): \(words)" } ?? words }
 
-    /// Returns nil for a line about something else.
+    /// Reads a log line. Nil if the line reports no unusable broker.
     public init?(_ line: KafkaLogLine) {
         var text = Substring(line.message)
         let silence = line.facility == "FAIL" ? Self.silence(text) : nil
@@ -31,7 +31,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         // A log line begins with "[thrd:main]: ", an event with "_SSL (-181): ".
         if text.hasPrefix("[thrd:"), let end = text.range(of: "]: ") { text = text[end.upperBound...] }
         if line.code != nil, let end = text.range(of: "): ") { text = text[end.upperBound...] }
-        // librdkafka adds a time and a count, which would make a new text of the same words.
+        // librdkafka adds a time and a count, which would make repeated lines differ.
         if text.hasSuffix(")"), let start = text.range(of: " (after ", options: .backwards) {
             text = text[..<start.lowerBound]
         }
@@ -47,15 +47,15 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Returns the likely reason why a broker closed a connection without a word. librdkafka logs such an end as mere
-    /// news. Nil for another line.
+    /// Returns the likely reason why a broker closed a connection without an error; nil for another line. librdkafka
+    /// logs such an end only as information.
     private static func silence(_ text: Substring) -> String? {
         guard text.contains(": Disconnected") else { return nil }
-        // A listener that expects TLS does not understand the greeting.
+        // A listener that expects TLS does not understand the client's first request, ApiVersions.
         if text.contains("in state APIVERSION_QUERY") {
             return "the broker closes the connection at the first request: does this port want TLS (security.protocol)?"
         }
-        // A listener that expects a log-in understands the greeting, but no question before the log-in.
+        // A listener that expects a log-in answers ApiVersions, but no other request before the log-in.
         guard let end = text.range(of: "ms in state UP"), let start = text.range(of: "(after ", options: .backwards),
             start.upperBound < end.lowerBound, let milliseconds = Int(text[start.upperBound..<end.lowerBound]),
             milliseconds <= firstQuestionMilliseconds, !text.lowercased().contains("sasl_")
@@ -64,11 +64,12 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + "(security.protocol=SASL_SSL or SASL_PLAINTEXT)?"
     }
 
-    /// The longest time from the greeting's answer to the end of a connection on which the first question was refused.
+    /// The longest life of a connection, in state UP, that ended because the broker refused the first request.
     private static let firstQuestionMilliseconds = 1_000
 
     private static func kind(_ code: Int32?, _ words: Substring) -> Kind? {
-        // TLS 1.3 tells of a refused certificate only after the handshake, by an alert in the place of an answer.
+        // With TLS 1.3 a broker reports a refused certificate only after the handshake, by an alert instead of an
+        // answer.
         if words.contains(alert) { return .tls }
         switch code {
         case KafkaError.Code.authentication, KafkaError.Code.saslAuthenticationFailed: return .authentication
@@ -77,7 +78,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             KafkaError.Code.badMessage:
             return .transport
         case .some: return nil
-        // A log line of the same trouble carries no code.
+        // The log line of such an event has no code.
         case nil:
             if words.hasPrefix("SASL ") || words.contains("SASL authentication") { return .authentication }
             if words.hasPrefix("SSL ") { return .tls }
@@ -85,8 +86,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Splits a text into the broker's name and the words. A text is `sasl_ssl://host:9093/bootstrap: words`,
-    /// `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093: words`, or only words.
+    /// Splits a text into the broker's name and the error text. Its forms are `sasl_ssl://host:9093/bootstrap: words`,
+    /// `host:9092/1: words` without TLS and SASL, `GroupCoordinator: host:9093: words`, and only words.
     private static func split(_ text: Substring) -> (broker: String?, words: Substring) {
         let text = text.hasPrefix("GroupCoordinator: ") ? text.dropFirst("GroupCoordinator: ".count) : text
         guard let end = text.range(of: ": ") else { return (nil, text) }
@@ -103,7 +104,8 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
         return String(rest.prefix { $0 != "/" })
     }
 
-    /// Returns the words of "Certificate (subject=/CN=a, issuer=/CN=b) verification callback failed: why".
+    /// Returns a sentence for a text like "Certificate (subject=/CN=a, issuer=/CN=b) verification callback failed:
+    /// why".
     private static func certificate(_ words: Substring) -> String {
         guard let end = words.range(of: " verification callback failed: ") else { return String(words) }
         let names = words[..<end.lowerBound].drop { $0 != "(" }
@@ -111,12 +113,12 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let alert = "SSL alert number "
-    /// The TLS alerts of a side that refuses the certificate it was shown, or that was shown none
+    /// The TLS alerts that a broker sends if it refuses the client's certificate, or if the client sent none
     /// (https://www.iana.org/assignments/tls-parameters).
     private static let certificateAlerts: Set<Int> = [41, 42, 43, 44, 45, 46, 48, 116]
 
-    /// Returns the words for a refused certificate, nil for other trouble. A text is "Receive failed:
-    /// error:0A000416:SSL routines::sslv3 alert certificate unknown: SSL alert number 46".
+    /// Returns a sentence if the broker refused the client's certificate, otherwise nil. The text is like "Receive
+    /// failed: error:0A000416:SSL routines::sslv3 alert certificate unknown: SSL alert number 46".
     private static func refusal(_ words: Substring) -> String? {
         guard let place = words.range(of: alert), let number = Int(words[place.upperBound...].prefix { $0.isNumber }),
             certificateAlerts.contains(number)
@@ -127,7 +129,7 @@ public struct KafkaTrouble: Sendable, Hashable, CustomStringConvertible {
             + (name.map { "\($0) (TLS alert \(number))" } ?? "TLS alert \(number)")
     }
 
-    /// Returns the words without the advice that librdkafka adds for every certificate, whatever is wrong with it.
+    /// Returns the error text without the advice that librdkafka adds to every certificate error.
     private static func brief(_ words: Substring) -> String {
         if let refusal = refusal(words) { return refusal }
         guard let advice = words.range(of: ": broker certificate could not be verified") else { return String(words) }

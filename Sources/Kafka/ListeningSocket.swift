@@ -1,6 +1,6 @@
 import Foundation
 
-/// A socket of this process that listens on a port of this machine.
+/// A socket of this process that listens on a TCP port of this machine.
 struct ListeningSocket {
     let descriptor: Int32
 
@@ -10,11 +10,11 @@ struct ListeningSocket {
         return names.compactMap(Int32.init).filter { port(of: $0).map(ports.contains) ?? false }.map(Self.init)
     }
 
-    /// Ends the listening in every process that holds the socket. The descriptor stays open as something else, which
-    /// never becomes readable, for an owner that polls it and closes it.
+    /// Stops listening, in every process that has the socket. The descriptor then refers to an unconnected socket,
+    /// which never becomes readable. So the owner can still poll and close the descriptor.
     ///
-    /// A program that is being started holds a copy of each descriptor until it runs. So closing the socket here frees
-    /// its port a moment later only.
+    /// A child process has a copy of each descriptor until it executes its program. So if only this process closed the
+    /// socket, its port could stay in use for a moment.
     func end() {
         let socket = dup(descriptor)
         let nothing = Glibc.socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Notes the offsets at which librdkafka found the next record deleted, and went on at the earliest record. librdkafka
-/// tells of this in its log only. Any thread may use the notes.
+/// Records the offsets at which librdkafka found the next record deleted, and continued at the earliest record.
+/// librdkafka reports such a reset only in its log. Any thread may use this object.
 final class OffsetResets: Sendable {
     private let places = Mutex<[TopicPartition: [Int64]]>([:])
 
@@ -21,11 +21,11 @@ final class OffsetResets: Sendable {
 }
 
 extension KafkaLogLine {
-    /// The missing offset that made librdkafka read on elsewhere. Nil if the line is about something else.
+    /// The offset that librdkafka did not find, and its partition. Nil if the line reports no offset reset.
     public var offsetReset: KafkaError.Place? {
         guard facility == "OFFSET", level <= 4 else { return nil }
-        // "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …"; the words behind the number vary
-        // with librdkafka's version.
+        // The line is "[thrd:main]: submissions [3]: offset reset (at offset 500, broker 1) to …". The text behind the
+        // offset varies with librdkafka's version.
         let words = message.split(separator: " ")
         let phrase: [Substring] = ["offset", "reset", "(at", "offset"]
         guard let start = words.indices.first(where: { words[$0...].starts(with: phrase) }), start >= 2,
@@ -39,9 +39,9 @@ extension KafkaLogLine {
 }
 
 extension KafkaConsumer {
-    /// Returns the offsets below `offset` at which librdkafka found the partition's next record deleted, and went on at
-    /// the earliest. Each is returned once. `poll` gives records fetched before a reset ahead of records fetched after
-    /// it.
+    /// Returns the offsets below `offset` at which librdkafka found the partition's next record deleted, and continued
+    /// at the earliest record. Each is returned once. `poll` returns records fetched before a reset ahead of records
+    /// fetched after it.
     public func takeResets(of partition: TopicPartition, below offset: Int64) -> [Int64] {
         context.resets.take(of: partition, below: offset)
     }

@@ -1,7 +1,7 @@
 import CRDKafka
 import Foundation
 
-/// A `rd_kafka_topic_partition_list_t` of our own.
+/// A `rd_kafka_topic_partition_list_t` that this struct owns.
 struct PartitionList: ~Copyable {
     let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
@@ -21,7 +21,7 @@ struct PartitionList: ~Copyable {
         for (partition, mark) in marks {
             let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
             element?.pointee.offset = mark.offset
-            // The list frees it with free(3).
+            // The list frees `copy` with free(3).
             guard !mark.metadata.isEmpty, let copy = strdup(mark.metadata) else { continue }
             element?.pointee.metadata = UnsafeMutableRawPointer(copy)
             element?.pointee.metadata_size = strlen(copy)
@@ -30,15 +30,15 @@ struct PartitionList: ~Copyable {
 
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
-    /// Throws the first error among the elements: a call may succeed as a whole and fail for a partition.
+    /// Throws the first error of an element: a call may succeed as a whole and fail for one partition.
     func check() throws(KafkaError) {
         for element in Self.elements(pointer) { try KafkaError.check(element.err) }
     }
 
-    /// The offsets of the elements, without elements that have no real offset (negative: none, or a symbolic one).
+    /// The elements' offsets. An element without a real offset (negative: none, or a symbolic one) is left out.
     var offsets: [TopicPartition: Int64] { Self.offsets(pointer) }
 
-    /// Like `offsets`, without the elements that have an error.
+    /// Like `offsets`, but an element with an error is left out too.
     var soundOffsets: [TopicPartition: Int64] {
         var offsets: [TopicPartition: Int64] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 && element.err == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -47,11 +47,11 @@ struct PartitionList: ~Copyable {
         return offsets
     }
 
-    /// The marks of the same elements as in `offsets`.
+    /// The elements' offsets with their metadata, of the same elements as in `offsets`.
     var marks: [TopicPartition: CommitMark] {
         var marks: [TopicPartition: CommitMark] = [:]
         for element in Self.elements(pointer) where element.offset >= 0 {
-            // The metadata is not terminated by a NUL if a broker sent it.
+            // A broker's metadata does not end with a NUL.
             let metadata = UnsafeRawBufferPointer(start: element.metadata, count: element.metadata_size)
             marks[TopicPartition(element)] = CommitMark(
                 offset: element.offset, metadata: String(decoding: metadata, as: UTF8.self))

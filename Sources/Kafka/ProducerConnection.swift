@@ -2,9 +2,9 @@ import CRDKafka
 import Dispatch
 import Synchronization
 
-/// The client and the thread of a producer, which end together.
+/// A producer's client and thread, which end together.
 final class ProducerConnection: Sendable {
-    /// The time that purged records may take to be reported. It happens in memory: reaching this means a bug in
+    /// The time in which librdkafka must report purged records. It does so in memory: a longer time is a bug in
     /// librdkafka.
     private static let purgeMilliseconds: Int32 = 10_000
 
@@ -19,13 +19,14 @@ final class ProducerConnection: Sendable {
     ) throws(KafkaError) {
         let context = ClientContext(log: log)
         let handle = try ClientHandle(RD_KAFKA_PRODUCER, properties: properties, context: context) { configuration in
-            // A delivered record which is not reported would never have its closure called.
+            // Without this, librdkafka would report only failed records, and a delivered record's closure would never
+            // run.
             rd_kafka_conf_set(configuration, "delivery.report.only.error", "false", nil, 0)
             rd_kafka_conf_set_events(configuration, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR)
         }
         for topic in topics { handle.learn(topic) }
         shared = SharedHandle(handle)
-        // The loop does not get `log` itself: these lines also show whether brokers answer.
+        // `context.log` also records whether brokers answer; `log` does not.
         loop = DeliveryLoop(handle, log: context.log, progress: progress)
         closing.enter()
     }

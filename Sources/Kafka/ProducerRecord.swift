@@ -1,12 +1,12 @@
 public struct ProducerRecord: Sendable, Hashable {
     public var topic: String
-    /// The partition. Nil lets the `partitioner` property decide, from the key. librdkafka's default is not Java's: for
-    /// the same key on the same partition set `partitioner=murmur2_random`.
+    /// The partition; nil lets the `partitioner` property choose one by the key. librdkafka's default partitioner
+    /// differs from Java's: set `partitioner=murmur2_random` for Java's partitions.
     public var partition: Int32?
     public var key: [UInt8]?
     public var value: [UInt8]?
     public var headers: [KafkaHeader]
-    /// Milliseconds since 1970. Nil: the time of `produce`.
+    /// Milliseconds since 1970; nil means the time of `produce`.
     public var timestampMilliseconds: Int64?
 
     public init(
@@ -26,7 +26,7 @@ public struct ProducerRecord: Sendable, Hashable {
     }
 }
 
-/// The record's place in the log. The offset is -1 when the broker does not tell (`acks=0`).
+/// The place of a delivered record in the log. The offset is -1 if the broker does not return it (`acks=0`).
 public struct Delivery: Sendable, Hashable {
     public let topicPartition: TopicPartition
     public let offset: Int64

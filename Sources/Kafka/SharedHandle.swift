@@ -1,8 +1,8 @@
 import Dispatch
 import Synchronization
 
-/// Lets any number of threads use a client while one of them may close it: no use begins after `retire`, and `retire`
-/// returns when the last has ended.
+/// Lets threads use a client while another thread may close it. No use begins after `retire`, and `retire` returns when
+/// the last use has ended.
 final class SharedHandle: Sendable {
     private let handle: ClientHandle
     private let isOpen = Mutex(true)
@@ -11,7 +11,7 @@ final class SharedHandle: Sendable {
     init(_ handle: ClientHandle) { self.handle = handle }
 
     func use<Value>(_ body: (ClientHandle) throws(KafkaError) -> Value) throws(KafkaError) -> Value {
-        // The lock keeps `retire` from coming between the check and the entry.
+        // The lock keeps `retire` from running between the check and `enter`.
         let isEntered = isOpen.withLock { isOpen in
             if isOpen { uses.enter() }
             return isOpen
@@ -21,7 +21,8 @@ final class SharedHandle: Sendable {
         return try body(handle)
     }
 
-    /// Returns the handle to the first caller, who has to destroy it, and nil to others. Waits for all uses to end.
+    /// Waits until all uses have ended. Returns the handle to the first caller, who must destroy it, and nil to later
+    /// callers.
     func retire() -> ClientHandle? {
         let isFirst = isOpen.withLock { isOpen in
             defer { isOpen = false }

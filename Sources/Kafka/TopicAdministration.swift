@@ -1,12 +1,13 @@
 import CRDKafka
 import Foundation
 
-/// Makes and removes topics on a real cluster. librdkafka's in-process broker does not know these requests;
-/// `MockCluster` makes its topics itself.
+/// Creates and deletes topics on a real cluster. librdkafka's in-process broker does not support these requests;
+/// `MockCluster` creates topics itself.
 public enum TopicAdministration {
-    /// Makes topics with the cluster's default replication. Blocks. Throws the first topic's error. A topic that exists
-    /// is an error.
-    /// - Parameter settings: the settings of each topic, by Kafka's names. The broker's defaults apply to the others.
+    /// Creates topics, with a partition count for each name and the cluster's default replication. Blocks. Throws the
+    /// error of the first topic that has one. An existing topic is an error.
+    /// - Parameter settings: settings for every topic, by Kafka's names. The broker's defaults apply to all other
+    ///   settings.
     public static func create(
         _ topics: [String: Int32], settings: [String: String] = [:], properties: KafkaProperties,
         timeoutMilliseconds: Int32
@@ -27,8 +28,8 @@ public enum TopicAdministration {
         }
     }
 
-    /// Blocks until each partition's leader answers for it, because brokers hear of a new topic some time after it is
-    /// made. Throws a leader's last error after the time-out.
+    /// Blocks until each partition's leader answers a request, because brokers learn of a new topic after its creation.
+    /// Throws the last error when the time is over.
     public static func awaitLeaders(
         of topics: [String: Int32], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
@@ -52,7 +53,7 @@ public enum TopicAdministration {
 
     private static let leaderMilliseconds: Int32 = 1000
 
-    /// Deletes topics. Blocks. Throws the first topic's error.
+    /// Deletes topics. Blocks. Throws the error of the first topic that has one.
     public static func delete(
         _ names: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) {
@@ -65,7 +66,8 @@ public enum TopicAdministration {
         }
     }
 
-    /// Returns one setting of each topic. Blocks. Throws the first topic's error.
+    /// Returns the value of the setting `name` for each topic. Blocks. Throws the error of the first topic that has
+    /// one.
     public static func configuration(
         _ name: String, of topics: [String], properties: KafkaProperties, timeoutMilliseconds: Int32
     ) throws(KafkaError) -> [String: String] {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Topic names as Swift strings, so that a record does not cost an allocation for a name seen before.
+/// Known topic names as Swift strings, so that a record of a known topic does not allocate its name again.
 struct TopicNames {
-    /// The most names that are kept. A worker reads few topics; further names are made anew.
+    /// The most names that are kept. A worker reads few topics; a further name is allocated for each record.
     private static let limit = 64
     private var names: [String] = []
 

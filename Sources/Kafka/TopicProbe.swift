@@ -2,8 +2,8 @@ import CRDKafka
 import Foundation
 import Synchronization
 
-/// Asks a broker about one topic, by a client of its own that is in no group. The client is a consumer, whose question
-/// makes no topic even if brokers make topics on demand.
+/// Requests one topic's metadata, with a client of its own that joins no group. The client is a consumer, whose request
+/// creates no topic even if brokers create topics on demand.
 public final class TopicProbe: Sendable {
     private let properties: KafkaProperties
     private let log: @Sendable (KafkaLogLine) -> Void
@@ -19,26 +19,26 @@ public final class TopicProbe: Sendable {
         self.log = log
     }
 
-    /// Without `close` another thread closes, because this thread may be of the cooperative pool.
+    /// Closes on another thread, if `close` was not called. The present thread may belong to the cooperative pool.
     deinit {
         guard let client = client.withLock({ $0.take() }) else { return }
         Thread.detachNewThread { client.retire()?.destroy() }
     }
 
-    /// Blocks while librdkafka's threads end. A later question makes a new client.
+    /// Destroys the client; blocks until librdkafka's threads have ended. A later `metadata` call creates a new client.
     public func close() { client.withLock { $0.take() }?.retire()?.destroy() }
 
     /// Returns the topic's metadata. Blocks. Throws the broker's error for the topic, or the reason why no broker
     /// answered.
     public func metadata(of topic: String, timeoutMilliseconds: Int32) throws(KafkaError) -> KafkaClusterMetadata {
         try shared().use { handle throws(KafkaError) in
-            // This drops librdkafka's events about lost brokers, which would pile up.
+            // Drops librdkafka's events about lost brokers, which nothing else reads.
             rd_kafka_poll(handle.pointer, 0)
             return try handle.metadata(topic: topic, timeoutMilliseconds: timeoutMilliseconds)
         }
     }
 
-    /// Returns the client. The first question makes it, and the next question tries again if it could not be made.
+    /// Returns the client, and creates it if there is none.
     private func shared() throws(KafkaError) -> SharedHandle {
         let known = client.withLock { $0 }
         if let known { return known }

@@ -2,9 +2,9 @@ import CRDKafka
 
 /// Reads all of a topic, for tests and tools.
 public enum TopicReader {
-    /// Reads every partition from its low watermark up to the high one at the time of the call, without joining a
-    /// group. The records are sorted by partition and offset, and are all held in memory. Blocks; throws `_TIMED_OUT`
-    /// if the time, which is for the whole, was not enough.
+    /// Reads every partition from its low watermark up to its high watermark at the time of the call, without joining a
+    /// group. Keeps all records in memory, and returns them sorted by partition and offset. Blocks. Throws `_TIMED_OUT`
+    /// if reading all partitions takes longer than the time-out.
     public static func readAll(
         topic: String,
         properties: KafkaProperties,
@@ -17,7 +17,7 @@ public enum TopicReader {
         return records.sorted { ($0.topicPartition, $0.offset) < ($1.topicPartition, $1.offset) }
     }
 
-    /// Reads the same records, and calls `body` for each as it comes: in order within each partition.
+    /// Like `readAll`, but passes each record to `body` when it comes: in order within each partition.
     public static func forEach(
         topic: String,
         properties: KafkaProperties,
@@ -29,7 +29,8 @@ public enum TopicReader {
         properties["group.id"] = properties["group.id"] ?? "topic-reader"
         properties["enable.auto.commit"] = "false"
         properties["auto.offset.reset"] = "earliest"
-        // A log may end in records that are not delivered (transaction markers). Only this event shows such an end.
+        // A log may end in transaction markers, which a consumer does not get. Only a partition's end event shows that
+        // end.
         properties["enable.partition.eof"] = "true"
         let consumer = try KafkaConsumer(properties: properties, log: { _ in })
         defer { consumer.close() }
