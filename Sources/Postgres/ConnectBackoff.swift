@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The time from which a refusing server may be tried again. The delay is 0.1 s after the first failure, and doubles
-/// with each further one, up to 5 s. Up to half of each delay is taken off at random.
+/// Delays connections to a server after a failed attempt. The delay is 0.1 s after the first failure, and doubles with
+/// each further failure, up to 5 s. Each delay is shortened at random, by up to half.
 struct ConnectBackoff {
     private var failures = 0
     private var notBefore: ContinuousClock.Instant?
@@ -17,7 +17,8 @@ struct ConnectBackoff {
         notBefore = nil
     }
 
-    /// Notes a failed attempt. `jitter` is in 0..<1. Attempts of several sessions at one time count once.
+    /// Records a failed attempt. `jitter` is in 0..<1. A failure during the delay does not count, because several
+    /// sessions may fail at one time.
     mutating func failed(at now: ContinuousClock.Instant, jitter: Double) {
         guard permits(at: now) else { return }
         failures = min(failures + 1, 16)
@@ -26,7 +27,7 @@ struct ConnectBackoff {
     }
 }
 
-/// The backoff that a pool's sessions share. One success of any session ends it for all.
+/// The backoff that a pool's sessions share. The success of any session ends it for all.
 final class ConnectGate: Sendable {
     private struct State {
         var backoff = ConnectBackoff()
@@ -35,7 +36,7 @@ final class ConnectGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// The error of the last attempt, while no session may try; nil if a session may.
+    /// The error of the last attempt while the delay lasts; nil if a session may connect.
     var refusal: PostgresError? {
         state.withLock { state in
             if state.backoff.permits(at: .now) { return nil }

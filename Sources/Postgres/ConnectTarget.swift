@@ -1,9 +1,9 @@
 import Foundation
 
-/// One server to try, as libpq's parameters: one host, and after its look-up one address.
+/// One server to connect to, as libpq's parameters: one host and, after the look-up of its name, one address.
 ///
-/// libpq gives each of several addresses its time only where it blocks. With its asynchronous calls a silent first
-/// address would keep the others from being tried.
+/// Only libpq's blocking calls give each address its own time-out. With its asynchronous calls, a silent first address
+/// would use up the whole time.
 struct ConnectTarget {
     let parameters: [String: String]
 
@@ -31,16 +31,17 @@ struct ConnectTarget {
         return value.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// Returns a target for each address of the host's name, so that libpq does not block for a look-up of its own.
+    /// Looks up the host's name. Returns a target for each of its addresses, so that libpq does not block for a
+    /// look-up.
     func resolved(within limit: Duration, interrupt: Interrupt) throws(PostgresError) -> [ConnectTarget] {
         let host = parameters["host"] ?? ""
-        // A socket's directory and an address need no look-up.
+        // A socket's directory and a numeric address need no look-up.
         guard parameters["hostaddr"] ?? "" == "", let first = host.first, first != "/", first != "@",
             !host.contains(","), case .failed = NameLookUp.lookUp(host, flags: AI_NUMERICHOST)
         else { return [self] }
         switch NameLookUp.run(host, until: .now + limit, interrupt: interrupt) {
         case .addresses(let found):
-            // No address of the name can be shown as a number: libpq may know more.
+            // No address has a numeric form. Then libpq gets the name.
             return found.isEmpty
                 ? [self] : found.map { ConnectTarget(parameters: parameters.merging(["hostaddr": $0]) { $1 }) }
         case .failed(let words): throw failure("the host's name cannot be looked up: \(words)")

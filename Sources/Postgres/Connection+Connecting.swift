@@ -2,8 +2,9 @@ import CLibPQ
 import Foundation
 
 extension Connection {
-    /// Connects to the first server of the URI that accepts. Throws one error for all that failed.
-    /// - Parameter defaultSeconds: the time for one name and for one address, if the URI gives no time or no limit.
+    /// Connects to the first server of the URI that accepts. If all fail, throws one error for all servers.
+    /// - Parameter defaultSeconds: the time for a name look-up, and for each address, if `connect_timeout` of the URI
+    ///   is missing or 0.
     static func open(
         _ parameters: [String: String], defaultSeconds: Int, interrupt: Interrupt, hung: HungSessions
     ) throws(PostgresError) -> Connection {
@@ -27,8 +28,8 @@ extension Connection {
         throw PostgresError(connecting: failures)
     }
 
-    /// Drives libpq's attempt to connect until it succeeds or fails, and returns nil. Returns an error if the attempt
-    /// is given up.
+    /// Runs libpq's attempt to connect until it succeeds or fails, and returns nil. Returns an error at the time limit,
+    /// or if the pool is interrupted.
     static func drive(
         _ handle: OpaquePointer, within limit: Duration, interrupt: Interrupt
     ) -> PostgresError? {
@@ -42,7 +43,7 @@ extension Connection {
             case PGRES_POLLING_READING: events = POLLIN
             default: events = POLLOUT
             }
-            // The socket may be another one after each step.
+            // libpq may change the socket in each step.
             switch pollSocket(PQsocket(handle), events, interrupt, until: deadline) {
             case .ready: state = PQconnectPoll(handle)
             case .interrupted: return Self.interrupted
@@ -55,7 +56,7 @@ extension Connection {
 }
 
 extension PostgresError {
-    /// Combines the failures of all tried servers: a server's answer counts before silence.
+    /// Combines the failures of all servers. The SQLSTATE is the first that a server sent.
     init(connecting failures: [PostgresError]) {
         let told = failures.first { $0.sqlState != nil } ?? failures.last
         let words = failures.map(\.message).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }

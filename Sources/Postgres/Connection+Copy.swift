@@ -1,8 +1,8 @@
 import CLibPQ
 
 extension Connection {
-    /// Runs a COPY with all chunks of `next`, and returns the number of rows. A failure of `next` aborts the COPY and
-    /// is thrown on.
+    /// Runs a COPY with all chunks of `next`, and returns the number of rows. If `next` throws, aborts the COPY and
+    /// throws the same error.
     func copyIn(_ sql: String, next: () throws -> [UInt8]?) throws -> Int {
         let start = try answer(to: PQsendQuery(handle, sql), within: answerLimit)
         guard PQresultStatus(start) == PGRES_COPY_IN else {
@@ -15,7 +15,7 @@ extension Connection {
         } catch let error as PostgresError where error.kind == .connection {
             throw error
         } catch {
-            // The server's answer only repeats that the client gave up.
+            // The server's answer only says that the client aborted.
             _ = try? finish("the client gave up")
             throw error
         }
@@ -24,7 +24,7 @@ extension Connection {
 
     private func put(_ chunk: [UInt8]) throws(PostgresError) {
         let deadline = ContinuousClock.now + answerLimit
-        // libpq takes 2 GiB at most at a time.
+        // libpq accepts at most 2 GiB in one call.
         for start in stride(from: 0, to: chunk.count, by: 1 << 20) {
             let piece = chunk[start..<min(chunk.count, start + 1 << 20)]
             try whileFull(until: deadline) {
@@ -32,19 +32,19 @@ extension Connection {
                     PQputCopyData(handle, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(buffer.count))
                 }
             }
-            // Without a flush libpq would hold all chunks that the server is too slow for.
+            // Without a flush, libpq would buffer all chunks that the server has not read.
             try flush(until: deadline)
         }
     }
 
     /// Ends the COPY, and returns the number of rows.
-    /// - Parameter reason: the reason why the COPY fails; nil if it is complete.
+    /// - Parameter reason: why the client aborts the COPY; nil if the COPY is complete.
     private func finish(_ reason: String?) throws(PostgresError) -> Int {
         try whileFull(until: .now + answerLimit) { PQputCopyEnd(handle, reason) }
         return try check(answer(to: 1, within: answerLimit)).affectedRows
     }
 
-    /// Calls `put` until libpq has taken the data. `put` returns 0 while libpq's buffer is full.
+    /// Calls `put` until libpq accepts the data. `put` returns 0 while libpq's buffer is full.
     private func whileFull(
         until deadline: ContinuousClock.Instant, _ put: () -> Int32
     ) throws(PostgresError) {

@@ -1,11 +1,11 @@
 import CLibPQ
 import Foundation
 
-/// libpq's asynchronous calls, each with a deadline on our side. A frozen backend, or a network that swallows
-/// everything, would hold a blocking call for ever. A call waits only if the answer is not there yet, with one `poll` a
-/// wait, as libpq does itself.
+/// libpq's asynchronous calls, each with a deadline of this process. With a blocking call, a frozen backend or a
+/// network that drops all packets would block the thread for ever. A call polls only if the answer has not arrived yet,
+/// as libpq itself does.
 extension Connection {
-    /// Returns the last result of the command that was just sent, as PQexec does.
+    /// Returns the last result of the command that was just sent, like PQexec.
     func answer(to wasSent: Int32, within limit: Duration) throws(PostgresError) -> OpaquePointer? {
         guard wasSent == 1 else { throw error(nil) }
         let deadline = ContinuousClock.now + limit
@@ -14,7 +14,7 @@ extension Connection {
         while true {
             do throws(PostgresError) {
                 guard try awaitResult(until: deadline) else {
-                    // The connection is lost. The server's last words are the better reason.
+                    // The connection is lost. A result that arrived before says why, so it takes precedence.
                     guard let last else { throw error(nil) }
                     return last
                 }
@@ -32,15 +32,15 @@ extension Connection {
         }
     }
 
-    /// Runs `send` in libpq's pipeline mode, up to one point of synchronization, and returns the answers in turn, up to
-    /// the first error among them.
+    /// Runs `send` in libpq's pipeline mode and waits for one synchronization. Returns the results in order, up to the
+    /// first error.
     func pipelined(_ send: () -> Bool) throws(PostgresError) -> [OpaquePointer] {
         guard PQenterPipelineMode(handle) == 1 else {
             spend()
             throw error(nil)
         }
         guard send(), PQpipelineSync(handle) == 1 else {
-            // Part of the statements may lie in libpq's buffer.
+            // Some of the statements may be in libpq's buffer.
             spend()
             throw error(nil)
         }
@@ -51,8 +51,8 @@ extension Connection {
             try flush(until: deadline)
             while try awaitResult(until: deadline) {
                 guard let result = PQgetResult(handle) else {
-                    // One nil separates the answers to two statements, and two mean that no answer is left. After a
-                    // loss the server's last words may follow the first nil, too.
+                    // One nil separates the results of two statements, and two nils mean that no result is left. If the
+                    // connection is lost, the server's last error may also follow a nil.
                     nothings += 1
                     if nothings == 2 { break }
                     continue
@@ -71,7 +71,7 @@ extension Connection {
             for result in kept { PQclear(result) }
             throw error
         }
-        // The connection is lost. The server's last words are the better reason.
+        // The connection is lost. A server error that arrived before says why, so it takes precedence.
         guard let last = kept.last, PQresultStatus(last) == PGRES_FATAL_ERROR else {
             for result in kept { PQclear(result) }
             throw error(nil)
@@ -84,29 +84,29 @@ extension Connection {
         while PQisBusy(handle) == 1 {
             guard PQstatus(handle) == CONNECTION_OK else { return false }
             try wait(for: POLLIN, until: deadline)
-            // An answer that came before the end is read all the same: it gives the reason.
+            // After a loss, a result that arrived before is still read, because it says why.
             guard consume() else { return PQisBusy(handle) == 0 }
         }
         return true
     }
 
-    /// Sends the bytes that libpq still holds.
+    /// Sends the bytes in libpq's buffer.
     func flush(until deadline: ContinuousClock.Instant) throws(PostgresError) {
         while true {
             let state = PQflush(handle)
             if state == 0 { return }
             guard state == 1 else { throw error(nil) }
-            // The server may read on only after we have read its answers.
+            // The server may stop reading until this process reads the server's answers.
             try wait(for: POLLIN | POLLOUT, until: deadline)
             guard consume() else { throw error(nil) }
         }
     }
 
-    /// Takes the bytes that came, without waiting. Returns false if the connection is lost.
+    /// Reads the bytes that have arrived, without waiting. Returns false if the connection is lost.
     private func consume() -> Bool {
         guard PQconsumeInput(handle) == 1 else { return false }
-        // TLS hands out whole records. The rest of a record that did not fit into libpq's buffer is no longer in the
-        // socket, and `poll` would wait for bytes that never come.
+        // TLS decrypts whole records. If libpq's buffer has no space for a whole record, its rest is not in the socket
+        // any more, and `poll` would wait for bytes that have already arrived.
         let isWrapped = PQsslInUse(handle) == 1 || PQgssEncInUse(handle) == 1
         return !isWrapped || PQconsumeInput(handle) == 1
     }
@@ -118,7 +118,7 @@ extension Connection {
             case .ready: return
             case .interrupted: throw Self.interrupted
             case .late:
-                // The most sessions that may be left behind hang already, so that this one is waited for.
+                // The pool has already left as many hanging sessions behind as it may. So this session waits on.
                 guard mayBeLeft() else {
                     deadline = .now + Self.look
                     continue
@@ -146,7 +146,7 @@ extension Connection {
         while true {
             let left = deadline - .now
             guard left > .zero else { return .late }
-            // The socket is closed: libpq says why.
+            // libpq has closed the socket, and knows why.
             guard socket >= 0 else { return .ready }
             let milliseconds =
                 min(left.components.seconds, 3_600) * 1000 + left.components.attoseconds / 1_000_000_000_000_000
@@ -160,7 +160,7 @@ extension Connection {
                 }
             }
             if descriptors.1.revents != 0 { return .interrupted }
-            // Any fault of the socket counts as ready: libpq finds it out.
+            // An error of the socket counts as ready: libpq then finds the error.
             if count > 0 || count < 0 && errno != EINTR { return .ready }
         }
     }

@@ -1,20 +1,21 @@
 import CLibPQ
 import Foundation
 
-/// One connection of libpq, whose calls block for a bounded time. Not Sendable: it lives on its session's thread.
+/// One libpq connection. Its calls block for a bounded time. Not Sendable: only its session's thread uses it.
 final class Connection {
     let handle: OpaquePointer
     let interrupt: Interrupt
     let hung: HungSessions
     /// The time to wait for a statement's answer.
     var answerLimit: Duration
-    /// The time to wait for COMMIT, which has no time-out on the server. COMMIT waits for the disk, and for a
-    /// synchronous standby.
+    /// The time to wait for the answer to COMMIT, which no time-out of the server ends. COMMIT waits for the disk, and
+    /// for a synchronous standby.
     var commitLimit: Duration
     private let server: ServerName
-    /// True if another owner frees the connection.
+    /// True if another owner will free the connection.
     private var isReleased = false
-    /// True if the connection has a place among the sessions that are left behind. Nobody waits for its answer then.
+    /// True if the connection has a place among the sessions that the pool leaves behind. Nothing waits for its answer
+    /// then.
     private var hasPlace = false
     /// The texts that an error must not contain.
     private let secrets: [String]
@@ -22,11 +23,11 @@ final class Connection {
         let name: String
         let types: [UInt32]
     }
-    /// The statements that the server has prepared for us, by their own names.
+    /// The statements that the server has prepared for this connection, by `PostgresStatement.name`.
     private var prepared: [String: Prepared] = [:]
-    /// The number of prepared statements that the server would no longer run. It is part of the names of later ones.
+    /// The number of prepared statements that the server can no longer run. It is a part of later statements' names.
     private var outdated = 0
-    /// The time since which the server may have made plans for prepared statements.
+    /// The earliest time at which the server may have planned a prepared statement.
     private var plansSince = ContinuousClock.now
 
     /// Connects to one server within `limit`.
@@ -42,7 +43,7 @@ final class Connection {
         let keys = parameters.map { strdup($0.key) }
         let values = parameters.map { strdup($0.value) }
         defer { for string in keys + values { free(string) } }
-        // libpq takes two arrays that end with NULL, and copies them.
+        // libpq copies two arrays, each of which ends with NULL.
         let handle = PQconnectStartParams(
             keys.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
         guard let handle else {
@@ -51,11 +52,11 @@ final class Connection {
         self.handle = handle
         // By default libpq writes notices to standard error.
         PQsetNoticeProcessor(handle, { _, _ in }, nil)
-        // The error of a refused connection is only a text. In the verbose form the text has the SQLSTATE.
+        // For a refused connection libpq gives only a text. Verbose errors add the SQLSTATE to the text.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         if let error = Self.drive(handle, within: limit, interrupt: interrupt) { throw error.at(server) }
         guard isAlive else { throw refusal() }
-        // A call that sends must not block either.
+        // Sending must not block either.
         PQsetnonblocking(handle, 1)
     }
 
@@ -65,13 +66,14 @@ final class Connection {
         PQfinish(handle)
     }
 
-    /// Reserves a place for this connection among the sessions that are left behind. Returns false if there is none.
+    /// Reserves a place for this connection among the sessions that the pool leaves behind. Returns false if no place
+    /// is free.
     func mayBeLeft() -> Bool {
         if !hasPlace { hasPlace = hung.reserve() }
         return hasPlace
     }
 
-    /// Hands the connection over. Do not use this object afterwards.
+    /// Returns libpq's handle, which the caller must free. Do not use this object afterwards.
     func release() -> OpaquePointer {
         isReleased = true
         return handle
@@ -80,12 +82,12 @@ final class Connection {
     private func refusal() -> PostgresError {
         let refusal = Redaction.refusal(
             String(cString: PQerrorMessage(handle)), secrets: secrets, known: server.words)
-        // A server that wants a password where none was given has sent no SQLSTATE yet.
+        // libpq needs a password and has none. The server has sent no SQLSTATE at this point.
         let sqlState = refusal.sqlState ?? (PQconnectionNeedsPassword(handle) == 1 ? "28P01" : nil)
         return PostgresError(sqlState: sqlState, message: refusal.message, kind: .connection).at(server)
     }
 
-    /// True if something was left unfinished on the connection.
+    /// True if a command on the connection did not finish, so that the connection cannot be used again.
     private var isSpent = false
 
     func spend() { isSpent = true }
@@ -93,28 +95,28 @@ final class Connection {
     var isAlive: Bool { !isSpent && !hasPlace && PQstatus(handle) == CONNECTION_OK }
     var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 
-    /// Returns whether the server ended the connection while nobody looked. The server says so or just closes, and the
-    /// socket becomes readable. The look costs one `poll` when all is well.
+    /// Returns whether the server ended the connection while it was idle. The end makes the socket readable. For a good
+    /// connection this costs one `poll`.
     func endedWhileIdle() -> Bool {
-        // A notice, a FATAL and the end may each take a read.
+        // A notice, a FATAL error and the end of the connection may each need a read.
         for _ in 0..<8 {
             guard isAlive else { return true }
             var descriptor = pollfd(fd: PQsocket(handle), events: Int16(POLLIN), revents: 0)
             guard poll(&descriptor, 1, 0) > 0 else { return false }
             if PQconsumeInput(handle) == 0 { return true }
-            // PQisBusy parses the bytes that came.
+            // PQisBusy parses the bytes that PQconsumeInput read.
             _ = PQisBusy(handle)
         }
         return !isAlive
     }
 
-    /// Runs a script by the simple protocol: several statements at a time, no parameters.
+    /// Runs a script in the simple query protocol: one or more statements without parameters.
     func run(_ script: String) throws(PostgresError) -> PostgresRows {
         try check(answer(to: PQsendQuery(handle, script), within: answerLimit))
     }
 
-    /// Commits, and returns the command's tag. The tag tells of a rollback, without an error, if a statement had
-    /// failed.
+    /// Commits, and returns the command's tag. If a statement of the transaction failed, the server rolls back without
+    /// an error, and only the tag says so.
     func commit() throws(PostgresError) -> String {
         try check(answer(to: PQsendQuery(handle, "COMMIT"), within: commitLimit)).tag
     }
@@ -127,40 +129,41 @@ final class Connection {
         }
         let types = parameters.map(\.type)
         guard prepare, prepared[statement.name].map({ $0.types == types }) ?? true else {
-            // A name belongs to one list of types. The same SQL with other types runs unprepared.
+            // A name is prepared for one list of types. With other types, the SQL runs unprepared.
             return try executeUnprepared(statement.sql, types, parameters)
         }
         let isOld = prepared[statement.name] != nil
         do {
             return try executePrepared(statement, types, parameters)
         } catch  where isOld && (error.sqlState == "26000" || error.sqlState == "0A000") {
-            // A pooler gave us another server connection, or the tables changed under the plan. The statement did
-            // nothing, but a transaction is lost by it and must be run again as a whole.
+            // A pooler switched to another server connection, or a table changed after the server planned the
+            // statement. The failed statement changed nothing, but aborted its transaction. The caller must run the
+            // whole transaction again.
             forget(statement, after: error)
             guard isAlive, isIdle else { throw error.with(kind: .retriable) }
             return try executePrepared(statement, types, parameters)
         }
     }
 
-    /// Has the server forget plans that are `seconds` old. The server plans by the size of tables, which may have grown
-    /// much since.
-    /// - Parameter seconds: the age of the plans; 0 renews none.
+    /// Makes the server drop its plans if they are `seconds` old. The server plans by the size of tables, which may
+    /// have grown.
+    /// - Parameter seconds: the age of the plans; 0 never drops them.
     func renewPlans(afterSeconds seconds: Int) throws(PostgresError) {
         guard seconds > 0, ContinuousClock.now - plansSince >= .seconds(seconds) else { return }
         plansSince = .now
         _ = try run("DISCARD PLANS")
     }
 
-    /// Forgets a prepared statement that the server would not run.
+    /// Forgets a prepared statement that the server refused to run.
     private func forget(_ statement: PostgresStatement, after error: PostgresError) {
         prepared[statement.name] = nil
-        // The outdated statement keeps its name until the connection ends.
+        // The server keeps the outdated statement under its name until the connection ends.
         if error.sqlState == "0A000" { outdated += 1 }
     }
 
-    /// Returns the columns of a statement's rows, without running the statement.
+    /// Returns the names of a statement's result columns, without running the statement.
     func columnNames(of sql: String) throws(PostgresError) -> [String] {
-        // The next unnamed statement replaces this one.
+        // The next unnamed statement replaces this statement at the server.
         _ = try check(answer(to: PQsendPrepare(handle, "", sql, 0, nil), within: answerLimit))
         return try check(answer(to: PQsendDescribePrepared(handle, ""), within: answerLimit)).columnNames
     }
@@ -178,7 +181,7 @@ final class Connection {
                     to: PQsendPrepare(handle, name, statement.sql, Int32(types.count), types), within: answerLimit))
             prepared[statement.name] = Prepared(name: name, types: types)
         }
-        // libpq has copied or sent the values when it returns.
+        // libpq copies or sends the values before it returns.
         let wasSent = withPointers(parameters) { values, lengths, formats in
             PQsendQueryPrepared(handle, name, Int32(values.count), values, lengths, formats, 1)
         }
@@ -194,7 +197,8 @@ final class Connection {
         return try check(answer(to: wasSent, within: answerLimit))
     }
 
-    /// Returns whether the server has all statements prepared for parameters of these types, and takes the parameters.
+    /// Returns whether the server has prepared all statements for these parameter types, and accepts the parameters'
+    /// sizes.
     func maySendAtOnce(_ calls: [PostgresCall]) -> Bool {
         calls.allSatisfy { call in
             call.parameters.allSatisfy(\.isSendable)
@@ -202,10 +206,10 @@ final class Connection {
         }
     }
 
-    /// Sends the words that begin a transaction, and its first statements, in one round trip. `maySendAtOnce` must hold
-    /// for these. Returns each statement's rows.
+    /// Sends the SQL that begins a transaction and its first statements, in one round trip. `maySendAtOnce` must be
+    /// true for `calls`. Returns each statement's rows.
     ///
-    /// All of them share the time limit of one answer, because PostgreSQL sends its answers at the end.
+    /// All statements share the time limit of one answer, because PostgreSQL sends its answers at the end.
     func begin(_ words: String, with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         let results = try pipelined {
             PQsendQueryParams(handle, words, 0, nil, nil, nil, nil, 1) == 1
@@ -219,19 +223,19 @@ final class Connection {
         do {
             return Array(try checkAll(results).dropFirst())
         } catch  where error.sqlState == "26000" || error.sqlState == "0A000" {
-            // The last answer is the error, and the first belongs to the words.
+            // The last result is the error, and the first result belongs to `words`.
             if results.count >= 2 { forget(calls[results.count - 2].statement, after: error) }
             throw error.with(kind: .retriable)
         }
     }
 
-    /// Calls `body` with libpq's three arrays, which point into the parameters' own buffers.
+    /// Calls `body` with libpq's three arrays. Their pointers refer to the parameters' own buffers.
     private func withPointers<R>(
         _ parameters: [PostgresParameter], _ body: ([UnsafePointer<CChar>?], [Int32], [Int32]) -> R
     ) -> R {
         let lengths = parameters.map { Int32(truncatingIfNeeded: $0.bytes?.count ?? 0) }
         let formats = [Int32](repeating: 1, count: parameters.count)
-        // NULL is the null pointer. An empty buffer may have no address, so it gets one that is never read.
+        // NULL is the null pointer. An empty buffer may have no address, so it gets an address that libpq never reads.
         return withUnsafePointer(to: 0 as CChar) { empty in
             func collect(_ pointers: [UnsafePointer<CChar>?]) -> R {
                 guard pointers.count < parameters.count else { return body(pointers, lengths, formats) }
@@ -244,14 +248,14 @@ final class Connection {
         }
     }
 
-    /// Returns the result's rows, or throws its error. Takes the result over.
+    /// Returns the result's rows, or throws its error. Takes ownership of the result.
     func check(_ result: OpaquePointer?) throws(PostgresError) -> PostgresRows {
         guard let result else { throw error(nil) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY: return PostgresRows(result)
         case PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH:
             PQclear(result)
-            // Nobody ends the COPY, so that the connection is no more use.
+            // Nothing would end the COPY, so the connection cannot be used again.
             spend()
             throw PostgresError(sqlState: nil, message: "PostgreSQL began an unexpected COPY", kind: .other)
         default:
@@ -260,7 +264,7 @@ final class Connection {
         }
     }
 
-    /// Returns each result's rows, or throws the first error. Takes the results over.
+    /// Returns each result's rows, or throws the first error. Takes ownership of the results.
     private func checkAll(_ results: [OpaquePointer]) throws(PostgresError) -> [PostgresRows] {
         var all: [PostgresRows] = []
         for (index, result) in results.enumerated() {
@@ -292,7 +296,7 @@ final class Connection {
 }
 
 extension PostgresError {
-    /// Returns the error with the name of its server.
+    /// Returns the error with the server's name in its message.
     func at(_ server: ServerName) -> PostgresError {
         with(message: "\(message) (\(server.text))")
     }

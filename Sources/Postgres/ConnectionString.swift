@@ -1,7 +1,7 @@
 import CLibPQ
 
 enum ConnectionString {
-    /// Returns a connection string's values, by libpq's keyword. The error holds nothing of the string.
+    /// Returns a connection string's values, by libpq's keyword. The error contains no part of the string.
     static func parse(_ string: String) throws(PostgresError) -> [String: String] {
         var problem: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(string, &problem) else {

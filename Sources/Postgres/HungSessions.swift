@@ -2,39 +2,41 @@ import CLibPQ
 import Foundation
 import Synchronization
 
-/// A session of PostgreSQL that gave no answer in time, and was left behind.
+/// A session of PostgreSQL that did not answer in time, and that the pool left behind.
 public struct HungSession: Sendable {
-    /// The number of the pool's sessions that are left behind now, this one included.
+    /// The number of sessions that the pool has left behind, including this session.
     public let count: Int
     public let maximum: Int
-    /// True if the session was committing. Nobody knows the outcome before somebody looks it up.
+    /// True if the session was committing. Whether it committed is unknown until a query finds out.
     public let wasCommitting: Bool
     /// The session's process id at the server, for `pg_terminate_backend`.
     public let processID: Int32
 
-    /// True if the pool now leaves no further session behind, and waits for each however long that takes.
+    /// True if the pool will leave no more sessions behind. It then waits for a hanging session however long that
+    /// takes.
     public var isLast: Bool { count == maximum }
 }
 
-/// A pool's connections whose answer never came. They stay open until PostgreSQL has ended their work or the connection
-/// is lost, so that the pool can count them.
+/// The connections that a pool left behind because PostgreSQL did not answer. A connection stays open until PostgreSQL
+/// has ended its work or the connection is lost, so that the pool can count them.
 ///
-/// Without a count each try would take a new session from a frozen backend, or from a COMMIT that waits for an absent
-/// synchronous standby. Such a COMMIT has no time-out on the server.
+/// Without a limit, each retry would open a new session to a frozen backend. The same would happen if a COMMIT waits
+/// for a missing synchronous standby, for which the server has no time-out.
 final class HungSessions: Sendable {
     static let maximum = 8
-    /// The most threads of the process that ask PostgreSQL to cancel. libpq's call has no time-out of its own.
+    /// The most threads of the process that send cancel requests to PostgreSQL. libpq's call has no time-out of its
+    /// own.
     private static let maximumCancelling = 4
     private static let cancelling = Atomic(0)
 
-    /// `@unchecked Sendable` is sound: only the holder of the lock below uses the handle.
+    /// `@unchecked Sendable` is sound: a thread uses the handle only while it has the lock of `state`.
     private struct Left: @unchecked Sendable {
         let handle: OpaquePointer
     }
 
     private struct State {
         var left: [Left] = []
-        /// The places that are reserved for connections about to be left.
+        /// The number of places that are reserved for connections not left behind yet.
         var reserved = 0
     }
 
@@ -50,7 +52,8 @@ final class HungSessions: Sendable {
         for one in state.withLock({ $0.left }) { PQfinish(one.handle) }
     }
 
-    /// Reserves a place for one more session to be left behind, to be used or released. Returns false if there is none.
+    /// Reserves a place for one more session. The caller must use or release the place. Returns false if no place is
+    /// free.
     func reserve() -> Bool {
         state.withLock { state in
             closeEnded(&state)
@@ -73,10 +76,11 @@ final class HungSessions: Sendable {
         isAny.store(!state.left.isEmpty, ordering: .relaxed)
     }
 
-    /// Takes over a connection that its thread has given up, in the place reserved for it.
+    /// Adds a connection that its thread no longer waits for, at the place reserved for it.
     func leave(_ connection: Connection, wasCommitting: Bool) {
         let processID = PQbackendPID(connection.handle)
-        // A COMMIT is never cancelled: cancelled while it waits for its standby, it is done here and not there.
+        // Never cancel a COMMIT: if it is cancelled while it waits for its standby, the primary has committed and the
+        // standby has not.
         if !wasCommitting { Self.cancel(connection.handle) }
         let handle = connection.release()
         let count = state.withLock { state in
@@ -88,7 +92,8 @@ final class HungSessions: Sendable {
         tell(HungSession(count: count, maximum: Self.maximum, wasCommitting: wasCommitting, processID: processID))
     }
 
-    /// Closes the connection if its answer came or never will. The close rolls back all that was not committed.
+    /// Closes the connection if its answer arrived or the connection is lost. Closing rolls back an uncommitted
+    /// transaction.
     private static func hasEnded(_ one: Left) -> Bool {
         var descriptor = pollfd(fd: PQsocket(one.handle), events: Int16(POLLIN), revents: 0)
         guard poll(&descriptor, 1, 0) != 0 else { return false }
@@ -98,7 +103,7 @@ final class HungSessions: Sendable {
         return true
     }
 
-    /// Asks PostgreSQL to cancel, in the background. It does nothing if too many threads do so already.
+    /// Sends a cancel request to PostgreSQL, in the background. Does nothing if too many threads are sending one.
     private static func cancel(_ handle: OpaquePointer) {
         guard cancelling.add(1, ordering: .relaxed).newValue <= maximumCancelling, let request = PQgetCancel(handle)
         else {

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Ends the waits of a pool's sessions, present and later ones. It is a pipe that stays readable once it is set. Every
-/// `poll` looks at the pipe beside the connection's socket.
+/// Ends all present and later waits of a pool's sessions. It is a pipe that stays readable once it is set. Every `poll`
+/// waits for the pipe and for the connection's socket.
 final class Interrupt: Sendable {
-    /// The pipe's reading end; -1 if there was no descriptor. Then only deadlines end a wait.
+    /// The pipe's reading end; -1 if the process had no free descriptor. Then only a deadline ends a wait.
     let descriptor: Int32
     private let writing: Int32
     private let wasSet = Atomic(false)
@@ -27,7 +27,7 @@ final class Interrupt: Sendable {
 
     func set() {
         wasSet.store(true, ordering: .sequentiallyConsistent)
-        // Nobody ever reads the byte, so that it wakes all waits for good.
+        // Nothing ever reads the byte, so it ends every later wait too.
         _ = withUnsafePointer(to: UInt8(1)) { write(writing, $0, 1) }
     }
 }

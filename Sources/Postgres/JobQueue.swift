@@ -1,12 +1,12 @@
 import Foundation
 
-/// The queue of work for a pool's threads, first come, first served. It is unbounded: its callers bound the work.
+/// The queue of jobs for a pool's threads, first in, first out. It has no limit: its callers limit their jobs.
 ///
 /// `@unchecked Sendable` is sound: every stored property is read and written with `condition` locked.
 final class JobQueue: @unchecked Sendable {
     struct Job: Sendable {
         let run: @Sendable (PostgresSession) -> Void
-        /// Called instead of `run` when the pool closes first.
+        /// Called instead of `run` if the pool closes before a thread takes the job.
         let fail: @Sendable (PostgresError) -> Void
     }
 
@@ -29,7 +29,7 @@ final class JobQueue: @unchecked Sendable {
         if isClosed { job.fail(Self.closed) }
     }
 
-    /// Blocks the pool's thread until there is work. Returns nil once the queue is closed.
+    /// Blocks a pool's thread until there is a job. Returns nil once the queue is closed.
     func next() -> Job? {
         condition.withLock {
             while waiting.isEmpty && !isClosed { condition.wait() }
@@ -37,7 +37,7 @@ final class JobQueue: @unchecked Sendable {
         }
     }
 
-    /// Fails the waiting jobs. Calls `ended` once every thread has ended.
+    /// Fails the waiting jobs, and calls `ended` when every thread has ended.
     func close(ended: @escaping @Sendable () -> Void) {
         let (unstarted, areEnded) = condition.withLock {
             isClosed = true

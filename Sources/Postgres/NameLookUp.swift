@@ -1,21 +1,22 @@
 import Foundation
 import Synchronization
 
-/// Looks a server's name up on a thread of its own, because `getaddrinfo` knows no deadline. A silent name server holds
-/// it up for as long as `/etc/resolv.conf` allows, half a minute or more. A program could not stop in that time.
+/// Looks up a server's name on a thread of its own, because `getaddrinfo` has no deadline. If the name server is
+/// silent, `getaddrinfo` blocks for as long as `/etc/resolv.conf` allows, half a minute or more. A program could not
+/// stop during that time.
 final class NameLookUp: Sendable {
     enum Outcome: Sendable {
         /// The addresses as numbers, in the resolver's order.
         case addresses([String])
-        /// The resolver's own words.
+        /// The resolver's error text.
         case failed(String)
     }
 
-    /// The time for which an outcome stays good if no session waited for it.
+    /// The time for which a finished look-up may be used, if no session waited for it.
     private static let freshness = Duration.seconds(10)
 
-    /// The look-ups by name, until a session has the outcome. One thread waits for a silent name server, however many
-    /// sessions ask. An outcome that comes after a session's deadline is there for the next session.
+    /// The look-ups by name, until a session has taken the outcome. However many sessions look up a name, one thread
+    /// waits for the name server. If an outcome arrives after a session's deadline, the next session takes it.
     private static let underWay = Mutex<[String: NameLookUp]>([:])
 
     private let ended = Interrupt()
@@ -23,7 +24,7 @@ final class NameLookUp: Sendable {
 
     private var isStale: Bool { ending.withLock { $0.map { ContinuousClock.now - $0.at > Self.freshness } ?? false } }
 
-    /// Waits for an outcome, and blocks. Returns nil at the deadline, and once `interrupt` is set.
+    /// Blocks until there is an outcome. Returns nil at the deadline, or once `interrupt` is set.
     static func run(_ host: String, until deadline: ContinuousClock.Instant, interrupt: Interrupt) -> Outcome? {
         let lookUp = underWay.withLock { all in
             if let known = all[host], !known.isStale { return known }
@@ -40,7 +41,7 @@ final class NameLookUp: Sendable {
     }
 
     private func start(_ host: String) {
-        // Without a descriptor no session could wait, so that this thread looks the name up.
+        // Without a descriptor no session could wait for another thread. So this thread looks the name up.
         guard ended.descriptor >= 0 else { return end(Self.lookUp(host)) }
         let thread = Thread { [self] in end(Self.lookUp(host)) }
         thread.name = "postgres-name"

@@ -1,11 +1,11 @@
-/// The columns of one statement's rows that an enum names, one case each. A case is its column's name in camel case:
+/// The columns of one statement's rows, one for each case of an enum. A case is the column's name in camel case:
 /// `originalTransactionID` finds `original_transaction_id`.
 public struct PostgresColumns<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     private let found: [Name: PostgresColumn]
 
     public subscript(name: Name) -> PostgresColumn { found[name] ?? PostgresColumn(index: -1) }
 
-    /// Throws if the statement does not return a column of each name, even if there are no rows.
+    /// Throws if the statement returns no column for one of the cases, even if there are no rows.
     fileprivate init(_ rows: PostgresRows) throws(PostgresError) {
         let names = rows.columnNames
         var found: [Name: PostgresColumn] = [:]

@@ -1,41 +1,42 @@
-/// The way to connect, and the limits of a session.
+/// How a pool connects, and the limits of its sessions.
 public struct PostgresConfiguration: Sendable {
-    /// `postgresql://…`, or libpq's `key=value` form. Its values win over the settings below.
+    /// `postgresql://…`, or libpq's `key=value` form. Its values override the settings below.
     let uri: String
-    /// Returns the URI for the next connect, as after a rotated password. `uri` holds if it returns nil, or a text that
-    /// libpq cannot read.
+    /// Returns the URI for the next connection, for example after a change of the password. If it returns nil or a text
+    /// that libpq cannot read, `uri` applies.
     let latestURI: @Sendable () -> String?
     let applicationName: String
-    /// True if a connection prepares each statement once. Off for PgBouncer in transaction pooling before 1.21.
+    /// Whether a connection prepares each statement once. False for PgBouncer before 1.21 in transaction pooling.
     let preparedStatements: Bool
-    /// Further settings of the server for sessions with prepared statements.
+    /// Further server settings, only for sessions with prepared statements.
     let preparedSessionSettings: [String: String]
-    /// The statement time-out of the server in seconds; 0 means no limit.
+    /// The server's statement time-out in seconds; 0 means no limit.
     let statementTimeoutSeconds: Int
     /// Seconds to wait for a lock; 0 means no limit.
     let lockTimeoutSeconds: Int
-    /// Seconds a transaction may do nothing before the server ends its session; 0 means no limit.
+    /// Seconds for which a transaction may be idle before the server ends its session; 0 means no limit.
     let idleInTransactionTimeoutSeconds: Int
-    /// Seconds for the connection to each address of the URI.
+    /// Seconds to connect to each address of the URI.
     let connectTimeoutSeconds: Int
-    /// Seconds of silence before the first TCP keepalive; three more follow, 10 s apart.
+    /// Seconds of silence before the first TCP keepalive. Three more follow, 10 s apart.
     let keepalivesIdleSeconds: Int
-    /// Milliseconds sent data may stay unacknowledged before the connection counts as lost.
+    /// Milliseconds for which sent data may stay unacknowledged before the connection counts as lost.
     let tcpUserTimeoutMilliseconds: Int
 
-    /// Seconds to wait for a statement's answer beyond its `statement_timeout`. The server ends slow statements, so
-    /// that only a frozen or cut-off session reaches this limit.
+    /// Seconds to wait for an answer after the statement's `statement_timeout`. The server ends slow statements, so
+    /// only a frozen session or a cut connection reaches this limit.
     let answerMarginSeconds: Int
-    /// Seconds to wait for COMMIT. No time-out of the server ends a COMMIT that waits for a synchronous standby.
+    /// Seconds to wait for COMMIT. No server time-out ends a COMMIT that waits for a synchronous standby.
     let commitSeconds: Int
-    /// Seconds for which a session keeps the plans of its prepared statements. With 0 it keeps them until the server
-    /// makes new ones, which happens when a table is analyzed. A plan made for empty tables may read whole ones later.
+    /// Seconds after which a session drops the plans of its prepared statements. With 0 it keeps them until the server
+    /// makes new ones, when a table is analyzed. A plan for an empty table may later read the whole table.
     let planSeconds: Int
-    /// Seconds to wait for a statement that has no `statement_timeout`.
+    /// Seconds to wait for a statement without a `statement_timeout`.
     static let longestStatementSeconds = 3_600
 
-    /// The time-outs are set for the session when it connects. With `preparedStatements` off they are set in each
-    /// transaction, because a pooler shares server sessions among clients. A statement outside of one then has none.
+    /// Sets the time-outs for the session when it connects. If `preparedStatements` is false, sets them in each
+    /// transaction instead, because a pooler shares server sessions among clients. A statement outside a transaction
+    /// then has no time-out.
     public init(
         uri: String, latestURI: @escaping @Sendable () -> String? = { nil }, applicationName: String,
         preparedStatements: Bool = true,
@@ -60,12 +61,13 @@ public struct PostgresConfiguration: Sendable {
         self.planSeconds = planSeconds
     }
 
-    /// Returns the fault of a connection string, in words that hold nothing of it; nil when libpq can read it.
+    /// Returns why libpq cannot read a connection string; nil if it can. The text contains no part of the string.
     public static func faults(in uri: String) -> String? {
         if uri.allSatisfy(\.isWhitespace) { return "is empty" }
         do {
             let options = try ConnectionString.parse(uri)
-            // libpq looks at the port only when it connects. An unescaped "/" or "@" in a password ends up there.
+            // libpq checks the port only when it connects. With an unescaped "/" or "@" in a password, part of the
+            // password can become the port.
             let ports = (options["port"] ?? "").split(separator: ",")
             let valid = ports.allSatisfy { UInt16($0).map { $0 > 0 } ?? false }
             return valid ? nil : "has a port that is not a number from 1 to 65535"
@@ -86,20 +88,20 @@ public struct PostgresConfiguration: Sendable {
             "keepalives_interval": "10",
             "keepalives_count": "3",
             "tcp_user_timeout": String(tcpUserTimeoutMilliseconds),
-            // After a fail-over libpq must find the server that takes writes.
+            // After a fail-over libpq must choose the server that accepts writes.
             "target_session_attrs": "read-write",
         ]
         parameters.merge(given) { _, given in given }
-        // Rows are read as UTF-8, whatever the URI says.
+        // Rows are read as UTF-8, so this overrides the URI.
         parameters["client_encoding"] = "UTF8"
         return parameters
     }
 
-    /// Returns the SQL that begins a session with prepared statements. Its settings are never startup options, because
+    /// Returns the SQL that starts a session with prepared statements. The settings are never startup options, because
     /// PgBouncer refuses options that it does not know.
-    /// - Parameter options: the options of the URI, which win.
+    /// - Parameter options: the URI's options. A setting named there is left out.
     func sessionStatements(unlessIn options: String) -> String {
-        // This level is for statements outside of a transaction. Each transaction names its own level.
+        // The isolation level of a statement outside a transaction. Each transaction sets its own level.
         let level = [("default_transaction_isolation", "read committed")]
         let settings = level + timeouts + preparedSessionSettings.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
         return settings.filter { !options.contains($0.0) }
@@ -107,24 +109,24 @@ public struct PostgresConfiguration: Sendable {
             .joined(separator: "; ") + "; \(Self.waitingForDisk(untilEndOfTransaction: false)); \(Self.readingTimeout)"
     }
 
-    /// Returns the SQL that puts every commit on the disk, whatever the server or the URI says.
+    /// Returns SQL that makes every commit wait for the disk, if the server or the URI turned that off.
     ///
-    /// A server that loses a commit when one of its processes crashes goes on as the same server, and nobody would
-    /// notice. A commit waits for a synchronous standby only if the server says so.
+    /// A server may lose a commit when one of its processes crashes, and then go on with the same identity. The worker
+    /// would not notice the loss. A commit waits for a synchronous standby only if the server is configured so.
     private static func waitingForDisk(untilEndOfTransaction isLocal: Bool) -> String {
         "SELECT set_config('synchronous_commit', 'local', \(isLocal)) WHERE current_setting('synchronous_commit') = 'off'"
     }
 
-    /// The query for the session's statement time-out in milliseconds, because the URI may set another one.
+    /// Reads the session's statement time-out in milliseconds, because the URI may set another.
     private static let readingTimeout = "SELECT setting FROM pg_settings WHERE name = 'statement_timeout'"
 
-    /// Returns the time to wait for an answer if the server's `statement_timeout` is so many milliseconds.
+    /// Returns the time to wait for an answer, from the server's `statement_timeout`; nil means the configured one.
     func answerLimit(statementTimeoutMilliseconds: Int?) -> Duration {
         let given = statementTimeoutMilliseconds ?? statementTimeoutSeconds * 1000
         return .milliseconds(given > 0 ? given : Self.longestStatementSeconds * 1000) + .seconds(answerMarginSeconds)
     }
 
-    /// The statements of one transaction, after BEGIN.
+    /// The statements that follow a transaction's BEGIN.
     var transactionStatements: String {
         timeouts.map { "SET LOCAL \($0.0) = '\($0.1)'" }.joined(separator: "; ")
             + "; \(Self.waitingForDisk(untilEndOfTransaction: true))"
@@ -139,7 +141,7 @@ public struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The text without the URI, which may hold a password.
+    /// The text leaves out the URI, which may contain a password.
     public var description: String { "PostgresConfiguration(applicationName: \(applicationName))" }
     public var debugDescription: String { description }
 }

@@ -1,39 +1,41 @@
-/// A failure of the server, of the connection to it, or of the data given to it.
+/// An error of the server, of the connection to it, or of data sent to it.
 ///
-/// Neither `message` nor `description` holds a parameter's value, a row or a password. PostgreSQL's DETAIL, HINT and
-/// CONTEXT are never read, and quoted values are cut out of the messages of class 22.
+/// Neither `message` nor `description` contains a parameter's value, a row or a password. PostgreSQL's DETAIL, HINT and
+/// CONTEXT are never read, and quoted values are removed from messages of class 22.
 public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Kind: Sendable, Equatable {
-        /// Lost, refused, shutting down, or connected to a read-only server. The session is closed; its next use
-        /// connects again. Nothing of a `transaction` was committed. A statement outside of one may have been.
+        /// The connection is lost or refused, or the server shuts down or is read-only. The session connects again at
+        /// its next use. A `transaction` committed nothing; a statement outside a transaction may have been committed.
         case connection
-        /// The connection failed while COMMIT was under way: it may or may not have happened. Look before acting.
+        /// The connection failed during COMMIT. The transaction may be committed: look at its rows before you run it
+        /// again.
         case commitOutcomeUnknown
-        /// The data given is at fault (SQLSTATE class 22, 23 or 54): the same again fails the same.
+        /// The data is wrong (SQLSTATE class 22, 23 or 54). Sending it again fails again.
         case data
-        /// Serialization failure, deadlock, lock or statement timeout, lack of resources: the transaction was rolled
-        /// back and may succeed when run again.
+        /// A serialization failure, a deadlock, a time-out of a lock or statement, or a lack of resources. The server
+        /// rolled the transaction back. It may succeed when run again.
         case retriable
         /// Anything else, such as a missing table or privilege: a bug or a wrong set-up.
         case other
     }
 
-    /// The SQLSTATE, five characters. Nil if libpq itself failed, for instance because the connection was lost.
+    /// The SQLSTATE, five characters. Nil for an error of libpq itself, such as a lost connection.
     public let sqlState: String?
-    /// One line, in the server's language. Where the connection is at fault it names host, port, user and database.
+    /// One line, in the server's language. An error of the connection also names host, port, user and database.
     public let message: String
     public let kind: Kind
-    /// The constraint that refused the data, when there is one.
+    /// The constraint that the data violates, if any.
     public let constraint: String?
-    /// True if the server gave no answer in time. Its session was left behind, and may still hold locks.
+    /// True if the server did not answer in time. The pool left the session behind, and the session may still have
+    /// locks.
     public let isHung: Bool
-    /// True if nothing was tried, because the last attempt to connect, a moment ago, met this error.
+    /// True if the pool did not try to connect, because its last attempt, a moment ago, failed with this error.
     public let isRepeated: Bool
 
-    /// The kind follows from the SQLSTATE; without one it is `.connection`.
+    /// Derives the kind from the SQLSTATE. Without a SQLSTATE it is `.connection`.
     public init(sqlState: String?, message: String, constraint: String? = nil) {
-        // A check without a name is a partition's: the row was on its way to the default partition while its own was
-        // attached.
+        // A check violation without a constraint name is a partition's: another session attached the row's partition
+        // while the row was on its way to the default partition.
         let isOfPartition = sqlState == "23514" && constraint == nil
         self.init(
             sqlState: sqlState, message: message,
@@ -53,7 +55,7 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         self.isRepeated = isRepeated
     }
 
-    /// Whether the same work may succeed later. After `.commitOutcomeUnknown` it may also have succeeded already.
+    /// Whether the same work may succeed later. After `.commitOutcomeUnknown` the work may already be done.
     public var isRetriable: Bool {
         switch kind {
         case .connection, .commitOutcomeUnknown, .retriable: true
@@ -61,16 +63,15 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
         }
     }
 
-    /// Whether a person has to correct the settings or the rights: the server answers, and refuses. Waiting helps only
-    /// if somebody does that, for instance replaces a password.
+    /// Whether a person must correct the settings or the rights, because the server answered and refused.
     public var isWrongSettings: Bool {
         guard let sqlState else { return false }
         switch sqlState {
-        // The database does not exist, or a right is missing, such as the right to connect.
+        // The database does not exist, or the role lacks a right, such as the right to connect.
         case "3D000", "42501": return true
-        // A role, or a server setting of the URI, does not exist.
+        // The role, or a server setting in the URI, does not exist.
         case "42704", "22023": return kind == .connection
-        // 28P01 password, 28000 role or pg_hba.conf.
+        // 28P01 is a wrong password; 28000 is the role or pg_hba.conf.
         default: return sqlState.hasPrefix("28")
         }
     }
@@ -81,21 +82,21 @@ public struct PostgresError: Error, Sendable, Equatable, CustomStringConvertible
 }
 
 extension PostgresError.Kind {
-    /// Makes the kind of a SQLSTATE, by https://www.postgresql.org/docs/15/errcodes-appendix.html
+    /// Derives the kind from a SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html).
     init(sqlState: String) {
         switch sqlState {
-        // Shut down, crashed, starting up, database dropped, session idle for too long (in a transaction).
+        // The server shut down, crashed or starts up, the database was dropped, or a time-out ended an idle session.
         case "57P01", "57P02", "57P03", "57P04", "57P05", "25P03": self = .connection
-        // Read-only: after a fail-over the old primary is no use; a new connection may find the new one.
+        // Read-only server: after a fail-over a new connection may reach the new primary.
         case "25006": self = .connection
         // Serialization failure, deadlock, lock not available, cancelled (by statement_timeout).
         case "40001", "40P01", "55P03", "57014": self = .retriable
-        // A prepared statement that a connection pooler has lost: the session prepares it anew.
+        // The connection pooler lost a prepared statement: the session will prepare it again.
         case "26000": self = .retriable
         default:
             switch sqlState.prefix(2) {
             case "08": self = .connection
-            // 54: a limit of the server's, such as a key that is too long for its index.
+            // 54 is a server limit, such as the size of an index key.
             case "22", "23", "54": self = .data
             case "53": self = .retriable
             default: self = .other

@@ -1,6 +1,6 @@
-/// Arrays of one dimension, for `unnest` and `= ANY`: one parameter carries a column of a whole batch.
+/// One-dimensional arrays for `unnest` and `= ANY`. One parameter has a column of a whole batch.
 extension PostgresParameter {
-    /// Takes an array, because generic code is not specialized across modules and this is hot.
+    /// The parameter is an array, because Swift does not specialize generic code across modules and this code is hot.
     public static func textArray(_ values: [String?]) -> PostgresParameter {
         array(PostgresType.textArray, of: PostgresType.text, values, elementBytes: 32) {
             $0.append(contentsOf: $1.utf8)
@@ -14,7 +14,7 @@ extension PostgresParameter {
         }
     }
 
-    /// Texts as their UTF-8.
+    /// Texts as UTF-8 bytes.
     public static func textBytesArray(_ values: [[UInt8]?]) -> PostgresParameter {
         array(PostgresType.textArray, of: PostgresType.text, values, elementBytes: mean(values)) {
             $0.append(contentsOf: $1)
@@ -64,7 +64,7 @@ extension PostgresParameter {
         }
     }
 
-    /// JSON texts in UTF-8.
+    /// JSON texts as UTF-8 bytes.
     public static func jsonbArray(_ values: [[UInt8]?]) -> PostgresParameter {
         array(PostgresType.jsonbArray, of: PostgresType.jsonb, values, elementBytes: 1 + mean(values)) {
             $0.append(jsonbVersion)
@@ -72,8 +72,8 @@ extension PostgresParameter {
         }
     }
 
-    /// Returns the mean bytes of an element, rounded up. A large buffer that grows step by step costs more than the
-    /// rest.
+    /// Returns the mean size of an element in bytes, rounded up. To allocate the buffer once is much cheaper than to
+    /// grow it in steps.
     private static func mean(_ values: [[UInt8]?]) -> Int {
         let sum = values.reduce(0) { $0 + ($1?.count ?? 0) }
         return sum / max(values.count, 1) + 1

@@ -1,13 +1,13 @@
-/// A parameter in PostgreSQL's binary format with its type; nil is NULL.
+/// A typed parameter in PostgreSQL's binary format; nil is NULL.
 ///
-/// Text is counted bytes, so a NUL byte in it reaches the server, which refuses it as 22021 (`.data`).
+/// Text has a length, so a NUL byte in it reaches the server. The server refuses it with 22021 (`.data`).
 public struct PostgresParameter: Sendable {
     let type: UInt32
     let bytes: [UInt8]?
 
     private static let largestSize = 1 << 30
 
-    /// False if the value is larger than PostgreSQL takes.
+    /// False if the value is larger than PostgreSQL accepts.
     var isSendable: Bool { bytes.map { $0.count <= Self.largestSize } ?? true }
 
     init(_ type: UInt32, _ bytes: [UInt8]?) {
@@ -29,7 +29,7 @@ public struct PostgresParameter: Sendable {
         PostgresParameter(PostgresType.text, value.map { Array($0.utf8) })
     }
 
-    /// Text as its UTF-8. Bytes that are not UTF-8 are refused by the server as 22021 (`.data`).
+    /// Text as UTF-8 bytes. The server refuses bytes that are not UTF-8 with 22021 (`.data`).
     public static func textBytes(_ value: [UInt8]?) -> PostgresParameter {
         PostgresParameter(PostgresType.text, value)
     }
@@ -58,12 +58,12 @@ public struct PostgresParameter: Sendable {
         PostgresParameter(PostgresType.uuid, value?.bytes)
     }
 
-    /// `Int64.max` and `.min` are ±infinity.
+    /// `Int64.max` and `.min` mean ±infinity.
     public static func timestamptz(unixMicroseconds value: Int64?) -> PostgresParameter {
         PostgresParameter(PostgresType.timestamptz, bigEndian: value.map(PostgresEpoch.timestamp(fromUnix:)))
     }
 
-    /// `Int32.max` and `.min` are ±infinity.
+    /// `Int32.max` and `.min` mean ±infinity.
     public static func date(daysSinceUnixEpoch value: Int32?) -> PostgresParameter {
         PostgresParameter(PostgresType.date, bigEndian: value.map(PostgresEpoch.date(fromUnix:)))
     }
@@ -72,17 +72,17 @@ public struct PostgresParameter: Sendable {
         jsonbBytes(value.map { Array($0.utf8) })
     }
 
-    /// A JSON text in UTF-8.
+    /// A JSON text as UTF-8 bytes.
     public static func jsonbBytes(_ value: [UInt8]?) -> PostgresParameter {
         PostgresParameter(PostgresType.jsonb, value.map { [jsonbVersion] + $0 })
     }
 
-    /// The first byte of jsonb's binary form.
+    /// The first byte of jsonb's binary format.
     static let jsonbVersion: UInt8 = 1
 }
 
 extension PostgresParameter: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The text without the value.
+    /// The description leaves out the value.
     public var description: String {
         "PostgresParameter(type \(type), \(bytes.map { "\($0.count) bytes" } ?? "NULL"))"
     }

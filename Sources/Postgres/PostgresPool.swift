@@ -1,28 +1,29 @@
 import Foundation
 
-/// A number of sessions, each on a thread of its own, so that blocking in libpq never blocks Swift's own threads.
+/// A fixed number of sessions, each on its own thread, so that libpq never blocks Swift's own threads.
 ///
-/// Sessions connect at first use and again after a failure. While the server cannot be reached, sessions try again at
-/// growing intervals (0.1 s to 5 s). Between the tries every job that needs a new connection fails with `.connection`.
+/// A session connects at its first use, and again after a failure. While the server cannot be reached, the sessions try
+/// again at growing intervals (0.1 s to 5 s). Until the next try, every job that needs a new connection fails with
+/// `.connection`.
 public final class PostgresPool: Sendable {
-    /// The sessions, which end with the last pool that shares them.
+    /// The sessions, which end when no pool uses them any more.
     private final class Sessions: Sendable {
         let queue: JobQueue
         let stopping = Interrupt()
 
         init(count: Int) { queue = JobQueue(threads: count) }
 
-        /// Ends the threads after the jobs that they run.
+        /// Ends each thread after its present job.
         deinit { queue.close {} }
     }
 
     private let sessions: Sessions
     private let vouch: PostgresSession.Vouch?
 
-    /// Makes a pool, which connects at first use.
+    /// Creates a pool, which connects at its first use.
     /// - Parameters:
     ///   - size: the number of sessions, at least 1.
-    ///   - tell: called on the session's thread with each session that gave no answer in time and was left behind.
+    ///   - tell: called with each session that did not answer in time and was left behind, on that session's thread.
     public init(
         configuration: PostgresConfiguration, size: Int, hung tell: @escaping @Sendable (HungSession) -> Void = { _ in }
     ) {
@@ -53,19 +54,19 @@ public final class PostgresPool: Sendable {
         self.vouch = vouch
     }
 
-    /// Returns a pool with the same sessions, whose jobs want `vouch` to approve of their connection.
+    /// Returns a pool with the same sessions, which calls `vouch` to approve of a connection's database.
     ///
-    /// `vouch` is called on the session's thread, outside of a transaction, before a connection's first statement for
-    /// such a job. An error that it throws fails the statement.
+    /// The session's thread calls `vouch` outside a transaction, before the connection's first statement for such a
+    /// job. If `vouch` throws, the statement fails with that error.
     public func vouched(by vouch: @escaping PostgresSession.Vouch) -> PostgresPool {
         PostgresPool(sessions, vouch: vouch)
     }
 
-    /// Runs `body` on the next free session's thread, and throws its error. Cancelling the task does not stop `body`.
-    /// The session's statement time-out does, and a deadline of our own if the server does not answer at all.
+    /// Runs `body` on the thread of the next free session, and throws its error. Cancelling the task does not stop
+    /// `body`. The session's statement time-out does, and this process's own deadline if the server does not answer.
     ///
-    /// A connection that ended while idle is replaced first. One that fails during `body` fails `body`, once: run it
-    /// again if the error is retriable and doing so is safe.
+    /// If the connection ended while idle, the session first opens a new one. If the connection fails during `body`,
+    /// `body` fails. Run it again if the error is retriable and a second run is safe.
     public func run<R: Sendable>(_ body: @escaping @Sendable (PostgresSession) throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in
             sessions.queue.add(
@@ -79,11 +80,10 @@ public final class PostgresPool: Sendable {
         }
     }
 
-    /// Fails work under way with `.connection` or `.commitOutcomeUnknown` at once, and all later work too. For the end
-    /// of a program.
+    /// Ends present and later work at once, with `.connection` or `.commitOutcomeUnknown`. For the end of a program.
     public func interrupt() { sessions.stopping.set() }
 
-    /// Waits for the jobs that run, fails those that wait, and ends connections and threads. May be called twice.
+    /// Waits for running jobs, fails waiting jobs, and ends the connections and threads. May be called twice.
     public func close() async {
         await withCheckedContinuation { continuation in
             sessions.queue.close { continuation.resume() }

@@ -1,5 +1,5 @@
-/// One row of a statement, read by the names of its columns. Each function returns nil in the same
-/// cases as the function of the same name in `PostgresRows`.
+/// One row of a statement, read by column names. Each function returns nil where the function of `PostgresRows` with
+/// its name returns nil.
 public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<String>> {
     fileprivate let rows: PostgresRows
     fileprivate let number: Int
@@ -8,7 +8,7 @@ public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<Strin
     public func text(_ name: Name) -> String? { rows.text(number, columns[name]) }
     public func bytes(_ name: Name) -> [UInt8]? { rows.bytes(number, columns[name]) }
     public func bool(_ name: Name) -> Bool? { rows.bool(number, columns[name]) }
-    /// An integer column of any width. Nil for NULL, and for a number that does not fit.
+    /// An integer column of any width. Nil for NULL, and for a number that `Value` cannot represent.
     public func integer<Value: FixedWidthInteger>(_ name: Name) -> Value? {
         rows.int8(number, columns[name]).flatMap { Value(exactly: $0) }
     }
@@ -20,8 +20,8 @@ public struct PostgresRow<Name: CaseIterable & Hashable & RawRepresentable<Strin
 }
 
 extension PostgresRows {
-    /// Returns the rows, read by these column names. Throws if the statement returns no column of one of the names,
-    /// even without rows.
+    /// Returns the rows, which are read by these column names. Throws if the statement returns no column with one of
+    /// the names, even if it returns no rows.
     public func named<Name>(_ names: Name.Type) throws(PostgresError) -> [PostgresRow<Name>] {
         let columns = try columns(names)
         return (0..<count).map { PostgresRow(rows: self, number: $0, columns: columns) }

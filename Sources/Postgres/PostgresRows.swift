@@ -1,28 +1,28 @@
 import CLibPQ
 import Foundation
 
-/// A column of one statement's rows, found by its name once for all of them.
+/// A column of one statement's rows, found by name once for all rows.
 ///
-/// An integer literal is its place from 0, for a query whose text is in the same few lines.
+/// An integer literal is the column's place, from 0. Use it only for a query whose text is a few lines away.
 public struct PostgresColumn: Sendable, ExpressibleByIntegerLiteral {
     let index: Int32
 
     init(index: Int32) { self.index = index }
-    /// The place counts from 0.
+    /// - Parameter place: the column's place, from 0.
     public init(place: Int) { index = Int32(clamping: place) }
     public init(integerLiteral value: Int32) { index = value }
 }
 
-/// A statement's rows, in binary.
+/// A statement's rows in binary format.
 ///
-/// Each reader gives nil for NULL, for a row or column that is not there, and for a value of another type. No answer of
-/// the server traps. Not Sendable; take the values out before leaving the session's thread.
+/// Each reader returns nil for NULL, for a row or column that does not exist, and for a value of another type. No
+/// answer of the server can make a reader trap. Not Sendable: copy the values before you leave the session's thread.
 public final class PostgresRows {
     private let result: OpaquePointer
     public let count: Int
     private let columns: Int32
 
-    /// Takes the result over.
+    /// Takes ownership of libpq's result.
     init(_ result: OpaquePointer) {
         self.result = result
         count = Int(PQntuples(result))
@@ -31,11 +31,11 @@ public final class PostgresRows {
 
     deinit { PQclear(result) }
 
-    /// Finds a column by its name, even if there are no rows. Throws if the statement returns none with that name. Call
-    /// it before the rows are read, so that the first run of the statement shows the fault.
+    /// Finds a column by its name, even if there are no rows. Throws if no column has the name. Call it before you read
+    /// rows, so that the first run of the statement shows a missing column.
     public func column(_ name: StaticString) throws(PostgresError) -> PostgresColumn {
         for index in 0..<columns {
-            // A literal's UTF-8 ends with NUL, as PQfname's does.
+            // The UTF-8 of a literal ends with NUL, like the text of PQfname.
             if let known = PQfname(result, index),
                 name.utf8Start.withMemoryRebound(
                     to: CChar.self, capacity: name.utf8CodeUnitCount + 1, { strcmp(known, $0) == 0 })
@@ -51,28 +51,28 @@ public final class PostgresRows {
         return PostgresError(sqlState: nil, message: "no column \"\(name)\" among \(known)", kind: .other)
     }
 
-    /// The names in the statement's order.
+    /// The names, in the statement's order.
     public var columnNames: [String] {
         (0..<columns).map { PQfname(result, $0).map { String(cString: $0) } ?? "" }
     }
 
-    /// Rows inserted, updated, deleted, copied or returned; 0 for a statement that has no such number.
+    /// The number of inserted, updated, deleted, copied or returned rows; 0 for a statement that has no such number.
     public var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
     /// The command's tag, such as `COMMIT` or `INSERT 0 1`.
     var tag: String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
-    /// Whether the value is null, or there is no such row or column.
+    /// Whether the value is NULL, or the row or column does not exist.
     public func isNull(_ row: Int, _ column: PostgresColumn) -> Bool { value(row, column) == nil }
 
     public func text(_ row: Int, _ column: PostgresColumn) -> String? {
         value(row, column).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The bytes of a bytea, or of any type's binary form.
+    /// The bytes of a bytea, or of another type's binary format.
     public func bytes(_ row: Int, _ column: PostgresColumn) -> [UInt8]? { value(row, column).map(Array.init) }
 
-    /// Any integer type, by its length.
+    /// An integer of two, four or eight bytes.
     public func int8(_ row: Int, _ column: PostgresColumn) -> Int64? {
         guard let value = value(row, column) else { return nil }
         return switch value.count {
@@ -83,7 +83,7 @@ public final class PostgresRows {
         }
     }
 
-    /// Any integer type, by its length.
+    /// Like `int8`.
     public func int4(_ row: Int, _ column: PostgresColumn) -> Int64? { int8(row, column) }
 
     public func float8(_ row: Int, _ column: PostgresColumn) -> Double? {
@@ -99,17 +99,17 @@ public final class PostgresRows {
             low: UInt64(bigEndian: value.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// Microseconds since 1970 of a timestamptz (or a timestamp, taken as UTC); ±infinity is `Int64.max` or `.min`.
+    /// A timestamptz (or a timestamp, as UTC) in microseconds since 1970. ±infinity is `Int64.max` or `.min`.
     public func timestampMicroseconds(_ row: Int, _ column: PostgresColumn) -> Int64? {
         integer(Int64.self, row, column).map(PostgresEpoch.timestamp(toUnix:))
     }
 
-    /// Days since 1970-01-01 of a date; ±infinity is `Int32.max` or `.min`.
+    /// A date in days since 1970-01-01. ±infinity is `Int32.max` or `.min`.
     public func dateDays(_ row: Int, _ column: PostgresColumn) -> Int32? {
         integer(Int32.self, row, column).map(PostgresEpoch.date(toUnix:))
     }
 
-    /// The JSON text of a jsonb, in UTF-8. A json column is `bytes`.
+    /// The JSON text of a jsonb as UTF-8 bytes. For json use `bytes`.
     public func jsonb(_ row: Int, _ column: PostgresColumn) -> [UInt8]? {
         guard let value = value(row, column), value.first == PostgresParameter.jsonbVersion else { return nil }
         return Array(value.dropFirst())
@@ -128,7 +128,7 @@ public final class PostgresRows {
         return Value(bigEndian: value.loadUnaligned(as: Value.self))
     }
 
-    /// Valid while `self` is: every caller is a method of it and copies.
+    /// The pointer is valid while `self` lives: every caller is a method of it and copies the bytes.
     private func value(_ row: Int, _ column: PostgresColumn) -> UnsafeRawBufferPointer? {
         let (isRow, column) = (row >= 0 && row < count, column.index)
         guard isRow, column >= 0, column < columns else { return nil }
@@ -139,6 +139,6 @@ public final class PostgresRows {
     }
 }
 
-/// libpq's result is read on the session's thread only.
+/// Only the session's thread may read libpq's result.
 @available(*, unavailable)
 extension PostgresRows: Sendable {}

@@ -1,10 +1,11 @@
 extension PostgresSession {
-    /// Begins a transaction whose BEGIN was put off.
+    /// Sends BEGIN, if it has not been sent.
     func beginNow() throws(PostgresError) {
         if state == .deferred { try begin() }
     }
 
-    /// - Parameter more: statements that follow BEGIN in the same round trip.
+    /// Sends BEGIN.
+    /// - Parameter more: SQL that follows BEGIN in the same round trip.
     func begin(_ more: String = "") throws(PostgresError) {
         let words = beginning + more
         try retryingWhereEnded { session throws(PostgresError) in
@@ -13,8 +14,8 @@ extension PostgresSession {
         state = .begun
     }
 
-    /// Sends BEGIN and the transaction's first statements in one round trip. Returns no rows if it sent only
-    /// BEGIN, because a statement is not prepared yet.
+    /// Sends BEGIN and the transaction's first statements in one round trip. If one of them is not prepared yet, sends
+    /// only BEGIN and returns no rows.
     func begin(with calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         guard configuration.preparedStatements, try connected().maySendAtOnce(calls) else {
             try begin()
@@ -23,19 +24,19 @@ extension PostgresSession {
         let words = beginning
         return try retryingWhereEnded { session throws(PostgresError) in
             let connection = try session.connected()
-            // A new connection has nothing prepared yet.
+            // A new connection has no prepared statements.
             guard connection.maySendAtOnce(calls) else {
                 try session.begin()
                 return []
             }
-            // From here on the server may be in a transaction, whatever becomes of the statements.
+            // From here on the server may have begun the transaction, even if the statements fail.
             session.state = .begun
             return try session.use { _ throws(PostgresError) in try connection.begin(words, with: calls) }
         }
     }
 
-    /// Runs `body` once more if a reused connection ended before it: without COMMIT nothing was done. A session that
-    /// hangs gets no second run, because its statements may hold locks.
+    /// Runs `body`, and runs it again if a reused connection ended in it: without COMMIT nothing was done. After a
+    /// session that hangs there is no second run, because its statements may have locks.
     private func retryingWhereEnded<R>(
         _ body: (PostgresSession) throws(PostgresError) -> R
     ) throws(PostgresError) -> R {
@@ -48,17 +49,17 @@ extension PostgresSession {
         }
     }
 
-    /// The words that begin a transaction. They name its level, whatever default the database or the role has: a
-    /// decision under a lock must see the rows that were committed before the lock was had.
+    /// The SQL that begins a transaction. It sets the isolation level, whatever default the database or the role has. A
+    /// decision under a lock must see the rows committed before the transaction got the lock.
     ///
-    /// They do not say that the transaction may write, because somebody may have made the server read-only on purpose.
+    /// The SQL does not set READ WRITE, because an operator may have made the server read-only on purpose.
     private var beginning: String {
         let words = "BEGIN ISOLATION LEVEL READ COMMITTED"
         return configuration.preparedStatements ? words : words + "; " + configuration.transactionStatements
     }
 
     func commit() throws(PostgresError) {
-        // If the connection was lost before, connected() says so, and COMMIT is never sent.
+        // If the connection was lost before, `connected()` throws, and COMMIT is never sent.
         _ = try connected()
         let tag: String
         do {
@@ -66,7 +67,7 @@ extension PostgresSession {
             defer { isCommitting = false }
             tag = try use { connection throws(PostgresError) in try connection.commit() }
         } catch {
-            // An answer that comes too late is such an error, too.
+            // An answer after the deadline is a `.connection` error too.
             throw error.kind == .connection ? error.with(kind: .commitOutcomeUnknown) : error
         }
         guard tag == "COMMIT" else {
@@ -75,7 +76,7 @@ extension PostgresSession {
         }
     }
 
-    /// Rolls back. A failure leaves nothing to undo, because a server without its connection rolls back by itself.
+    /// Rolls back. If ROLLBACK fails, the connection is closed, and the server rolls back by itself.
     func rollback() {
         guard let connection, connection.isAlive else { return drop() }
         do {

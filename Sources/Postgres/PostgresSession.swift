@@ -1,10 +1,10 @@
-/// A session with one connection at a time, made at first use and again after a failure. It blocks, and is confined to
-/// its pool's thread.
+/// A session with one connection at a time. It connects at its first use, and again after a failure. Its calls block,
+/// and only its pool's thread may use it.
 public final class PostgresSession {
-    /// Approves of the database behind the session's connection, or throws.
+    /// Approves of the database that the session's connection reached, or throws.
     public typealias Vouch = @Sendable (PostgresSession) throws(PostgresError) -> Void
 
-    /// The values that the sessions of a pool share.
+    /// The objects that a pool's sessions share.
     struct Shared: Sendable {
         let gate: ConnectGate
         let stopping: Interrupt
@@ -14,22 +14,22 @@ public final class PostgresSession {
     let configuration: PostgresConfiguration
     private let shared: Shared
     var connection: Connection?
-    /// True if the connection was made for this job: then it cannot have ended while idle.
+    /// True if the present job opened the connection. Then the connection cannot have ended while idle.
     var isFresh = false
-    /// The approval that the present job wants for the connection's database; nil if it wants none.
+    /// The approval that the present job needs for the connection's database; nil if it needs none.
     var vouch: Vouch?
-    /// True once the connection was vouched for; false on each new one.
+    /// True after the connection's approval; false for each new connection.
     private var isVouchedFor = false
     var state = TransactionState.none
     var isCommitting = false
-    /// The time limit of the connection's statements, outside of a transaction with a limit of its own.
+    /// The time limit of the connection's statements. A transaction may have a limit of its own.
     private var answerLimit = Duration.zero
 
     enum TransactionState {
         case none
         /// BEGIN goes to the server with the first statement.
         case deferred
-        /// BEGIN was sent, and the transaction can go on only on its connection.
+        /// BEGIN was sent. The transaction can continue only on its connection.
         case begun
     }
 
@@ -38,7 +38,7 @@ public final class PostgresSession {
         self.shared = shared
     }
 
-    /// Runs one statement. Outside of `transaction` it is a transaction of its own.
+    /// Runs one statement. Outside `transaction`, the statement is a transaction of its own.
     @discardableResult
     public func execute(
         _ statement: PostgresStatement, _ parameters: [PostgresParameter] = []
@@ -50,25 +50,25 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs statements one after another, in one round trip if they begin a transaction. The first failure ends the
-    /// run.
+    /// Runs statements in order, and ends at the first failure. If they begin a transaction, they are sent in one round
+    /// trip.
     public func execute(_ calls: [PostgresCall]) throws(PostgresError) -> [PostgresRows] {
         var rows = state == .deferred && !calls.isEmpty ? try begin(with: calls) : []
         for call in calls[rows.count...] { rows.append(try execute(call.statement, call.parameters)) }
         return rows
     }
 
-    /// Has the server prepare a statement and tell the columns that it returns, without running it.
+    /// Makes the server prepare a statement, and returns the names of its result columns, without running it.
     public func columnNames(of statement: PostgresStatement) throws(PostgresError) -> [String] {
         try beginNow()
         return try use { connection throws(PostgresError) in try connection.columnNames(of: statement.sql) }
     }
 
-    /// Runs any number of statements, separated by semicolons. Outside of `transaction` they are one transaction,
-    /// unless the script says BEGIN and COMMIT itself.
+    /// Runs statements that are separated by semicolons. Outside `transaction` they are one transaction, unless the
+    /// script has its own BEGIN and COMMIT.
     public func run(script: String) throws(PostgresError) {
         guard !script.utf8.contains(0) else {
-            // libpq would run only the part before the NUL byte.
+            // libpq would run only the SQL before the NUL byte.
             throw PostgresError(sqlState: "22021", message: "a script holds a NUL byte")
         }
         try beginNow()
@@ -80,14 +80,14 @@ public final class PostgresSession {
     private static let readingTimeout = PostgresStatement(
         "SELECT setting::int8 FROM pg_settings WHERE name = 'statement_timeout'")
 
-    /// Follows a script that changed the transaction's `statement_timeout`: our own deadline changes with it.
+    /// Sets this process's deadline after a script that changed the transaction's `statement_timeout`.
     private func followTimeout() throws(PostgresError) {
         let milliseconds = try execute(Self.readingTimeout).int8(0, 0).map { Int($0) }
         connection?.answerLimit = configuration.answerLimit(statementTimeoutMilliseconds: milliseconds)
     }
 
-    /// Runs `COPY … FROM STDIN` with the chunks of `next` until nil, and returns the number of rows. A failure of
-    /// `next` aborts the COPY and is thrown on. Other errors are `PostgresError`s.
+    /// Runs `COPY … FROM STDIN` with the chunks that `next` returns until nil. Returns the number of rows. If `next`
+    /// throws, aborts the COPY and throws the same error. Other errors are `PostgresError`s.
     @discardableResult
     public func copyIn(_ statement: String, next: () throws -> [UInt8]?) throws -> Int {
         try beginNow()
@@ -102,12 +102,12 @@ public final class PostgresSession {
         }
     }
 
-    /// Runs `body` between BEGIN and COMMIT, and ROLLBACK when it throws. Do not nest. BEGIN goes to the server in one
-    /// round trip with the first statement, and without one nothing is sent. With `lockMilliseconds` BEGIN goes at
-    /// once.
+    /// Runs `body` between BEGIN and COMMIT, and rolls back if it throws. Do not nest. BEGIN and the first statement
+    /// share a round trip; without a statement nothing is sent. With `lockMilliseconds`, BEGIN is sent at once.
     ///
-    /// When the connection fails during COMMIT the error is `.commitOutcomeUnknown`; before it, `.connection`, and
-    /// nothing was done. A body that went on after a failed statement gets 25P02 instead of a COMMIT that did nothing.
+    /// If the connection fails during COMMIT, the error is `.commitOutcomeUnknown`. If it fails before COMMIT, the
+    /// error is `.connection`, and nothing was done. If a body ignores the error of a failed statement, the server
+    /// rolls back and this throws 25P02.
     ///
     /// - Parameter lockMilliseconds: the longest wait for a lock; nil keeps the session's limit.
     public func transaction<R>(
@@ -136,20 +136,20 @@ public final class PostgresSession {
 }
 
 extension PostgresSession {
-    /// Begins a job of the pool. It drops a connection that ended while idle, so that the job gets a new one.
+    /// Starts a job of the pool. Drops a connection that ended while idle, so that the job gets a new connection.
     func beginJob() {
         isFresh = false
-        // A backend that answers late holds its locks until its connection is closed.
+        // A backend that answers late keeps its locks until its connection is closed.
         shared.hung.look()
         if let connection, connection.endedWhileIdle() { drop() }
         guard configuration.preparedStatements, let connection else { return }
-        // The job gets another connection if this one fails.
+        // If this connection fails, the job gets a new one.
         do { try connection.renewPlans(afterSeconds: configuration.planSeconds) } catch {
             _ = dropIfUnusable(after: error)
         }
     }
 
-    /// Ends a job. Nothing of it may leak into the next.
+    /// Ends a job. Drops the connection if the job left it lost or in a transaction.
     func endJob() {
         if let connection, !(connection.isAlive && connection.isIdle) { drop() }
     }
@@ -169,7 +169,7 @@ extension PostgresSession {
         }
     }
 
-    /// Drops a connection that is no more use after the error, and returns the same error.
+    /// Drops the connection if the error makes it unusable, and returns the error.
     func dropIfUnusable(after error: PostgresError) -> PostgresError {
         if error.isHung, let connection { shared.hung.leave(connection, wasCommitting: isCommitting) }
         if error.kind == .connection { drop() } else { dropIfLost() }
@@ -183,7 +183,7 @@ extension PostgresSession {
         return connection
     }
 
-    /// Runs the vouch, before a transaction's BEGIN if that was put off.
+    /// Calls `vouch`, before BEGIN if the transaction's BEGIN has not been sent.
     private func run(_ vouch: Vouch) throws(PostgresError) {
         let before = state
         (state, isVouchedFor) = (.none, true)
@@ -207,7 +207,7 @@ extension PostgresSession {
             (isFresh, isVouchedFor) = (true, false)
             return connection
         } catch {
-            // There is no connection, whatever the reason, such as a wrong password.
+            // Without a connection the kind is `.connection`, whatever the reason, such as a wrong password.
             let error = error.with(kind: .connection)
             shared.gate.failed(error)
             throw error

@@ -1,12 +1,13 @@
-/// A statement of SQL with `$1`, `$2`… for its parameters. Make it once and keep it: its name costs a hash.
+/// An SQL statement with `$1`, `$2`… for its parameters. Create it once and keep it, because its name is a hash.
 public struct PostgresStatement: Sendable, Hashable {
     public let sql: String
-    /// The name it is prepared under: a stable hash of the SQL, so that every process gives one text one name.
+    /// The name of the prepared statement. It is a stable hash of the SQL, so every process uses the same name for the
+    /// same SQL.
     public let name: String
 
     public init(_ sql: String) {
         self.sql = sql
-        // FNV-1a, 64 bits: a daemon's few dozen statements do not collide.
+        // FNV-1a, 64 bits. The few dozen statements of a process do not collide.
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in sql.utf8 {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3

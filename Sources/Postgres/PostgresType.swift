@@ -1,4 +1,4 @@
-/// The OIDs of the built-in types, fixed by PostgreSQL's `pg_type.dat`.
+/// The OIDs of built-in types, which PostgreSQL's `pg_type.dat` fixes.
 enum PostgresType {
     static let bool: UInt32 = 16
     static let bytea: UInt32 = 17
@@ -23,8 +23,8 @@ enum PostgresType {
     static let jsonbArray: UInt32 = 3807
 }
 
-/// PostgreSQL counts from 2000-01-01, Unix from 1970-01-01. The greatest and the least value are ±infinity in
-/// PostgreSQL, and stay what they are.
+/// Converts between PostgreSQL's times, which count from 2000-01-01, and Unix times, which count from 1970-01-01. The
+/// largest and smallest values mean ±infinity in PostgreSQL, and are not changed.
 enum PostgresEpoch {
     private static let microseconds: Int64 = 946_684_800_000_000
     private static let days: Int32 = 10_957

@@ -1,4 +1,4 @@
-/// A UUID as two halves, the first byte the highest: comparison is PostgreSQL's.
+/// A UUID as two halves. The first byte is the highest, so UUIDs compare as in PostgreSQL.
 public struct PostgresUUID: Hashable, Sendable, Comparable {
     public var high: UInt64
     public var low: UInt64
@@ -8,7 +8,7 @@ public struct PostgresUUID: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    /// Returns nil unless there are 16 bytes.
+    /// Returns nil unless `bytes` has 16 bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
         high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -31,7 +31,7 @@ public struct PostgresUUID: Hashable, Sendable, Comparable {
 extension PostgresUUID: LosslessStringConvertible {
     private static let hyphens = [8, 13, 18, 23]
 
-    /// Reads thirty-two hexadecimal digits in groups of 8, 4, 4, 4 and 12.
+    /// Parses 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12, with hyphens between the groups.
     public init?(_ description: String) {
         let text = Array(description.utf8)
         guard text.count == 36, Self.hyphens.allSatisfy({ text[$0] == UInt8(ascii: "-") }) else { return nil }
@@ -49,7 +49,7 @@ extension PostgresUUID: LosslessStringConvertible {
         self.init(bytes: bytes)
     }
 
-    /// The text in lower case.
+    /// The UUID in lower case.
     public var description: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Keeps the harmless parts of a message of PostgreSQL or libpq.
+/// Removes secrets and values from a message of PostgreSQL or libpq.
 enum Redaction {
-    /// Returns the primary message of a statement's error without values. Messages of class 22 quote the offending
-    /// value, as in `invalid input syntax for type integer: "4x"` and `value "99999999999" is out of range for type
-    /// integer`. Messages of class 23 name tables and constraints; their values are in the DETAIL.
+    /// Returns the primary message of a statement's error without values. Messages of class 22 quote the wrong value,
+    /// for example `invalid input syntax for type integer: "4x"` or `value "99999999999" is out of range for type
+    /// integer`. Messages of class 23 name only tables and constraints; their DETAIL has the values.
     static func primary(_ message: String, sqlState: String) -> String {
         guard sqlState.hasPrefix("22") else { return firstLine(message) }
         let text = firstLine(message)
@@ -14,8 +14,8 @@ enum Redaction {
         return beforeColon(text[..<first] + "…" + text[text.index(after: last)...])
     }
 
-    /// Returns a message of libpq about the connection. A mistyped URI makes libpq take a part of the password for a
-    /// host, a port or a database, and quote it. So only quoted words that are `known` are kept.
+    /// Returns libpq's message about the connection. If the URI is mistyped, libpq may take a part of the password for
+    /// a host, a port or a database, and quote it. So the result keeps only quoted words that are `known`.
     static func connection(_ message: String, secrets: [String], known: Set<String> = []) -> String {
         var text = ""
         for (number, part) in firstLine(message).split(separator: "\"", omittingEmptySubsequences: false).enumerated() {
@@ -31,8 +31,9 @@ enum Redaction {
         return text
     }
 
-    /// Returns the answer of a server or libpq to an attempt to connect, without its place, and the server's SQLSTATE:
-    /// `connection to server at "h", port 5432 failed: FATAL:  28P01: password authentication failed for user "u"`.
+    /// Returns the error text and the SQLSTATE of a failed attempt to connect, without the server's name. The message
+    /// is like `connection to server at "h", port 5432 failed: FATAL:  28P01: password authentication failed for user
+    /// "u"`.
     static func refusal(
         _ message: String, secrets: [String], known: Set<String>
     ) -> (sqlState: String?, message: String) {
@@ -40,7 +41,7 @@ enum Redaction {
         if let place = text.range(of: " failed: "), text.hasPrefix("connection to server") {
             text = text[place.upperBound...]
         }
-        // The severity is in the server's language.
+        // The severity (`FATAL`) is in the server's language.
         let words = text.split(separator: ":", maxSplits: 2).map { trimmed($0) }
         guard words.count == 3, words[1].utf8.count == 5,
             words[1].utf8.allSatisfy({ (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) })
@@ -48,7 +49,7 @@ enum Redaction {
         return (words[1], words[2])
     }
 
-    /// Returns a message about the connection string itself, up to the first text that it quotes.
+    /// Returns a message about the connection string itself, up to the first text that the message quotes.
     static func connectionString(_ message: String) -> String {
         var text = firstLine(message)
         for separator in ["=", "]"] {

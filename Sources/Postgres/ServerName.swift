@@ -1,5 +1,5 @@
-/// The server of an error, as far as it can be named without telling a secret. A URI with an unescaped character in its
-/// password makes libpq take the rest of it for another part; that part then holds the `@` before the host.
+/// The server of an error, without secrets. If a password in the URI has an unescaped character, libpq takes the rest
+/// of the password for another part of the URI. That part then contains the `@` before the host, and is hidden.
 struct ServerName {
     let host: String
     let port: String
@@ -14,10 +14,10 @@ struct ServerName {
         database = Self.shown(parameters["dbname"] ?? user)
     }
 
-    /// The text for the end of a message.
+    /// The text that ends an error's message.
     var text: String { "\(host), port \(port), user \(user), database \(database)" }
 
-    /// The quoted words that may stay in a message.
+    /// The quoted words that a message may contain.
     var words: Set<String> { Set([host, port, user, database]).subtracting([Self.hidden]) }
 
     private static let hidden = "…"

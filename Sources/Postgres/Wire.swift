@@ -3,13 +3,13 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
-    /// Replaces four bytes. `offset` is inside.
+    /// Replaces the four bytes at `offset`, which must all be inside.
     mutating func replace(at offset: Int, bigEndian value: Int32) {
         withUnsafeMutableBytes { $0.storeBytes(of: value.bigEndian, toByteOffset: offset, as: Int32.self) }
     }
 }
 
-/// Reads big-endian numbers and counted bytes one after the other. A read returns nil if its bytes are not all there.
+/// Reads big-endian numbers and byte sequences one after the other. A read returns nil if too few bytes are left.
 struct WireReader {
     private var rest: UnsafeRawBufferPointer.SubSequence
 
@@ -30,10 +30,11 @@ struct WireReader {
     }
 }
 
-/// The binary form of a one-dimensional array (`array_send`): dimensions, has-null flag, element type; then length and
-/// lower bound; then each element as its length (-1: NULL) and bytes. An empty array has no dimensions.
+/// The binary format of a one-dimensional array (`array_send`): the number of dimensions, a has-null flag, and the
+/// element type. Length and lower bound follow, and then each element as its length (-1: NULL) and bytes. An empty
+/// array has no dimensions.
 enum WireArray {
-    /// Encodes values into one buffer, which is filled once. `elementBytes` is a guess of an element's size.
+    /// Encodes values into one buffer. `elementBytes` is an estimate of an element's size.
     @inline(__always)
     static func encode<Values: Sequence, Element>(
         of type: UInt32, _ values: Values, elementBytes: Int, append: (inout [UInt8], Element) -> Void
@@ -48,7 +49,7 @@ enum WireArray {
             bytes.append(bigEndian: -1 as Int32)
             if let value {
                 append(&bytes, value)
-                // The length overflows over 2 GiB, but the session refuses so large a parameter.
+                // Over 2 GiB the length overflows, but the session refuses such a large parameter.
                 bytes.replace(at: start, bigEndian: Int32(truncatingIfNeeded: bytes.count - start - 4))
             } else {
                 bytes.replace(at: 4, bigEndian: 1)
@@ -63,7 +64,8 @@ enum WireArray {
         return bytes
     }
 
-    /// Returns nil if the bytes are no array of at most one dimension, or if `element` returns nil.
+    /// Decodes an array. Returns nil if the bytes are not an array of at most one dimension, or if `element` returns
+    /// nil.
     static func decode<Element>(
         _ bytes: UnsafeRawBufferPointer, _ element: (UnsafeRawBufferPointer) -> Element?
     ) -> [Element?]? {
