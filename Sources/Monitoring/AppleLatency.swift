@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The average time of Apple's last dozens of answers. The worker bounds the ledger's gathering delay by a share of it.
+/// The moving average of the time that Apple takes to answer. From it the worker derives how long the ledger may gather
+/// a batch.
 package final class AppleLatency: Sendable {
     private static let weight = 1.0 / 32
 
@@ -11,7 +12,7 @@ package final class AppleLatency: Sendable {
     /// The average in seconds; 0 before the first answer.
     package var seconds: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
 
-    /// Adds an answer's time to the average. Two calls at the same time may count as one.
+    /// Adds one answer's time to the average. Of two calls at the same time, one may be lost.
     package func observe(_ seconds: Double) {
         let before = self.seconds
         let next = before == 0 ? seconds : before + (seconds - before) * Self.weight

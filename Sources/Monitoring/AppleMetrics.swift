@@ -4,7 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// The observer that counts and times requests to Apple.
+/// Counts and times requests to Apple.
 package struct AppleMetrics: AppleObserver {
     let metrics: ReceiptdMetrics
     let logger: Logger
@@ -32,18 +32,19 @@ package struct AppleMetrics: AppleObserver {
     }
 }
 
-/// Reports the decisions of the limits in front of Apple.
+/// Reports how the worker limits its requests to Apple.
 extension AppleMetrics: AppleLimitsObserver {
     package func circuit(bundleID: BundleID, endpoint: String, isOpen: Bool) {
         let gauge = metrics.appleCircuitOpen.with(bundleID.text, endpoint)
-        // At the app's first use its series begin.
+        // Creates the app's series when the worker first uses the app.
         if !isOpen {
             _ = metrics.misconfigured.with(bundleID.text)
             _ = metrics.credentialsDoubted.with(bundleID.text)
         }
         if isOpen == (gauge.value != 0) { return }
         gauge.set(isOpen)
-        // Many apps' circuits open together: the line that counts is the one of `apple(isDown:afterSeconds:)`.
+        // Many apps' circuits open together, so this line is only information. `apple(isDown:afterSeconds:)` logs the
+        // warning.
         logger.info(
             isOpen
                 ? "the worker holds back requests to Apple after failures" : "the worker sends requests to Apple again",

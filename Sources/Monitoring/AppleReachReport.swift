@@ -5,7 +5,8 @@ import NamesAndTimes
 import Operations
 
 extension AppleReachWatch {
-    /// Tells an operator which of Apple's addresses do not answer, and why: in the log, on the page and as a metric.
+    /// Returns a watch that reports each of Apple's addresses that does not answer, with the reason: in the log, on the
+    /// worker's page and as a metric.
     package static func reporting(to metrics: ReceiptdMetrics, _ logger: Logger) -> AppleReachWatch {
         AppleReachWatch { news, outages in
             metrics.appleOutages.set(outages.map(\.description))

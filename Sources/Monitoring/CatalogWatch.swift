@@ -5,12 +5,12 @@ import Operations
 import ReceiptdConfiguration
 import Synchronization
 
-/// The newest catalog. The watch looks it up in the database every few seconds.
+/// Keeps the newest catalog. Every few seconds it looks in the database for a newer one.
 package final class CatalogWatch: Sendable {
-    /// The seconds between two look-ups: half of the time that the contract allows between an import and its effect.
+    /// The seconds between two look-ups. The contract allows twice this time between a catalog's import and its effect.
     static let pollSeconds = 2.0
 
-    /// A catalog version that this release cannot read. Only an import by a newer release can make such a version.
+    /// A catalog version that this release cannot read, because a newer release imported it.
     private struct Unreadable {
         let version: Int64
         let faultCount: Int
@@ -23,7 +23,7 @@ package final class CatalogWatch: Sendable {
 
     private struct State {
         var catalog: Catalog?
-        /// The newest version, if this release cannot read it. It is kept so that it is parsed and logged only once.
+        /// The newest version, if this release cannot read it. Kept so that the watch parses and logs it only once.
         var unreadable: Unreadable?
     }
 
@@ -44,10 +44,10 @@ package final class CatalogWatch: Sendable {
         self.inForce = inForce
     }
 
-    /// A worker's first catalog, or the reason why the worker waits for a catalog.
+    /// The catalog with which the worker starts, or why the worker still waits for one.
     package enum Awaited: Sendable {
         case catalog(Catalog)
-        /// The reason why there is no catalog, and the remedy.
+        /// The reason why there is no catalog, and what an operator should do.
         case missing(String)
     }
 
@@ -57,21 +57,20 @@ package final class CatalogWatch: Sendable {
             guard let unreadable = state.unreadable else {
                 return .missing("no catalog yet: run `receiptd catalog import FILE`")
             }
-            // The import of this release cannot compare a file with it.
+            // This release's `catalog import` cannot compare a file with the unreadable catalog.
             return .missing(
                 "\(unreadable.words): run the release that imported it, or import another catalog with that release")
         }
     }
 
-    /// Returns the catalog in force.
-    /// - Parameter first: the catalog that the worker began with. A catalog stays in force until another takes effect.
+    /// Returns the newest readable catalog; `first`, with which the worker started, if the watch has read none.
     package func newest(since first: Catalog) -> Catalog { state.withLock { $0.catalog ?? first } }
 
-    /// Reads the newest catalog once. Throws if the database is out of reach; the worker keeps the known catalog.
+    /// Reads the newest catalog once. Throws if PostgreSQL cannot be reached; the watch then keeps its catalog.
     package func refresh() async throws {
         let (known, unreadable) = state.withLock { ($0.catalog?.version, $0.unreadable?.version) }
         guard let newest = try await store.latestVersion(), newest != known else {
-            // The version counts as readable, also after a restore of the database to before an import.
+            // Reached also if a restore of the database to before an import removed the unreadable version.
             return state.withLock { $0.unreadable = nil }
         }
         guard newest != unreadable, let document = try await store.load(version: newest) else { return }
@@ -103,7 +102,7 @@ package final class CatalogWatch: Sendable {
         }
     }
 
-    /// Reports the catalog's state, once PostgreSQL has answered.
+    /// Reports whether this release can read the newest catalog. Called after PostgreSQL has answered.
     private func report() {
         guard let unreadable = state.withLock({ $0.unreadable }) else { return failures.recovered(.catalog) }
         failures.recovered(.postgresql)

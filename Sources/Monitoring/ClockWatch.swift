@@ -5,11 +5,11 @@ import NamesAndTimes
 import Operations
 import Postgres
 
-/// Compares this process's clock with PostgreSQL's, with the timestamps of records and with Apple's signing times, at
-/// the start and each minute.
+/// Compares this process's clock with three others: PostgreSQL's clock, the timestamps of records, and Apple's signing
+/// times. It compares at the start and every minute.
 package struct ClockWatch: Sendable {
     private static let pauseSeconds = 60.0
-    /// The slowest answer of PostgreSQL that says anything about its clock, in seconds.
+    /// The longest answer time of PostgreSQL, in seconds, with which a comparison is exact enough.
     private static let slowestAnswer = 10.0
 
     let pool: PostgresPool
@@ -39,8 +39,9 @@ package struct ClockWatch: Sendable {
         }
     }
 
-    /// Returns the seconds that this process's clock is ahead of PostgreSQL's. Returns nil if PostgreSQL does not
-    /// answer, which other parts report, if the answer is too slow, or if this process's clock was set back meanwhile.
+    /// Returns the seconds by which this process's clock is ahead of PostgreSQL's clock. Nil if PostgreSQL does not
+    /// answer, which other parts report, or answers too slowly. Also nil if this process's clock was set back during
+    /// the query.
     private func aheadOfDatabase() async -> Double? {
         let before = Date().timeIntervalSince1970
         guard let theirs = try? await DatabaseClock.read(from: pool) else { return nil }

@@ -4,10 +4,11 @@ import Logging
 import Operations
 import Postgres
 
-/// Counts the fleet's parked submissions, holds, outbox rows, unclaimed purchases and subscriptions for the metrics.
+/// Counts rows in PostgreSQL for the metrics: parked submissions, holds, outbox rows, unclaimed purchases and
+/// subscriptions of the whole fleet.
 package struct FleetCounts: Sendable {
     private static let countSeconds = 5.0
-    /// The number of turns between two counts of subscriptions by state.
+    /// The rounds of counting from one count of subscriptions by state to the next.
     private static let turnsOfStates = 12
 
     let pool: PostgresPool

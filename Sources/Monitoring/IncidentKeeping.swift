@@ -4,7 +4,7 @@ import Postgres
 
 /// Stores this process's incidents in PostgreSQL, and reads those of the whole fleet for the metrics.
 package struct IncidentKeeping: Sendable {
-    /// The seconds between two looks at this process's and others' incidents.
+    /// The seconds between two rounds. A round stores this process's incidents; some rounds also count the fleet's.
     private static let seconds = 2.0
     private static let turnsOfCounts = 5
 
@@ -26,12 +26,13 @@ package struct IncidentKeeping: Sendable {
         }
     }
 
-    /// Stores the remaining incidents at the process's end, within a second.
+    /// Stores the remaining incidents at the end of the process. Gives up after a second.
     package func keepLast() async {
         await LastReport.run { _ = await keep() }
     }
 
-    /// Stores the incidents that wait. Returns false if none waited, or if PostgreSQL did not take them.
+    /// Stores the incidents that are not stored yet. Returns false if there are none, or if PostgreSQL could not store
+    /// them.
     private func keep() async -> Bool {
         let seen = incidents.take()
         guard !seen.isEmpty else { return false }
@@ -58,7 +59,7 @@ package struct IncidentKeeping: Sendable {
                         Incidents.Known(kind: $0, lastSeconds: count.lastSeconds, count: count.count)
                     }
                 })
-            // A database that can be read and not written is not well.
+            // If PostgreSQL answers reads but could not store incidents, the failure stays.
             if incidents.areStored { failures.recovered(.incidents) }
         } catch {
             failures.failed(.incidents, error)

@@ -2,7 +2,7 @@
 enum LastReport {
     private static let seconds = 1.0
 
-    /// Cancels the report after a second.
+    /// Runs the report, and cancels it after a second.
     static func run(_ report: @escaping @Sendable () async -> Void) async {
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask(operation: report)

@@ -4,11 +4,12 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Makes and drops the day partitions of the outcomes table. Nothing waits for it, and its failure stops no other part.
+/// Creates and drops the day partitions of the outcomes table. No part of the worker waits for it or stops when it
+/// fails.
 package struct PartitionMaintenance: Sendable {
     private static let secondsBetweenLooks = 900.0
-    /// The seconds after a look that was blocked, failed, or left rows to move. That is often enough to have tomorrow's
-    /// partition in time, and seldom enough not to disturb the writers.
+    /// The seconds until the next round if a round was blocked, failed, or left rows to move. Often enough to create
+    /// tomorrow's partition in time, and rare enough not to disturb the writers.
     private static let secondsAfterTrouble = 60.0
 
     let retention: OutcomeRetention
@@ -33,7 +34,8 @@ package struct PartitionMaintenance: Sendable {
         }
     }
 
-    /// Returns the obstacle, if any, and whether the default partition has more rows to move.
+    /// Runs one round of maintenance. Returns the problem, if any, and whether the default partition has more rows to
+    /// move.
     private func look() async -> (trouble: String?, isUnfinished: Bool) {
         do {
             let report = try await retention.run(now: WallClock.now)

@@ -2,7 +2,7 @@ import Logging
 import Operations
 import ReceiptdConfiguration
 
-/// A process's report of its settings at the start.
+/// Reports a process's settings at its start.
 extension Settings {
     package func tellWarnings(_ logger: Logger) {
         for warning in warnings {
@@ -11,7 +11,7 @@ extension Settings {
         }
     }
 
-    /// Logs and counts roots that are not Apple's, because the owner of such a root can make receipts.
+    /// Logs and counts trusted roots that are not Apple's, because the owner of such a root can make receipts.
     package func tellForeignRoots(_ metrics: ReceiptdMetrics, _ logger: Logger) {
         metrics.foreignRoots.set(apple.foreignRoots)
         guard apple.foreignRoots > 0 else { return }

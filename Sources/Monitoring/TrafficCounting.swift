@@ -5,11 +5,12 @@ import Operations
 import Postgres
 import Synchronization
 
-/// Adds this worker's counts to the fleet's in PostgreSQL, right after each minute, for the console's charts. Counts
-/// that could not be stored are stored with the next minute's. If the process is killed, its last minute is lost.
+/// Adds this worker's counts to the fleet's counts in PostgreSQL after each minute, for the console's charts. Counts
+/// that PostgreSQL could not store are stored with the next minute's counts. If the process is killed, the counts of
+/// its last minute are lost.
 package struct TrafficCounting: Sendable {
     private static let minute = 60.0
-    /// The delay behind the minute's end, so that the report belongs to it by the database's clock as well.
+    /// The seconds from the minute's end to the report, so that the minute is over by PostgreSQL's clock too.
     private static let delay = 1.0
 
     let store: TrafficStore
@@ -32,7 +33,7 @@ package struct TrafficCounting: Sendable {
         }
     }
 
-    /// Stores the remaining counts within a second. It does nothing while a needed part fails.
+    /// Stores the remaining counts, and gives up after a second. Does nothing while a part that the worker needs fails.
     package func tellLast() async {
         guard failures.unmet.isEmpty else { return }
         await LastReport.run { await tell() }
@@ -67,7 +68,7 @@ package struct TrafficCounting: Sendable {
         let name: String
     }
 
-    /// The counts since the process began.
+    /// The counts since the process started.
     private var counted: [Key: Int] {
         var counts: [Key: Int] = [:]
         func add(_ kind: TrafficCount.Kind, _ families: [(labelValues: [String], child: Counter)]) {
@@ -88,7 +89,7 @@ package struct TrafficCounting: Sendable {
         return counts
     }
 
-    /// The counters as they were when PostgreSQL last took them.
+    /// The counts at the time of the last report that PostgreSQL stored.
     private final class Told: Sendable {
         let counts = Mutex<[Key: Int]>([:])
     }
