@@ -14,8 +14,7 @@ final class Connection {
     private let server: ServerName
     /// True if another owner will free the connection.
     private var isReleased = false
-    /// True if the connection has a place among the sessions that the pool leaves behind. Nothing waits for its answer
-    /// then.
+    /// True if the connection has a place among the sessions that the pool leaves behind.
     private var hasPlace = false
     /// The texts that an error must not contain.
     private let secrets: [String]
@@ -66,8 +65,7 @@ final class Connection {
         PQfinish(handle)
     }
 
-    /// Reserves a place for this connection among the sessions that the pool leaves behind. Returns false if no place
-    /// is free.
+    /// Reserves a place for this connection among the sessions that the pool leaves behind. False: no place is free.
     func mayBeLeft() -> Bool {
         if !hasPlace { hasPlace = hung.reserve() }
         return hasPlace
@@ -197,8 +195,7 @@ final class Connection {
         return try check(answer(to: wasSent, within: answerLimit))
     }
 
-    /// Returns whether the server has prepared all statements for these parameter types, and accepts the parameters'
-    /// sizes.
+    /// Returns whether the server has prepared all statements for these types, and accepts the parameters' sizes.
     func maySendAtOnce(_ calls: [PostgresCall]) -> Bool {
         calls.allSatisfy { call in
             call.parameters.allSatisfy(\.isSendable)
