@@ -25,7 +25,7 @@ final class BrokerContact: Sendable {
 
     var answeredFetches: Int { fetchCount.load(ordering: .relaxed) }
 
-    /// Records the broker's trouble, if the line reports any. May be called on any thread.
+    /// Notes the broker's trouble, if the line reports any. May be called on any thread.
     func note(_ line: KafkaLogLine) {
         guard let trouble = KafkaTrouble(line) else { return }
         troubled.withLock { $0[trouble.broker ?? ""] = DispatchTime.now().uptimeNanoseconds }

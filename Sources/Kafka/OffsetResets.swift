@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Records the offsets at which librdkafka found the next record deleted, and continued at the earliest record.
+/// Notes the offsets at which librdkafka found the next record deleted, and continued at the earliest record.
 /// librdkafka reports such a reset only in its log. Any thread may use this object.
 final class OffsetResets: Sendable {
     private let places = Mutex<[TopicPartition: [Int64]]>([:])

@@ -2,7 +2,7 @@ import Dispatch
 import Operations
 import Synchronization
 
-/// Threads for work that must not block the cooperative pool, and a pause that cancellation does not cut short.
+/// Runs work that would block the cooperative pool on other threads, and pauses without regard to cancellation.
 enum BlockingWork {
     private static let queue = DispatchQueue(label: "receiptd.blocking", attributes: .concurrent)
 
@@ -10,16 +10,17 @@ enum BlockingWork {
         queue.async(execute: work)
     }
 
-    /// Pauses for the whole time, even in a cancelled task. `Task.sleep` would end at once.
+    /// Pauses for the whole time, even in a cancelled task, in which `Task.sleep` would end at once.
     static func pause(seconds: Double) async {
         await withCheckedContinuation { continuation in
             queue.asyncAfter(deadline: .now() + seconds) { continuation.resume() }
         }
     }
 
-    /// Runs `body` in a task and blocks the calling thread until `body` ends. Call it only on a thread that may block.
-    /// Returns nil if `body` throws or runs longer than `seconds`. In the second case the task runs on.
-    /// - Parameter failed: called on the calling thread with `body`'s error or `TimedOut`, if the result is nil.
+    /// Runs `body` in a task, and blocks the calling thread until `body` ends. Call it only on a thread that may block.
+    /// Returns nil if `body` throws, or runs longer than `seconds`; in the second case `body` continues.
+    /// - Parameter failed: called on the calling thread if the result is nil, with the error of `body` or with
+    ///   `TimedOut`.
     static func wait<Value: Sendable>(
         seconds: Double, failed: (any Error) -> Void = { _ in }, _ body: @escaping @Sendable () async throws -> Value
     ) -> Value? {
@@ -44,7 +45,7 @@ enum BlockingWork {
         }
     }
 
-    /// The error of `wait` when its body ran longer than the given seconds.
+    /// The error of `wait` if `body` runs longer than `seconds`.
     struct TimedOut: DescribedError {
         let seconds: Double
         var failureWords: String { "no answer within \(seconds) s" }

@@ -1,19 +1,19 @@
 import Kafka
 import Operations
 
-/// Asks Kafka every few seconds whether a broker answers. librdkafka reports that brokers went away, and is silent when
-/// they come back.
+/// Sends a request to Kafka every few seconds, to see whether a broker answers. librdkafka reports that brokers went
+/// away, but not that they came back.
 struct BrokerWatch: Sendable {
     private static let pauseSeconds = 5.0
-    /// The seconds until the next question after a failure. They are few, so that one late answer does not make the
+    /// The seconds until the next request after a failure. They are few, so that one late answer does not make the
     /// process unready.
     private static let retrySeconds = 2.0
     private static let timeoutMilliseconds: Int32 = 3_000
 
-    /// Blocks until a broker has answered, for at most the given number of milliseconds.
+    /// Blocks until a broker answers, for at most this number of milliseconds.
     let ask: @Sendable (Int32) throws(KafkaError) -> Void
     let health: Health
-    /// The failing part, and the part on which it depends, whose failure ends once a broker answers.
+    /// The part that an answer marks as recovered. A part that depends on it also recovers.
     var recovers = FailingPart.kafka
 
     /// Runs until it is cancelled.
@@ -31,7 +31,7 @@ struct BrokerWatch: Sendable {
         }
     }
 
-    /// Asks once. Returns nil if a broker answered, even with an error.
+    /// Sends one request. Returns nil if a broker answered, even with an error.
     private func failure() async -> KafkaError? {
         await withCheckedContinuation { continuation in
             BlockingWork.run { [ask] in
@@ -47,6 +47,6 @@ struct BrokerWatch: Sendable {
 }
 
 extension KafkaError {
-    /// True if the code is positive: a broker sent it. librdkafka's own codes are negative.
+    /// True if a broker sent the code. librdkafka's own codes are negative.
     fileprivate var isBrokersAnswer: Bool { code > 0 }
 }

@@ -1,8 +1,8 @@
 import Kafka
 
-/// Explains a consumer's errors to an operator who can mend them.
+/// Explains a consumer's errors to an operator who can correct the cause.
 enum ConsumerTrouble {
-    /// Returns an explanation; nil if the error's own name is explanation enough.
+    /// Returns an explanation; nil if the error's name explains enough.
     static func words(_ error: KafkaError) -> String? {
         switch error.code {
         case KafkaError.Code.fencedInstanceID:

@@ -17,7 +17,7 @@ struct ConnectBackoff {
         notBefore = nil
     }
 
-    /// Records a failed attempt. `jitter` is in 0..<1. A failure during the delay does not count, because several
+    /// Notes a failed attempt. `jitter` is in 0..<1. A failure during the delay does not count, because several
     /// sessions may fail at one time.
     mutating func failed(at now: ContinuousClock.Instant, jitter: Double) {
         guard permits(at: now) else { return }

@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Asks Apple about an announced purchase by its transaction id, if the evidence is not enough to decide the purchase.
+/// Requests announced purchases from Apple by transaction id, if their evidence is not enough to decide.
 extension AnnouncedLoop {
-    /// Asks Apple about a few of the purchases that a delivery left undecided, and returns them with Apple's
-    /// description. The other purchases are leased again once their leases are over.
+    /// Requests a few of the undecided purchases of a delivery from Apple. Returns them with Apple's description. A
+    /// purchase that is not returned is leased again after its lease ends.
     func askedByName(
         _ leased: [LeasedAnnouncement], besides outcomes: [AnnouncedOutcome], under catalog: Catalog
     ) async -> [LeasedAnnouncement] {
@@ -13,7 +13,7 @@ extension AnnouncedLoop {
             return one.isToBeAsked(under: app) && !decided.contains(one.purchase.purchase.transactionID)
         }
         guard !open.isEmpty else { return [] }
-        // From here on these purchases only wait for Apple, so that no death of the process counts against them.
+        // From here on the worker only waits for Apple, so it clears the suspicion of these purchases.
         await forgive(open)
         return await withTaskGroup(of: LeasedAnnouncement?.self) { group in
             for one in open.prefix(PipelineLimits.lookUpsAtOnce) {
@@ -23,17 +23,17 @@ extension AnnouncedLoop {
         }
     }
 
-    /// Returns the purchase with Apple's description, or without one if Apple does not know the purchase, refuses the
-    /// question or refuses the credentials. Then the evidence decides, and a purchase with unreadable evidence is held.
-    /// An operator sees the hold, and a release asks Apple again. Returns nil if Apple is in trouble or the app has no
-    /// credentials.
+    /// Requests the purchase from Apple, and returns it with Apple's description. Returns it without one if Apple does
+    /// not know the purchase, or refuses the request or the credentials. The evidence then decides, and a purchase with
+    /// unreadable evidence is held. An operator who releases that hold makes the worker request the purchase again.
+    /// Returns nil after a failure of Apple or the network, or if the app has no credentials.
     private func askedByName(_ one: LeasedAnnouncement, under catalog: Catalog) async -> LeasedAnnouncement? {
         let (app, environment) = (one.purchase.evidence.bundleID, one.purchase.evidence.environment)
         guard let credentials = catalog.apps[app]?.serverAPI else { return nil }
         let context = StoreQueryContext(
             bundleID: app, credentials: credentials, environment: environment, share: .submission)
         let answer = await worker.desk.verification.queries.transaction(one.purchase.purchase.transactionID, context)
-        // A cancelled try brings no answer.
+        // A cancelled request has no answer.
         if Task.isCancelled { return nil }
         switch answer {
         case .answered(let told): return one.told(told)

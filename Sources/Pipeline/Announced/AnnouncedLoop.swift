@@ -3,11 +3,11 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Delivers announced purchases that nobody submitted. The loop needs Apple only for purchases whose evidence is not
-/// enough, and the database for all.
+/// Delivers announced purchases that nobody submitted. Every delivery needs the database. It needs Apple only if a
+/// purchase's evidence is not enough.
 ///
-/// After each batch the loop delivers one suspect alone: a purchase that may have killed its workers. The database
-/// counts a death against the suspect before the loop reads it.
+/// After each batch the loop delivers one suspect by itself, which is a purchase that may have killed earlier workers.
+/// The database counts a death against the suspect in advance, before the loop reads it.
 struct AnnouncedLoop: LeasingLoop {
     let part = Health.Part.announcedLoop
     let failingPart = FailingPart.announced
@@ -18,7 +18,7 @@ struct AnnouncedLoop: LeasingLoop {
     let state = LeasingState()
     private let nextSuspectLook = NextLook()
 
-    /// Delivers within the turn. A delivery is one SQL transaction, and a stopping process lets it finish.
+    /// Delivers one batch. A delivery is one SQL transaction, which a stopping process finishes.
     func turn(_ group: inout DiscardingTaskGroup) async -> Double? {
         guard worker.parking.leases.isOpen else { return PipelineLimits.leaseSeconds }
         let catalog = worker.catalog()
@@ -46,7 +46,7 @@ struct AnnouncedLoop: LeasingLoop {
         try await deliver(await askedByName(leased, besides: outcomes, under: catalog), under: catalog)
     }
 
-    /// Delivers a suspect if the next look is due. Returns false if there was none.
+    /// Delivers a suspect if it is time to look for one. Returns false if the loop found no suspect.
     private func lookForSuspect(under catalog: Catalog) async throws -> Bool {
         guard nextSuspectLook.isDue else { return false }
         let hadSuspect = try await deliverSuspect(under: catalog)
@@ -54,14 +54,14 @@ struct AnnouncedLoop: LeasingLoop {
         return hadSuspect
     }
 
-    /// Leases a suspect and delivers it. Returns false if there was none.
+    /// Leases a suspect and delivers it. Returns false if there is no suspect.
     private func deliverSuspect(under catalog: Catalog) async throws -> Bool {
         switch try await announced.leaseSuspect(under: catalog) {
         case .none: return false
         case .setAside(let purchase): countSetAside(purchase)
         case .isolated(let one):
-            // A purchase that kills the process does so here, while a death counts against it. The delivery itself only
-            // waits for the database.
+            // A purchase that kills the process should do so in this rehearsal, while a death counts against it. The
+            // delivery after it mostly waits for the database.
             CrashPoint.judging(one.purchase.purchase.transactionID)
             one.rehearse(under: catalog, at: WallClock.now)
             await forgive([one])
@@ -70,7 +70,7 @@ struct AnnouncedLoop: LeasingLoop {
         return true
     }
 
-    /// Clears the suspicion that each lease brings. This process is alive, so none of these purchases killed it.
+    /// Clears the suspicion that leasing put on these purchases. This process is alive, so none of them has killed it.
     func forgive(_ leased: [LeasedAnnouncement]) async {
         await SuspectTurns.clear { try await announced.forgive(leased) }
     }

@@ -4,7 +4,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// The topic on which the game names the owners of account tokens, and the store that keeps the owners.
+/// The topic on which the game server names the players of account tokens, and the store of those players.
 public struct PlayerAccountSource: Sendable {
     public let topic: String
     /// The properties of the topic's consumer, which has a group of its own.
@@ -18,7 +18,7 @@ public struct PlayerAccountSource: Sendable {
     }
 }
 
-/// Enters a batch of records about the owners of account tokens.
+/// Stores a batch of records that name the players of account tokens.
 struct PlayerAccountWorker: BatchedTopicWorker {
     let source: PlayerAccountSource
     let decoder: PlayerAccountDecoder

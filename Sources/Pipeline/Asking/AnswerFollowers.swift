@@ -1,16 +1,17 @@
-/// The tasks that wait for the answer to each question.
+/// The tasks (followers) that wait for an answer of Apple for which another task (the leader) has sent the request.
 struct AnswerFollowers<Waiter> {
     typealias Key = SharedAnswers.Key
 
-    /// The waiting followers of each question that a leader is asking.
+    /// The waiting followers, by the request of their leader.
     private var waiting: [Key: [UInt64: Waiter]] = [:]
     private var lastTicket: UInt64 = 0
 
-    /// Returns a ticket for a follower; nil if nobody asks the question, so that the caller becomes its leader.
+    /// Returns a ticket for a new follower. Returns nil if no leader has sent this request, so that the caller becomes
+    /// the leader.
     ///
-    /// Tickets are unique across all questions. A follower may begin to wait after its leader has ended and a new
-    /// leader asks. If each question counted its own tickets, another follower could get the same ticket and overwrite
-    /// the first one, which would wait for ever.
+    /// Tickets are unique across all requests. A follower may start to wait after its leader ended and a new leader
+    /// began. If tickets were unique only for one leader, two followers could have one ticket. The second follower
+    /// would overwrite the first, which would wait for ever.
     mutating func enter(_ key: Key) -> UInt64? {
         guard waiting[key] != nil else {
             waiting[key] = [:]
@@ -20,19 +21,19 @@ struct AnswerFollowers<Waiter> {
         return lastTicket
     }
 
-    /// Lets a follower wait. Returns false if the leader has ended and nobody asks the question now.
+    /// Adds a waiting follower. Returns false if the leader has ended and there is no new leader.
     mutating func wait(_ waiter: Waiter, for key: Key, ticket: UInt64) -> Bool {
         guard waiting[key] != nil else { return false }
         waiting[key]?[ticket] = waiter
         return true
     }
 
-    /// Ends a follower's wait early. Returns nil if the follower does not wait.
+    /// Removes a follower before the answer. Returns nil if the follower does not wait.
     mutating func leave(_ key: Key, ticket: UInt64) -> Waiter? {
         waiting[key]?.removeValue(forKey: ticket)
     }
 
-    /// Ends the leader's question. Returns the followers that get the answer.
+    /// Removes the leader. Returns the followers, which get the answer.
     mutating func end(_ key: Key) -> [Waiter] {
         waiting.removeValue(forKey: key).map { Array($0.values) } ?? []
     }

@@ -3,7 +3,7 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Applies Apple's answer to the app's other submissions: it blocks them, or ends their blockage.
+/// Applies Apple's answer about credentials to the app's other submissions: blocks them, or ends their blockage.
 extension AppleDesk {
     /// - Parameter isReceipt: true if verifyReceipt gave the answer.
     func noteAnswer(_ answer: AppleAnswer, to inquiry: AppleInquiry, isReceipt: Bool) {

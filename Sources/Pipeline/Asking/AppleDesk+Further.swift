@@ -1,10 +1,11 @@
 import Fulfillment
 import NamesAndTimes
 
-/// Asks the App Store Server API for facts that the rules need beside Apple's answer. These requests count as requests
-/// of a retried submission, and go behind first tries.
+/// Requests facts from the App Store Server API that the rules need in addition to Apple's answer. These requests have
+/// the priority of retries, behind first tries.
 extension AppleDesk {
-    /// Asks the question. Returns nil once it is answered, or else the judgement for a missing answer.
+    /// Requests the facts that `question` names, and adds them to `further`. Returns nil when they are complete,
+    /// otherwise the judgement for the missing facts.
     @inline(never)
     func ask(
         _ question: FurtherQuestion, about inquiry: AppleInquiry, _ terms: AppTerms, _ further: inout FurtherAnswers
@@ -29,7 +30,7 @@ extension AppleDesk {
             further.settle(await knownToLedger(transactions, at: work.position))
             let open = transactions.filter { further.isOpen($0) }
             unanswered = try await lookUp(open, for: work, context(in: environment)) { transaction, told in
-                // Apple cannot have refunded a transaction that it does not know, so the receipt decides.
+                // Apple cannot have refunded a transaction that it does not know. So the receipt decides.
                 further.note(told, of: transaction)
             }
         case .named(let transactions, let environment):
@@ -39,7 +40,7 @@ extension AppleDesk {
         case .purchases(let finish):
             unanswered = try await readHistory(finish, for: work, context(in: finish.environment), &further)
         }
-        // The worker notes an app whose credentials Apple refuses. Once Apple takes them again, the worker wakes the
+        // Notes that Apple refused the app's credentials. When Apple accepts them again, the worker wakes the
         // submissions that wait for them.
         if case .blocked(let blockage) = unanswered, !Task.isCancelled {
             noteAnswer(.blocked(blockage), to: inquiry, isReceipt: false)
@@ -47,8 +48,8 @@ extension AppleDesk {
         return unanswered
     }
 
-    /// Returns the transactions that the ledger has, so that they are not granted anew.
-    /// - Parameter claimant: the player who must have them; nil for any player.
+    /// Returns those of the transactions that the ledger already has.
+    /// - Parameter claimant: the player whose transactions count; nil for any player's.
     func knownToLedger(
         _ transactions: [StoreTransactionID], at position: RecordPosition, claimant: PlayerID? = nil
     ) async -> [StoreTransactionID] {
@@ -67,16 +68,16 @@ extension AppleDesk {
         }
     }
 
-    /// Looks up the transactions at Apple, a few at a time. Returns nil once all are looked up. The first trouble ends
+    /// Looks the transactions up at Apple, a few at a time. Returns nil when all are looked up. The first failure ends
     /// the try.
-    /// - Parameter note: called with each answer. Its purchase is nil if Apple does not know the transaction.
+    /// - Parameter note: receives each transaction's purchase; nil if Apple does not know the transaction.
     func lookUp(
         _ transactions: [StoreTransactionID], for work: WorkInHand, _ context: StoreQueryContext,
         note: (StoreTransactionID, StorePurchase?) -> Void
     ) async throws(Abandoned) -> Judgement? {
         var rest = transactions.prefix(PipelineLimits.lookUpsOfOneTry)
         while !rest.isEmpty {
-            // A suspect waits for one answer at a time.
+            // A suspect's work requests one transaction at a time.
             let next = Array(rest.prefix(Suspected.work == nil ? PipelineLimits.lookUpsAtOnce : 1))
             rest = rest.dropFirst(next.count)
             var answers: [LookUp] = []
@@ -85,7 +86,7 @@ extension AppleDesk {
             for answer in answers { unanswered = answer.tell(context, to: note) ?? unanswered }
             if let unanswered { return unanswered }
         }
-        // The next try looks up the rest, so that one submission does not keep its place for long.
+        // The next try looks up the rest, so that a long list does not occupy its place at Apple for long.
         let isDone = transactions.count <= PipelineLimits.lookUpsOfOneTry
         return isDone ? nil : .undecided(AppleAnswer.Trouble(.rateLimited, wasAsked: false))
     }
@@ -107,7 +108,7 @@ extension AppleDesk {
     ) async throws(Abandoned) -> Judgement? {
         var filter = TransactionHistoryFilter()
         filter.from = finish.bought.lowerBound
-        // Apple leaves out the end of the time, so that one millisecond is added.
+        // Apple excludes the end of the range. One millisecond more includes it.
         filter.until = finish.bought.upperBound.adding(milliseconds: 1)
         filter.productID = finish.product
         var told: [NotifiedTransaction] = []
@@ -122,8 +123,7 @@ extension AppleDesk {
             case .answered(let read):
                 told += read.transactions
                 page = read.next
-            // Apple does not give a later page. The history does not end there, so the next try reads it from the
-            // beginning.
+            // Apple refuses a later page, so the history is incomplete. The next try reads it from its first page.
             case .notFound where page != nil, .refused where page != nil:
                 return .undecided(AppleAnswer.Trouble(.status))
             case .notFound, .refused: page = nil
@@ -135,7 +135,7 @@ extension AppleDesk {
                 in: told.lazy.filter { $0.bundleID == context.bundleID && $0.environment == context.environment })
             return nil
         }
-        // The history has pages that were not read. A purchase that was not found may be on one of them.
+        // The history has further pages, and a purchase that was not found may be on one of them.
         return .undecided(AppleAnswer.Trouble(.longHistory))
     }
 }
@@ -144,7 +144,7 @@ private struct LookUp: Sendable {
     let transaction: StoreTransactionID
     let answer: StoreQueryAnswer<NotifiedTransaction>
 
-    /// Passes the answer to `note`. Returns nil if Apple answered the question, or else the judgement.
+    /// Passes Apple's answer to `note`. Returns nil if Apple answered for this transaction, otherwise the judgement.
     func tell(_ context: StoreQueryContext, to note: (StoreTransactionID, StorePurchase?) -> Void) -> Judgement? {
         switch answer {
         case .answered(let told):
@@ -160,7 +160,7 @@ private struct LookUp: Sendable {
 }
 
 extension RecallQuery {
-    /// Asks whether the ledger has one transaction, as if a receipt held only this transaction.
+    /// Looks for one transaction in the ledger, as if for a receipt that has only this transaction.
     fileprivate convenience init(
         lookingFor transaction: StoreTransactionID, at position: RecordPosition, claimant: PlayerID?
     ) {

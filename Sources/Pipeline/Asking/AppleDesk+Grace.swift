@@ -2,7 +2,7 @@ import Fulfillment
 import NamesAndTimes
 import Operations
 
-/// Finds out whether an expired period has a grace period: from newer facts in the ledger, or else from Apple.
+/// Finds out whether an expired period has a grace period. The ledger's newer facts decide, otherwise Apple's answer.
 extension AppleDesk {
     func askForGrace(
         of period: StorePurchase, for work: WorkInHand, _ context: StoreQueryContext, _ further: inout FurtherAnswers
@@ -29,8 +29,8 @@ extension AppleDesk {
     }
 
     /// Looks up the grace period in the ledger, for an app without the App Store Server API. A notification may have
-    /// named it before anything was granted. If the database is out of
-    /// reach, the judgement is undecided, so that the period is not refused.
+    /// reported the grace period. If PostgreSQL cannot be reached, returns an undecided judgement, so that the period
+    /// is not rejected.
     func lookUpGrace(of period: StorePurchase, _ further: inout FurtherAnswers) async -> Judgement? {
         let original = period.originalTransactionID
         do {
@@ -43,7 +43,8 @@ extension AppleDesk {
         }
     }
 
-    /// Returns the ledger's fact. Returns nil if the ledger has none or cannot be read; Apple is asked then.
+    /// Returns the ledger's fact. Returns nil if the ledger has none or cannot be read. The caller then requests it
+    /// from Apple.
     private func knownSince(_ end: Timestamp?, _ original: StoreTransactionID) async -> SubscriptionFact? {
         do {
             return try await knownFact(of: original, since: end)
@@ -53,8 +54,8 @@ extension AppleDesk {
         }
     }
 
-    /// Returns the ledger's fact if Apple reported the subscription's state after the period's end, or if the grace
-    /// period ends after it; nil otherwise.
+    /// Returns the ledger's fact if Apple reported the subscription's state after the period's end. Returns it too if
+    /// the grace period ends after the period. Otherwise nil.
     private func knownFact(
         of original: StoreTransactionID, since end: Timestamp?
     ) async throws -> SubscriptionFact? {

@@ -1,9 +1,9 @@
 import Fulfillment
 
-/// Asks Apple by id for purchases that Apple signed and that its answer leaves out.
+/// Requests purchases by transaction id that Apple signed but left out of its answer.
 extension AppleDesk {
-    /// - Parameter context: the way to ask Apple; nil if the app has no credentials. Then only the ledger can know the
-    ///   purchases.
+    /// - Parameter context: the app's credentials and environment; nil if the app has no credentials. Then only the
+    ///   ledger is searched.
     func askByName(
         _ transactions: [StoreTransactionID], about inquiry: AppleInquiry, _ context: StoreQueryContext?,
         _ further: inout FurtherAnswers

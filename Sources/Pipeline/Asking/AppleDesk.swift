@@ -3,10 +3,10 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Puts inquiries to Apple for submissions and held purchases, and asks for facts that the rules need beside the
-/// answer.
+/// Sends requests to Apple for submissions and held purchases. For a few of them it also requests further facts that
+/// the rules need.
 ///
-/// The desk changes nothing in the ledger. A question that is given up is asked again.
+/// The desk changes nothing in the ledger. If the worker abandons a request, it sends the request again later.
 final class AppleDesk: Sendable {
     let verification: PipelineVerification
     let ledger: any PurchaseLedger
@@ -24,7 +24,7 @@ final class AppleDesk: Sendable {
         (self.parking, self.metrics, self.logger) = (parking, metrics, logger)
     }
 
-    /// Reads the proof and checks its signature, without asking Apple.
+    /// Reads the proof and checks its signature. Sends no request to Apple.
     func screen(_ submission: Submission, under catalog: Catalog) -> Screening {
         let now = WallClock.now
         let screening = Screening.screen(submission, catalog: catalog, parser: verification.parser, now: now)
@@ -37,9 +37,9 @@ final class AppleDesk: Sendable {
         return screening
     }
 
-    /// Returns the proof's own evidence if it is enough, or else Apple's answer.
-    /// - Parameter isRetry: true if Apple was asked before in vain, or if the submission waited in the database. First
-    ///   tries are asked before retries.
+    /// Returns the proof's own evidence if it is enough, otherwise Apple's answer.
+    /// - Parameter isRetry: true if an earlier request had no usable answer, or if the submission waited in the
+    ///   database. Retries go behind first tries.
     func answer(to inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool) async -> AppleAnswer {
         if let answer = answerOfItself(inquiry, terms) { return answer.value }
         let ask = question(inquiry, terms, isRetry: isRetry)
@@ -51,8 +51,8 @@ final class AppleDesk: Sendable {
         return answer
     }
 
-    /// Judges an inquiry. For a few submissions it first asks Apple for facts that the rules need beside the answer.
-    /// - Parameter judgeNow: judges by the answer and the further facts known so far.
+    /// Judges an inquiry. If the rules need further facts, requests them from Apple first.
+    /// - Parameter judgeNow: judges with the answer and the further facts known so far.
     @inline(never)
     func judge(
         _ inquiry: AppleInquiry, under terms: AppTerms, _ further: inout FurtherAnswers,
@@ -65,14 +65,14 @@ final class AppleDesk: Sendable {
         }
     }
 
-    /// A box for an answer. While Apple is asked the box does not exist, so that a waiting task keeps no room for an
-    /// answer.
+    /// A box for the proof's own evidence. It exists only if no request to Apple is needed, so a waiting task uses no
+    /// memory for it.
     private final class OwnAnswer {
         let value: AppleAnswer
         init(_ value: AppleAnswer) { self.value = value }
     }
 
-    /// Returns the proof's own evidence if it is enough; nil if Apple has to be asked.
+    /// Returns the proof's own evidence if it is enough; nil if the worker must send a request to Apple.
     @inline(never)
     private func answerOfItself(_ inquiry: AppleInquiry, _ terms: AppTerms) -> OwnAnswer? {
         inquiry.proof.sufficientEvidence(for: terms.app, now: inquiry.isAskedAgain ? nil : WallClock.now)
@@ -88,7 +88,8 @@ final class AppleDesk: Sendable {
         noteAnswer(answer, to: inquiry, isReceipt: isReceipt)
     }
 
-    /// Returns a function that asks Apple, once for all submissions that have the same question.
+    /// Returns a function that sends the request to Apple, once for all submissions in flight with the same proof and
+    /// app.
     @inline(never)
     private func question(
         _ inquiry: AppleInquiry, _ terms: AppTerms, isRetry: Bool

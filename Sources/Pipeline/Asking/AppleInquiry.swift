@@ -1,15 +1,15 @@
 import Fulfillment
 
-/// A proof to put to Apple, and the work that waits for the answer.
+/// A proof to check with Apple, and the work that waits for Apple's answer.
 struct AppleInquiry: Sendable {
     let work: WorkInHand
     let submission: Submission
     let proof: ParsedProof
     /// True if the submission was leased from PostgreSQL.
     var isLeased = false
-    /// The reason why the submission was parked; nil if it was never parked.
+    /// Why the submission was parked; nil if it was never parked.
     var parkedFor: ParkingReason?
-    /// True for a held purchase. Then neither the ledger nor a fresh JWS answers instead of Apple: a refund since the
-    /// hold began may be missing from both.
+    /// True for a held purchase. Then only Apple's present answer counts. The ledger and a fresh JWS may lack a refund
+    /// that came after the hold began.
     var isAskedAgain = false
 }

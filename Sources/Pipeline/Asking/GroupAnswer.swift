@@ -1,7 +1,7 @@
 import Fulfillment
 import Synchronization
 
-/// Apple's answer to a proof that several rows share. The rows were leased together, and one task works on them one
+/// Apple's answer for rows that share a proof. The worker leased these rows together, and one task works on one row
 /// after the other.
 final class GroupAnswer: Sendable {
     private let known = Mutex<AppleAnswer?>(nil)
@@ -16,8 +16,8 @@ final class GroupAnswer: Sendable {
 
 extension DueBatch {
     /// - Parameters:
-    ///   - proof: returns a key, equal for leases that the same answer serves.
-    ///   - inHand: makes an item from a lease and the answer of its group.
+    ///   - proof: returns a key that is equal for leases with the same proof.
+    ///   - inHand: makes an item from a lease and its group's answer.
     init<Lease, Key: Hashable>(
         _ leases: [Lease], by proof: (Lease) -> Key, isFull: Bool, inHand: (Lease, GroupAnswer) -> Item
     ) {

@@ -1,21 +1,21 @@
 import Fulfillment
 import Synchronization
 
-/// Asks Apple once for a proof that two submissions in flight share. The second submission (the follower) waits for the
-/// answer of the first (the leader).
+/// Sends one request to Apple for submissions in flight that share a proof. The first of them (the leader) sends the
+/// request, and the others (its followers) wait for Apple's answer.
 final class SharedAnswers: Sendable {
     struct Key: Hashable {
         let proof: Digest256
-        /// The app. Each app has its own secret, so an answer for one app does not serve another.
+        /// Each app has its own secret at Apple, so an answer for one app does not serve another.
         let bundleID: BundleID
     }
 
     private let followers = Mutex(AnswerFollowers<CheckedContinuation<AppleAnswer?, Never>>())
 
-    /// Runs `ask`, or waits for the leader that already runs it. A follower waits as long as the leader's try takes,
-    /// including its wait for a turn at Apple. A cancelled leader gives its followers trouble as the answer, and they
-    /// try again. A cancelled follower ends in trouble at once.
-    /// - Parameter waiting: called with true when a follower's wait begins, and with false when it ends.
+    /// Runs `ask`, or waits for a leader that already runs it. A follower waits for the whole try of its leader,
+    /// including the leader's own wait for its turn at Apple. If the leader is cancelled, its followers get a failure
+    /// as the answer, and try again later. A cancelled follower gets a failure at once.
+    /// - Parameter waiting: called with true when a follower begins to wait, and with false when it ends.
     func answer(
         for key: Key, waiting: (Bool) -> Void = { _ in }, ask: () async -> AppleAnswer
     ) async -> AppleAnswer {
@@ -31,14 +31,14 @@ final class SharedAnswers: Sendable {
         return answer
     }
 
-    /// Returns the number of followers that wait for the answer.
+    /// Returns the number of followers of this proof's leader.
     func waitingCount(_ key: Key) -> Int { followers.withLock { $0.count(key) } }
 
     private func follow(_ key: Key, _ ticket: UInt64) async -> AppleAnswer? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The flag is read under the lock. The cancellation handler runs after the flag is set, so either this
-                // task sees the flag or the handler finds the follower.
+                // The lock makes sure that the follower is not missed: cancellation sets the flag first and then calls
+                // the handler. So either this task sees the flag, or the handler finds the follower.
                 let mustWait = followers.withLock { followers in
                     !Task.isCancelled && followers.wait(continuation, for: key, ticket: ticket)
                 }

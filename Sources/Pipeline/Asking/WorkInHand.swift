@@ -1,15 +1,15 @@
 import Fulfillment
 import Synchronization
 
-/// The error of work that was given up before its outcome. The work will come again.
+/// The error of work that was abandoned without an outcome. Kafka or the database will deliver the work again.
 struct Abandoned: Error {}
 
-/// The work in memory on one submission or held purchase, with its tries at Apple. It knows whether it only waits,
-/// because waiting work may be given up.
+/// The work in memory on one submission or held purchase, with its tries at Apple. It records whether it only waits,
+/// because waiting work can be abandoned at once.
 final class WorkInHand: Sendable {
     /// The position of the record that brought the submission.
     let position: RecordPosition
-    /// The answer that all rows leased with the same proof share; nil for a record.
+    /// Apple's answer for all rows that were leased together with this proof; nil for a record.
     private let groupAnswer: GroupAnswer?
 
     private struct State {
@@ -31,8 +31,8 @@ final class WorkInHand: Sendable {
     func start(_ work: @escaping @Sendable () async -> Void) {
         let task = Task { await work() }
         let isCancelled = state.withLock { state in
-            // The task refers to this object. The object keeps the task only while it runs, so that no reference cycle
-            // outlives the work.
+            // The task refers to this object, so the object must not refer to an ended task: such a cycle would never
+            // be freed.
             if !state.isOver { state.task = task }
             return state.isAbandoned
         }
@@ -46,11 +46,11 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Gives up work that only waits, because its partition is revoked. Work under way may finish.
+    /// Abandons work whose partition is revoked. Only waiting work is cancelled; other work may finish.
     ///
-    /// All work is marked as abandoned before any task is cancelled. Otherwise a cancelled task would pass its player's
-    /// turn to a later submission that is not marked yet, and the later submission would be answered first.
-    /// - Parameter immediately: true to cancel work under way too, where possible.
+    /// All work is marked before any task is cancelled. A cancelled task passes its player's lane to the next
+    /// submission. If that submission were not marked yet, it would be answered before its predecessor.
+    /// - Parameter immediately: true also cancels work that does not wait, where possible.
     static func abandon(_ all: [WorkInHand], immediately: Bool) {
         for work in all { work.state.withLock { $0.isAbandoned = true } }
         for work in all {
@@ -58,7 +58,8 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// Runs a wait that may be given up. Throws `Abandoned` if the wait fails, is cancelled or is given up.
+    /// Runs a wait during which the work can be abandoned. Throws `Abandoned` if `body` throws, or if the work is
+    /// abandoned.
     func waiting(_ body: () async throws -> Void) async throws(Abandoned) {
         let isAbandoned = state.withLock { state in
             state.isWaiting = !state.isAbandoned
@@ -74,7 +75,7 @@ final class WorkInHand: Sendable {
         if isCancelled || isGivenUp || Task.isCancelled { throw Abandoned() }
     }
 
-    /// Notes whether the work only waits from now on. Waiting work is given up at once when its partition is revoked.
+    /// Sets whether the work only waits. Waiting work is cancelled at once if it is abandoned.
     func setWaiting(_ isWaiting: Bool) {
         let task = state.withLock { state -> Task<Void, Never>? in
             state.isWaiting = isWaiting
@@ -83,7 +84,7 @@ final class WorkInHand: Sendable {
         task?.cancel()
     }
 
-    /// Asks Apple, or returns the answer that earlier work of the same group got.
+    /// Runs `ask`, or returns Apple's answer if earlier work of the group already has one.
     func sharedAnswer(_ ask: @Sendable () async -> AppleAnswer) async -> AppleAnswer {
         if let groupAnswer { await groupAnswer.value(ask) } else { await ask() }
     }
@@ -95,7 +96,7 @@ final class WorkInHand: Sendable {
         }
     }
 
-    /// The last tries at Apple since the work came into memory.
+    /// The latest tries at Apple since the work came into memory.
     var tries: [AppleTry] { state.withLock { $0.tries } }
 
     /// The number of tries at Apple since the work came into memory.

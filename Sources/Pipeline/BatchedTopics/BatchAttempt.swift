@@ -2,13 +2,13 @@ import Foundation
 import Fulfillment
 import NamesAndTimes
 
-/// An attempt at one batch: a task works on it, and a thread that may block waits for the task.
+/// One attempt at a batch. A task runs the work, and a thread that may block waits for the task.
 ///
-/// `@unchecked Sendable`: `outcome` and `request` are touched only with the condition's lock held.
+/// `@unchecked Sendable` is sound: `outcome` and `request` are used only with `condition` locked.
 final class BatchAttempt: @unchecked Sendable {
-    /// The result of a batch that is done.
+    /// What a successful attempt reports.
     struct Effects {
-        /// The history of the database that holds the batch's effects; nil if it has none there.
+        /// The history of the database in which the batch's effects are; nil if it has none in a database.
         let history: DatabaseHistory?
     }
 
@@ -16,16 +16,17 @@ final class BatchAttempt: @unchecked Sendable {
     private var outcome: Result<Effects, any Error>?
     private var request: AccusationRequest?
 
-    /// Runs the body in a task, and blocks until the task ends. At the deadline the task is cancelled, so that it does
-    /// not go on beside the next attempt at its batch. Work that is still under way harms nothing, because all of it
-    /// may be done twice.
+    /// Runs `body` in a task, and blocks until the task ends. At the deadline it cancels the task, so that a second
+    /// attempt does not run beside it. Effects of the cancelled task do no harm, because each effect may happen twice.
     /// - Parameters:
     ///   - deadline: the end of the wait, in monotonic seconds.
-    ///   - mayWait: called a few times a second. If it returns false, the call returns and the body goes on by itself.
-    ///   - accuse: makes durable, on this thread, whether the isolated record is at work, and returns false if it
-    ///     cannot; nil if no record is isolated.
-    ///   - body: returns the history of the database that holds the batch's effects; nil if it has none there.
-    /// - Returns: the body's result; an `Abandoned` error if the wait ended first.
+    ///   - mayWait: called a few times a second. If it returns false, the call returns, and `body` continues in its
+    ///     task.
+    ///   - accuse: runs on this thread, and stores whether the isolated record is at work. Returns false if it cannot
+    ///     store this. Nil if no record is isolated.
+    ///   - body: returns the history of the database in which the batch's effects are; nil if it has none in a
+    ///     database.
+    /// - Returns: the result of `body`; an `Abandoned` error if the wait ended before.
     static func run(
         until deadline: Double, mayWait: () -> Bool, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -74,7 +75,7 @@ final class BatchAttempt: @unchecked Sendable {
         return request.take()
     }
 
-    /// Waits for the body's end or an accusation's request. Returns the body's result; nil if it has not ended.
+    /// Waits until `body` ends or requests an accusation. Returns the result of `body`; nil if it has not ended.
     func result(waitingSeconds seconds: Double) -> Result<Effects, any Error>? {
         condition.lock()
         defer { condition.unlock() }

@@ -4,14 +4,14 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// A topic other than the submissions topic, whose records are taken in batches.
+/// A topic other than the submissions topic. The worker takes its records in batches.
 struct BatchedTopic: Sendable {
     let name: String
-    /// The properties of the topic's consumer. Each batched topic has a group of its own, because members of one group
-    /// that read different topics would rebalance one another.
+    /// The properties of the topic's consumer. Each batched topic has its own consumer group: members of one group with
+    /// different topics would cause rebalances for one another.
     let consumerProperties: KafkaProperties
-    /// The loop's part in health; `failingPart` is its part in reports of failures, and `endlessPart` among the parts
-    /// that must not end.
+    /// The loop's names: `part` in health, `failingPart` in reports of failures, and `endlessPart` among the parts that
+    /// must not end.
     let part: Health.Part
     let failingPart: FailingPart
     let endlessPart: EndlessPart
@@ -27,13 +27,13 @@ protocol BatchedTopicWorker: Sendable {
     var logger: Logger { get }
 
     /// Works on a batch. Returns when all effects of its records are durable, in the database or as acknowledged dead
-    /// letters. Throws the database's error while the database is out of reach, and `Abandoned` if the publisher closes
-    /// or the task is cancelled. After an error the loop may give the batch again.
-    /// - Returns: the history of the database that holds the batch's effects; nil if it has none there.
+    /// letters. Throws the database's error if PostgreSQL cannot be reached. Throws `Abandoned` if the publisher closes
+    /// or the task is cancelled. After an error the loop may pass the batch again.
+    /// - Returns: the history of the database in which the batch's effects are; nil if it has none in a database.
     func work(on records: [ConsumerRecord]) async throws -> DatabaseHistory?
 
     /// Publishes the record as a dead letter, and returns when the broker has acknowledged it. For an unreadable batch,
-    /// `record` has the batch's first offset and nothing else.
+    /// `record` has only the partition and the batch's first offset.
     func bury(_ record: ConsumerRecord, _ letter: DeadLetter) async throws
 }
 
@@ -43,7 +43,7 @@ extension BatchedTopicWorker {
         logger.warning(topic.invalid, fields)
     }
 
-    /// Publishes the dead letter. Returns the fields for the log once it is acknowledged.
+    /// Publishes the dead letter, and waits for the broker's acknowledgement. Returns the fields for the log.
     func published(_ letter: DeadLetter, of record: ConsumerRecord) async throws -> Logger.Fields {
         try await publisher.publish(letter, of: record, position: record.position)
         metrics.deadLetter(letter.reason)
@@ -55,7 +55,7 @@ extension BatchedTopicWorker {
 }
 
 extension DeadLetter {
-    /// The dead letter for a record whose data PostgreSQL refuses, as text that holds a NUL.
+    /// The dead letter for a record whose data PostgreSQL refuses, for example a text with a NUL.
     static let refusedByDatabase = DeadLetter(reason: .malformedMessage, detail: "the database refuses its data")
 }
 
@@ -67,7 +67,7 @@ extension ConsumerRecord {
             timestamp: Timestamp(milliseconds: timestampMilliseconds ?? 0), content: Digest256(hashing: value ?? []))
     }
 
-    /// Returns the values of all headers with that name.
+    /// Returns the values of all headers named `header`.
     func values(of header: String) -> [[UInt8]] {
         headers.filter { $0.name == header }.compactMap(\.value)
     }
@@ -76,19 +76,20 @@ extension ConsumerRecord {
 enum BatchedTopicLimits {
     /// The most records in one SQL transaction.
     static let batch = 200
-    /// The seconds that a batch may take before the loop leaves the group. Kafka would exclude the member after five
+    /// The seconds that a batch may take before the loop leaves the group. Kafka would remove the member after five
     /// minutes.
     static let batchSeconds = 60.0
     /// The seconds before the loop joins the group again.
     static let pauseSeconds = 5.0
-    /// The seconds that the loop waits for its turn to isolate a record, or to work beside other members.
+    /// The seconds that the loop waits for its turn, to isolate a record or to work beside other members.
     static let turnSeconds = 60.0
     /// The seconds between two tries of a batch.
     static let retrySeconds = 0.5
     static let commitSeconds = 3.0
-    /// The milliseconds that a poll waits for a record. A record ends the wait, and `stop` does not.
+    /// The milliseconds that a poll waits for a record. `stop` does not end the wait.
     static let pollMilliseconds: Int32 = 500
-    /// The most milliseconds for a request for the group's offsets, or for a partition's ends.
+    /// The longest time for a request to Kafka for committed offsets. `watermarkMilliseconds` is the longest for
+    /// watermarks.
     static let committedMilliseconds: Int32 = 5000
     static let watermarkMilliseconds: Int32 = 5000
 }

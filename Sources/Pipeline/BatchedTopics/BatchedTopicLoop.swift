@@ -9,11 +9,11 @@ import Synchronization
 /// Takes the records of one batched topic from Kafka, and commits offsets once the records' effects are durable. One
 /// thread owns the consumer and this object's state; other threads may call only `stop`.
 ///
-/// The loop is far simpler than `ConsumerLoop`, because these records are few and delay nobody: it finishes a batch
-/// before it polls the next. If it cannot finish a batch in time (the database or the broker is away), it leaves the
-/// group, so that no other member waits for it, and joins again.
+/// The loop is simpler than `ConsumerLoop`, because these records are few and no player waits for them: it finishes one
+/// batch before it polls again. If it cannot finish a batch in time, because the database or the broker is away, it
+/// leaves the group and joins again later. So no other member waits for it.
 ///
-/// `@unchecked Sendable`: everything but the atomic `isStopping` belongs to the loop's thread.
+/// `@unchecked Sendable` is sound: only the loop's thread uses the state, except the atomic `isStopping`.
 final class BatchedTopicLoop: @unchecked Sendable {
     private let worker: any BatchedTopicWorker
     let topic: BatchedTopic
@@ -44,7 +44,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
             consumerProperties: topic.consumerProperties, voice: worker.publisher.voice, logger: logger)
     }
 
-    /// Makes `run` return. Any thread may call it, any number of times.
+    /// Makes `run` return. Any thread may call it, more than once.
     func stop() { isStopping.store(true, ordering: .sequentiallyConsistent) }
 
     private var isStopped: Bool { isStopping.load(ordering: .sequentiallyConsistent) }
@@ -65,7 +65,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         health.retire(topic.part)
     }
 
-    /// Runs one consumer until the loop stops, must join the group again, or finds the consumer beyond repair.
+    /// Runs one consumer until the loop stops, must join the group again, or the consumer has a fatal error.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
             properties: topic.consumerProperties,
@@ -88,14 +88,14 @@ final class BatchedTopicLoop: @unchecked Sendable {
         offsets.leave(offsets.all)
         if isStopped, !offsets.isCommitUnanswered { offsets.commit(offsets.all, consumer) }
         forget(offsets.all, lost: fatal != nil)
-        // If the broker did not answer the commit, the worker does not wait for the broker's answer to its departure.
+        // If the broker did not answer the commit, it probably will not answer the departure from the group either.
         consumer.close(withinSeconds: offsets.isCommitUnanswered ? 0 : PipelineLimits.closeSeconds)
     }
 
     private var mustEnd: Bool { offsets.mustRejoin || fatal != nil }
 
-    /// Commits partitions that are being revoked, within `poll`. This worker owns them until the call returns, so this
-    /// is its last chance to commit.
+    /// Commits partitions that are being revoked. `poll` calls this. The worker owns the partitions until the call
+    /// returns, so this is its last chance to commit.
     private func revoked(_ partitions: [TopicPartition], lost: Bool, _ consumer: KafkaConsumer) {
         offsets.leave(partitions)
         if !lost { offsets.commit(partitions, consumer) }
@@ -129,12 +129,12 @@ final class BatchedTopicLoop: @unchecked Sendable {
             case .trouble(let error): if !unreadable.failed(error, next: offsets.next(of:)) { failed(error) }
             }
         }
-        // A rebalance within `poll` may have revoked partitions of these records.
+        // A rebalance within `poll` may have revoked partitions of some of these records.
         return batch.filter { offsets.isAssigned($0.topicPartition) }
     }
 
-    /// Handles an error of `poll`. The topic may be missing, because batched topics are optional; librdkafka looks for
-    /// it now and then.
+    /// Handles an error of `poll`. Batched topics are optional, so a missing topic is no failure; librdkafka looks for
+    /// it again from time to time.
     private func failed(_ error: KafkaError) {
         if error.isFatal { fatal = error }
         guard error.code == KafkaError.Code.unknownTopicOrPartition else {
@@ -156,18 +156,17 @@ final class BatchedTopicLoop: @unchecked Sendable {
 
     private var member: IsolationTurn.Member { .topic(topic.name) }
 
-    /// Works on the batch until all of it is durable, or until the loop must leave the group.
+    /// Works on the batch until its records are done, or until the loop must leave the group.
     private func work(on batch: [ConsumerRecord], _ consumer: KafkaConsumer) {
-        // This commit has the owner's start. Without the start, the next owner could not see that a record killed this
-        // one at once.
+        // Commits the history with this owner's start, before the first record. Otherwise, if a record kills this owner
+        // at once, the next owner could not see that.
         offsets.commit(offsets.all, consumer)
         var pending = batch
         while !pending.isEmpty, !isStopped, !mustEnd {
             let isIsolating = offsets.updateIsolation()
             guard waitForTurn(isIsolating: isIsolating) else { break }
             let done = work(on: offsets.portion(of: pending, consumer), consumer)
-            // The commit comes before other members begin, so that a later death does not count against the records
-            // done.
+            // Commits before other members begin, so that a later death does not count against these finished records.
             if !done.isEmpty { offsets.commit(offsets.all, consumer) }
             if isIsolating { turn.pass(member) } else { turn.ended(member) }
             if done.isEmpty { break }
@@ -179,8 +178,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         _ = offsets.updateIsolation()
     }
 
-    /// Waits until this member may isolate a record, or work beside the others. Returns false after `turnSeconds`, or
-    /// if the loop stops.
+    /// Waits until this member may isolate a record, or may work beside other members. Returns false after
+    /// `turnSeconds`, or if the loop stops.
     private func waitForTurn(isIsolating: Bool) -> Bool {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.turnSeconds
         while !(isIsolating ? turn.take(member) : turn.begin(member)) {
@@ -194,7 +193,7 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return true
     }
 
-    /// Works on the portion. Returns its records once they are done; no records if the portion could not be done.
+    /// Works on the portion. Returns its records when they are done; an empty array if they could not be done.
     private func work(on portion: BatchedTopicOffsets.Portion, _ consumer: KafkaConsumer) -> [ConsumerRecord] {
         switch portion {
         case .notNow: return []
@@ -219,8 +218,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         }
     }
 
-    /// Publishes the record as a dead letter, and blocks until the broker acknowledges it. Returns false if that took
-    /// too long.
+    /// Publishes the record as a dead letter, and blocks until the broker has acknowledged it. Returns false if that
+    /// takes too long.
     private func set(aside record: ConsumerRecord, deaths: Int) -> Bool {
         logger.error(
             "a record crashes the process: it becomes a dead letter",
@@ -241,7 +240,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return false
     }
 
-    /// Works on the batch, and blocks until all of it is durable. Returns nil if that takes too long or the loop stops.
+    /// Works on the batch, and blocks until its effects are durable. Returns nil if that takes too long or the loop
+    /// stops.
     /// - Parameter accuse: as in `BatchAttempt.run`.
     private func done(_ batch: [ConsumerRecord], accuse: ((Bool) -> Bool)? = nil) -> BatchAttempt.Effects? {
         let deadline = WallClock.monotonicSeconds + BatchedTopicLimits.batchSeconds
@@ -262,8 +262,9 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return nil
     }
 
-    /// Runs the body as `BatchAttempt.run` does, and beats for health meanwhile.
-    /// - Parameter body: returns the history of the database that holds its effects; nil if it has none there.
+    /// Calls `BatchAttempt.run`, and reports to health while it blocks.
+    /// - Parameter body: returns the history of the database in which its effects are; nil if it has none in a
+    ///   database.
     private func attempt(
         until deadline: Double, accuse: ((Bool) -> Bool)? = nil,
         _ body: @escaping @Sendable () async throws -> DatabaseHistory?
@@ -275,8 +276,8 @@ final class BatchedTopicLoop: @unchecked Sendable {
         return BatchAttempt.run(until: deadline, mayWait: mayWait, accuse: accuse, body)
     }
 
-    /// Publishes the batch's dead letter, and blocks until the broker acknowledges it. Returns false if that took too
-    /// long; the loop then leaves the group and joins it again.
+    /// Publishes the unreadable batch's dead letter, and blocks until the broker has acknowledged it. Returns false if
+    /// that takes too long; the loop then leaves the group and joins it again.
     private func stepOver(
         _ batch: UnreadableBatches.Found, of partition: TopicPartition, _ consumer: KafkaConsumer
     ) -> Bool {

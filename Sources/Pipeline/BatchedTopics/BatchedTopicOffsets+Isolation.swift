@@ -4,20 +4,20 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Isolates records that kill the process. `CrashIsolation` decides, as for submissions.
+/// Isolates records that kill the process. `CrashIsolation` decides, as it does for submissions.
 extension BatchedTopicOffsets {
-    /// The next records of a batch, by the way to work on them.
+    /// The next records of a batch, with how to process them.
     enum Portion {
         case together([ConsumerRecord])
-        /// The commit's metadata names the record. Nothing else may be in flight.
+        /// One record, which the commit's metadata names. The worker must have nothing else in flight.
         case isolated(ConsumerRecord)
         case deadLetter(ConsumerRecord, deaths: Int)
-        /// No record may begin, as when Kafka did not take the metadata that names the record to isolate.
+        /// No record may begin now, for example because Kafka did not accept the commit that names the isolated record.
         case notNow
     }
 
-    /// Takes over the crash history of a partition's earlier owners.
-    /// - Parameter stored: the database's answer, with the count of owners that left in order.
+    /// Reads the crash history of a partition's earlier owners.
+    /// - Parameter stored: the database's rows, with the count of owners that left in order.
     func inherit(_ partition: TopicPartition, _ mark: CommitMark?, _ stored: StoredCheckpoints) {
         var metadata = mark?.metadata ?? ""
         if let offset = isolatedHere[partition] {
@@ -38,7 +38,7 @@ extension BatchedTopicOffsets {
             ])
     }
 
-    /// Begins or ends isolation, as the assigned partitions require. Returns whether records are isolated now.
+    /// Begins or ends isolation, as the assigned partitions require. Returns whether isolation is on.
     func updateIsolation() -> Bool {
         switch isolation.update() {
         case .began(let records):
@@ -53,7 +53,7 @@ extension BatchedTopicOffsets {
         return isolation.isActive
     }
 
-    /// Returns the next portion of `pending`, which is in the order of offsets and not empty. Call it when nothing of
+    /// Returns the next portion of `pending`. `pending` is sorted by offset and not empty. Call this when nothing of
     /// this topic is in flight.
     func portion(of pending: [ConsumerRecord], _ consumer: KafkaConsumer) -> Portion {
         guard isolation.isActive else { return .together(unlimited(pending)) }
@@ -74,15 +74,15 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Clears the history of partitions that have no record to isolate: at the log's end, or after a while.
+    /// Clears the history of partitions without a record to isolate, at the log's end or after a while.
     func noRecords(_ consumer: KafkaConsumer) {
         guard isolation.isActive else { return }
         _ = isolation.next(among: candidates([], consumer), now: WallClock.monotonicSeconds)
         _ = updateIsolation()
     }
 
-    /// Returns the first records of `pending` that may be taken together. A partition that awaits progress gives no
-    /// more of them than its next owner would isolate.
+    /// Returns the first records of `pending` that may be processed together. A partition that awaits progress
+    /// contributes at most as many as its next owner would isolate.
     private func unlimited(_ pending: [ConsumerRecord]) -> [ConsumerRecord] {
         var counts: [TopicPartition: Int] = [:]
         return Array(
@@ -110,8 +110,8 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Commits the partition's position with new metadata. Returns false if that failed, or if the database has no
-    /// checkpoint up to the position.
+    /// Commits the partition's position with new metadata. Returns false if the commit failed, or if the database has
+    /// no checkpoint at the position.
     private func commit(_ metadata: String, of partition: TopicPartition, _ consumer: KafkaConsumer) -> Bool {
         guard !mustRejoin else { return false }
         do throws(KafkaError) {
@@ -123,8 +123,8 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Writes into the commit's metadata whether the worker works on the isolated record or the record waits, so that a
-    /// death counts only during the work. Returns whether Kafka took the commit.
+    /// Commits whether the worker works on the isolated record or the record waits. A death counts only while the
+    /// worker works on it. Returns whether Kafka accepted the commit.
     func accuse(isAtWork: Bool, _ consumer: KafkaConsumer) -> Bool {
         guard let (partition, metadata) = isolation.metadata(ofSuspectAtWork: isAtWork),
             commit(metadata, of: partition, consumer)
@@ -138,8 +138,8 @@ extension BatchedTopicOffsets {
         isolation.finished(partition)
     }
 
-    /// Marks the isolated record as waiting in the commit's metadata: the process survived a try that could not finish
-    /// the record. A later death does not count against the record.
+    /// Commits that the isolated record waits: the process survived a try that could not finish the record. A later
+    /// death does not count against the record.
     func acquit(_ partition: TopicPartition, _ consumer: KafkaConsumer) {
         isolation.leave(partition, departures: nil)
         _ = commit(isolation.metadata(of: partition, hasMoved: false), of: partition, consumer)

@@ -8,19 +8,19 @@ import Operations
 final class BatchedTopicPartition: ProgressOwner {
     var progress: PartitionProgress
     var read = ReadPosition()
-    /// The offset at which reading begins; nil if it is unknown.
+    /// The offset at which this owner starts to read; nil if unknown.
     private let start: Int64?
 
     init(progress: PartitionProgress, start: Int64? = nil) { (self.progress, self.start) = (progress, start) }
 
-    /// The offset that is read next; nil if unknown.
+    /// The offset of the next record to read; nil if unknown.
     var expected: Int64? { read.next ?? start }
 
-    /// The offset at which reading begins, while no record has come; nil afterwards, or if unknown.
+    /// The start, until the first record comes; nil after that, or if the start is unknown.
     var firstExpected: Int64? { read.next == nil ? start : nil }
 
-    /// The offset up to which the log needs no more work, also behind a transaction's marker, which is no record; nil
-    /// if unknown. This offset is never committed.
+    /// The offset before which the log needs no more work; nil if unknown. It may be behind a transaction's marker,
+    /// which is not a record, so the worker never commits it.
     var reached: Int64? { read.reached(decided: progress.position) }
 }
 
@@ -32,13 +32,13 @@ final class BatchedTopicOffsets {
     let logger: Logger
     private(set) var partitions: [TopicPartition: BatchedTopicPartition] = [:]
     private var gauges: PartitionGauges
-    /// Decides which records are isolated, by the metadata of the partitions' commits.
+    /// Decides which records to isolate, from the metadata of the partitions' commits.
     var isolation = CrashIsolation()
-    /// The offset of the record that this process has isolated and not finished, by partition. The process lives, so
-    /// the record has not killed it.
+    /// The offsets of records that this process isolated and did not finish, by partition. The process is alive, so
+    /// these records have not killed it.
     var isolatedHere: [TopicPartition: Int64] = [:]
     private var nextLook = 0.0
-    /// True if the loop is to leave the group and join it again.
+    /// True if the loop should leave the group and join it again.
     private(set) var mustRejoin = false
     /// True if the broker did not answer the last commit in time.
     private(set) var isCommitUnanswered = false
@@ -60,7 +60,7 @@ final class BatchedTopicOffsets {
         partitions.mapValues { UnreadableBatchWatch.Reading(next: $0.reached, mayCome: true) }
     }
 
-    /// Begins with a new consumer.
+    /// Resets the state for a new consumer.
     func begin() { (mustRejoin, isCommitUnanswered) = (false, false) }
 
     func rejoin() { mustRejoin = true }
@@ -77,9 +77,9 @@ final class BatchedTopicOffsets {
 // MARK: - Rebalance
 
 extension BatchedTopicOffsets {
-    /// Takes partitions over, within `poll` and before fetching begins. Returns the start of each partition that starts
-    /// below Kafka's committed offset.
-    /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. Then the call does not ask the
+    /// Takes partitions over, within `poll` and before librdkafka fetches. Returns the start of each partition that
+    /// must start below Kafka's committed offset.
+    /// - Parameter isStopping: returns true if the loop stops and will fetch nothing. Then this does not query the
     ///   database.
     func assigned(
         _ assigned: [TopicPartition], _ consumer: KafkaConsumer, isStopping: () -> Bool
@@ -89,7 +89,7 @@ extension BatchedTopicOffsets {
             "partitions of a topic assigned",
             [.topic: "\(checkpointer.topic)", .count: .stringConvertible(assigned.count)])
         guard !assigned.isEmpty else { return [:] }
-        // Without the database the loop could do nothing, so it joins the group again later.
+        // Without the database the loop cannot work. It joins the group again later.
         guard
             let committed = try? consumer.committedMarks(
                 assigned, timeoutMilliseconds: BatchedTopicLimits.committedMilliseconds), !isStopping(),
@@ -100,8 +100,8 @@ extension BatchedTopicOffsets {
             return [:]
         }
         nextLook = WallClock.monotonicSeconds
-        // A new group begins at the earliest record, and that start is checkpointed too. Otherwise a database that has
-        // lost the row would look like one that never had it.
+        // A new group starts at the earliest record, and this start gets a checkpoint too. Otherwise a database that
+        // lost the row would look like one that never had a row.
         let new = assigned.filter { committed[$0] == nil }
         let ends =
             new.isEmpty || isStopping()
@@ -132,9 +132,9 @@ extension BatchedTopicOffsets {
         return starts
     }
 
-    /// Stores up to which offsets decisions on this topic are lost, some of them about subscriptions. Call it before
-    /// Kafka's offset goes down, because afterwards no owner can see the loss. Returns false if the database does not
-    /// answer.
+    /// Stores up to which offsets decisions on this topic are lost; some of them may be about subscriptions. Call this
+    /// before Kafka's offset goes back, because afterwards no owner can see the loss. Returns false if the database
+    /// does not answer.
     private func keepLost(_ committed: [TopicPartition: CommitMark], _ stored: StoredCheckpoints) -> Bool {
         let lost = committed.filter { partition, mark in
             let row = stored.checkpoints[partition.partition]
@@ -156,20 +156,20 @@ extension BatchedTopicOffsets {
 // MARK: - Progress
 
 extension BatchedTopicOffsets {
-    /// Notes a record that was polled and is not done yet.
+    /// Notes that a record was polled. Reports records before it that Kafka deleted unread.
     func came(_ record: ConsumerRecord, _ consumer: KafkaConsumer) {
         lookForDeleted(before: record.offset, in: record.topicPartition, consumer)
         partitions[record.topicPartition]?.read.came(to: record.offset + 1)
     }
 
-    /// Notes that the log ends at `offset` for now, as librdkafka reports.
+    /// Notes the log's present end, as librdkafka reports it. Reports records before it that Kafka deleted unread.
     func ended(_ partition: TopicPartition, at offset: Int64, _ consumer: KafkaConsumer) {
         lookForDeleted(before: offset, in: partition, consumer)
         partitions[partition]?.read.ended(at: offset)
     }
 
-    /// Notes that the batch is durable. Records come in the order of their offsets, and the loop finishes a batch
-    /// before the next.
+    /// Notes that the batch's effects are durable. Records come in the order of their offsets, and the loop finishes
+    /// one batch before the next.
     func finished(_ batch: [ConsumerRecord], decidedIn history: DatabaseHistory?) {
         for record in batch {
             guard let partition = partitions[record.topicPartition] else { continue }
@@ -182,7 +182,7 @@ extension BatchedTopicOffsets {
         }
     }
 
-    /// Notes that the dead letter of an unreadable batch is acknowledged.
+    /// Notes that the broker acknowledged the dead letter of an unreadable batch.
     func steppedOver(_ batch: UnreadableBatches.Found, of partition: TopicPartition) {
         guard let state = partitions[partition] else { return }
         state.progress.admit(batch.first)
@@ -192,8 +192,8 @@ extension BatchedTopicOffsets {
         if let restart = state.progress.finish(batch.first, epoch: epoch, decidedIn: nil) { rejoin(restart) }
     }
 
-    /// Commits, and compares the checkpoints with the database's, every `historyCheckSeconds`. So a start gets its
-    /// checkpoint, and the worker notices a fall back of the database while no record comes.
+    /// Every `historyCheckSeconds`, commits, and compares the checkpoints with the database. So a partition's start
+    /// gets its checkpoint, and the worker notices that the database fell back even if no record comes.
     func lookAtCheckpoints(_ consumer: KafkaConsumer) {
         let now = WallClock.monotonicSeconds
         guard now >= nextLook, !partitions.isEmpty else { return }
@@ -205,10 +205,10 @@ extension BatchedTopicOffsets {
     }
 
     /// Checkpoints and commits the finished records of these partitions. If that fails, the next owner reads the
-    /// records again, which changes nothing.
+    /// records again, which does no harm.
     ///
-    /// The loop commits before each batch, after each portion of the batch, when partitions leave, and every
-    /// `historyCheckSeconds`. It also commits after it has stepped over an unreadable batch.
+    /// The loop commits before each batch, after each portion of it, when partitions are revoked, and every
+    /// `historyCheckSeconds`. It also commits after it stepped over an unreadable batch.
     func commit(_ candidates: [TopicPartition], _ consumer: KafkaConsumer) {
         guard !mustRejoin else { return }
         let owners = partitions.filter { candidates.contains($0.key) }

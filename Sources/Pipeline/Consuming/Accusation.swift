@@ -2,18 +2,17 @@ import Fulfillment
 import NamesAndTimes
 import Synchronization
 
-/// The stored mark that a death of the process counts against the one record or row that this process isolates. The
-/// worker makes this accusation before the record's work begins, withdraws it while the work waits, and makes it again
-/// before the work goes on.
+/// The stored mark that a death of the process counts against the isolated record or row. The worker stores this
+/// accusation before it works on the record. It withdraws the accusation while the record waits, and stores it again
+/// before the work continues.
 ///
-/// `works` and `waits` try again until the change is durable, or until the task is cancelled. The worker must not work
-/// on the record without the accusation, and must not wait for anything with it.
+/// `works` and `waits` retry until the change is stored, or until the task is cancelled. The worker must not work on
+/// the record without the accusation, and must not wait for Apple or the database while it is stored.
 final class Accusation: SuspectedWork {
     private let isMade = Mutex(true)
     private let change: @Sendable (_ isAtWork: Bool) async -> Bool
 
-    /// - Parameter change: makes the accusation (true) or its withdrawal (false) durable, and returns whether that
-    ///   succeeded.
+    /// - Parameter change: stores the accusation (true) or its withdrawal (false), and returns whether it is stored.
     init(change: @escaping @Sendable (_ isAtWork: Bool) async -> Bool) { self.change = change }
 
     func works() async { await make(true) }
@@ -29,8 +28,8 @@ final class Accusation: SuspectedWork {
     }
 }
 
-/// A task's request to make an accusation or to withdraw it. The consumer's thread answers it, because the metadata of
-/// that thread's commits holds accusations.
+/// A task's request to store or withdraw an accusation. Only the consumer's thread can do so, because accusations are
+/// in the metadata of that thread's commits.
 final class AccusationRequest: Sendable {
     let isAtWork: Bool
 
@@ -44,14 +43,14 @@ final class AccusationRequest: Sendable {
 
     private init(isAtWork: Bool) { self.isAtWork = isAtWork }
 
-    /// True if no task waits for the answer any more.
+    /// True if no task waits for the result any more.
     var isOver: Bool {
         state.withLock { if case .ended = $0 { true } else { false } }
     }
 
-    /// Posts a request, waits for its answer, and returns whether the change is durable. Returns false if the task is
+    /// Posts a request, waits for its result, and returns whether the change is stored. Returns false if the task is
     /// cancelled.
-    /// - Parameter post: hands the request to the thread.
+    /// - Parameter post: passes the request to the consumer's thread.
     static func ask(_ isAtWork: Bool, _ post: (AccusationRequest) -> Void) async -> Bool {
         let request = AccusationRequest(isAtWork: isAtWork)
         return await withTaskCancellationHandler {
@@ -69,7 +68,7 @@ final class AccusationRequest: Sendable {
         }
     }
 
-    /// Ends the request with an answer. Any thread may call this, any number of times; the first call counts.
+    /// Ends the request with its result. Any thread may call this more than once; only the first call counts.
     func end(_ isDurable: Bool) {
         let continuation = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             switch state {

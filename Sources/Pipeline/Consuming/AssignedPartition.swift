@@ -2,21 +2,21 @@ import Fulfillment
 import Kafka
 import NamesAndTimes
 
-/// The state of one partition while this worker owns it. Not Sendable, because only the consumer's thread uses it.
+/// One partition's state while this worker owns it. Not Sendable: only the consumer's thread uses it.
 final class AssignedPartition: ProgressOwner {
     let assignment: UInt64
-    /// The number of the ledger's fall backs when the partition was assigned.
+    /// How often the ledger had seen the database fall back when the partition was assigned.
     let fallBackCount: Int
     var progress: PartitionProgress
     private(set) var inFlight: [ObjectIdentifier: SubmissionInHand] = [:]
-    /// The highest offset of this partition that any owner decided; nil until the outbox is swept, and if there is
-    /// none.
+    /// The highest offset of this partition that any owner has decided. Nil before the sweep of the outbox, and if
+    /// there is no decision.
     private var highestDecided: Int64?
-    /// The decisions on this partition's records that the database may have lost; nil if it lost none.
+    /// Which decisions on this partition's records the database may have lost; nil if it lost none.
     private var lost: LostDecisions?
-    /// The unreadable batches. The key is the offset of the record that stands for the batch in memory.
+    /// The unreadable batches, by the offset of the record that stands for the batch in memory.
     var unreadable: [Int64: UnreadableBatches.Found] = [:]
-    /// The task that prepares the partition; nil before it begins.
+    /// The task that prepares the partition; nil before it starts.
     var preparing: Task<Void, Never>?
 
     init(assignment: UInt64, progress: PartitionProgress, fallBackCount: Int = 0) {
@@ -33,11 +33,11 @@ final class AssignedPartition: ProgressOwner {
         lost = lost ?? decisions
     }
 
-    /// Begins a new epoch if the record's offset is below an earlier one, and returns whether it did. Call it before
+    /// Begins a new epoch if the record's offset is below an earlier record's. Returns whether it did. Call it before
     /// the record is admitted.
     func beginsNewEpoch(at offset: Int64) -> Bool {
         guard progress.beginsNewEpoch(at: offset) else { return false }
-        // Any record of the partition may have been decided since the outbox was swept.
+        // Since the sweep of the outbox, any record of the partition may have been decided.
         highestDecided = .max
         return true
     }
@@ -53,11 +53,11 @@ final class AssignedPartition: ProgressOwner {
         inFlight[ObjectIdentifier(record.item)] = record.item
     }
 
-    /// Makes the record that was just admitted stand for all offsets up to `last`.
+    /// Makes the last admitted record stand for all offsets up to `last`.
     func stepOver(to last: Int64) { progress.stepOver(to: last) }
 
-    /// Ends a record. An abandoned record stays unfinished, so that no commit passes its offset. Returns the reason if
-    /// partitions are to be read again; nil otherwise.
+    /// Ends a record. If the record was abandoned, no commit passes its offset. Returns a reason if the worker must
+    /// read partitions again; otherwise nil.
     func ended(_ record: RecordInHand, isDone: Bool) -> PartitionProgress.Restart? {
         inFlight[ObjectIdentifier(record.item)] = nil
         guard isDone else { return nil }

@@ -1,7 +1,7 @@
 import Kafka
 import Synchronization
 
-/// Runs a `BatchProbe` on another thread, and keeps the outcome until the consumer's thread takes it.
+/// Runs a `BatchProbe` on another thread, and keeps its result until the consumer's thread takes it.
 final class BatchExamination: Sendable {
     typealias Outcome = (suspicion: UnreadableBatches.Suspicion, finding: Result<BatchProbe.Finding, KafkaError>)
 
@@ -10,7 +10,7 @@ final class BatchExamination: Sendable {
 
     init(probe: BatchProbe) { self.probe = probe }
 
-    /// Begins an examination. Call it only while none is running.
+    /// Starts an examination. Call it only while none is running.
     func begin(_ suspicion: UnreadableBatches.Suspicion) {
         BlockingWork.run { [self] in
             let finding = Result { () throws(KafkaError) in
@@ -20,7 +20,7 @@ final class BatchExamination: Sendable {
         }
     }
 
-    /// Returns the outcome at the first call, and nil at later ones.
+    /// Returns the result once, and nil after that.
     func take() -> Outcome? {
         outcome.withLock { outcome in
             defer { outcome = nil }

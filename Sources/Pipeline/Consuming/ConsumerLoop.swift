@@ -5,9 +5,9 @@ import Logging
 import NamesAndTimes
 import Operations
 
-/// Takes submissions from Kafka and commits offsets. The loop polls, passes events to the values that decide
-/// (`PartitionProgress`, `CrashIsolation`, `IntakeGate`), and carries out their results. One thread owns the consumer
-/// and this object's state; tasks reach the thread only through the inbox.
+/// Takes submissions from Kafka and commits offsets. The loop polls, passes events to `PartitionProgress`,
+/// `CrashIsolation` and `IntakeGate`, and carries out what they decide. One thread owns the consumer and this object's
+/// state; tasks reach the thread only through the inbox.
 final class ConsumerLoop {
     private let settings: PipelineSettings
     private let inbox: Inbox
@@ -24,10 +24,10 @@ final class ConsumerLoop {
 
     private var refused: RefusedReading
     private var isStopping = false
-    /// The error that ended the consumer; nil while it runs.
+    /// The error that ended the consumer; nil while the consumer works.
     private var fatal: KafkaError?
     private var nextBeat = 0.0
-    /// True once the loop has made a consumer, which shows that the settings are right.
+    /// True once the loop has created a consumer, which shows that the settings are right.
     private var hasConsumed = false
     private var said = RepeatedWords()
 
@@ -74,12 +74,12 @@ final class ConsumerLoop {
 
     /// Runs until the inbox has a `stop` message.
     ///
-    /// The loop replaces a consumer after a pause if the consumer can never go on (another one took its static member
-    /// id, say), or if partitions are to be read again from further back. The loop then gives up the records in flight,
-    /// and Kafka delivers them again. If the loop cannot make a new consumer, as while an operator replaces a file of
-    /// certificates, it tries until it can.
+    /// After a pause the loop replaces a consumer that has a fatal error (for example, another consumer took its
+    /// `group.instance.id`). It also replaces a consumer if it must read partitions again from a lower offset. It then
+    /// abandons the records in flight, and Kafka delivers them again. If the loop cannot create the new consumer, for
+    /// example while an operator replaces a file of certificates, it tries again until it can.
     ///
-    /// Throws if the loop cannot make the first consumer, because the settings are wrong.
+    /// Throws if the loop cannot create the first consumer, because the settings are wrong.
     func run() throws(KafkaError) {
         intake.worker.ledger.watchFallBacks { [inbox] in inbox.post(.databaseFellBack) }
         while !isStopping {
@@ -102,7 +102,7 @@ final class ConsumerLoop {
         }
     }
 
-    /// Returns the reason why the consumer is replaced; nil if it ended in order.
+    /// Returns why the loop replaces the consumer; nil if the consumer ended because the loop stops.
     private func whyReplaced() -> String? {
         let restart = assignment.takeRestartReason()
         if let error = fatal {
@@ -120,7 +120,7 @@ final class ConsumerLoop {
 
     private var mustReplace: Bool { fatal != nil || assignment.restartReason != nil }
 
-    /// Runs one consumer until the loop stops or must replace it. At a stop, the loop finishes the records in flight,
+    /// Runs one consumer until the loop stops or must replace it. When it stops, it finishes the records in flight,
     /// commits, and leaves the group.
     private func consume() throws(KafkaError) {
         let consumer = try KafkaConsumer(
@@ -180,7 +180,7 @@ final class ConsumerLoop {
         case .pause: fetching.pause(consumer)
         case .resume:
             fetching.resume(consumer)
-            // Deferred records may have taken all places.
+            // Deferred records may have filled the window.
             if assignment.gate.isFull { return }
         }
         let patience = pollMilliseconds
@@ -219,7 +219,7 @@ final class ConsumerLoop {
             guard !unreadable.failed(error, next: { assignment.next(of: $0) }) else { return }
             if error.isFatal { fatal = error }
             refused.failed(error, hasPartitions: !assignment.partitions.isEmpty)
-            // librdkafka repeats an error for each partition, every few seconds.
+            // librdkafka repeats an error every few seconds, for each partition.
             let topic = error.place?.topicPartition.topic ?? ""
             let words = ConsumerTrouble.words(error) ?? error.message
             guard let leftOut = said.leftOut(of: "\(error.name) \(topic)", now: WallClock.monotonicSeconds) else {
@@ -243,7 +243,7 @@ final class ConsumerLoop {
             return true
         }
         refused.retry(assignment, consumer)
-        // librdkafka reports a fatal error once, and not always by `poll`.
+        // librdkafka reports a fatal error once, and `poll` does not always return it.
         fatal = fatal ?? consumer.fatalError
     }
 }

@@ -1,15 +1,15 @@
 import Kafka
 
 extension [KafkaHeader] {
-    /// The approximate bytes that the headers take in memory. An empty header takes some too, and a record may have a
-    /// million headers.
+    /// The approximate size of the headers in memory, in bytes. An empty header has a size too, because a record may
+    /// have a million headers.
     var byteCount: Int {
         reduce(0) { $0 + PipelineLimits.bytesPerHeader + $1.name.utf8.count + ($1.value?.count ?? 0) }
     }
 }
 
 extension ConsumerRecord {
-    /// The approximate bytes that the record takes in memory.
+    /// The approximate size of the record in memory, in bytes.
     var byteCount: Int { (key?.count ?? 0) + (value?.count ?? 0) + headers.byteCount }
 
     var withoutValue: ConsumerRecord {

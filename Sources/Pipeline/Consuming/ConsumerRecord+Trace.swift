@@ -2,7 +2,7 @@ import Fulfillment
 import Kafka
 
 extension ConsumerRecord {
-    /// The W3C trace context as received; nil if there is none, or if it may not be passed on.
+    /// The record's W3C trace context; nil if it has none, or one that is not valid.
     var traceparent: String? {
         guard !headers.isEmpty, let value = headers.last(where: { $0.name == "traceparent" })?.value,
             TraceParent.isSound(value)

@@ -1,54 +1,53 @@
 import Encodings
 import Fulfillment
 
-/// The record of how a partition's earlier owners ended, in the metadata of its commit.
+/// How a partition's earlier owners ended. The history is in the metadata of the partition's commit.
 ///
-/// Kafka keeps the metadata with the offset, so the record survives every crash and reaches the partition's next owner.
-/// The metadata is empty while all is well.
+/// Kafka stores the metadata with the offset, so the history survives every crash and reaches the partition's next
+/// owner. The metadata is empty if there was no trouble.
 struct CrashHistory: Equatable, Sendable {
-    /// The number of starts without progress after which records are isolated.
+    /// The number of starts without progress after which the worker isolates records.
     static let concurrentStarts = 3
-    /// The most records of a partition in flight at the last concurrent start, and so the number that the next owner
-    /// isolates.
+    /// The most records of a partition that are in flight in mode `limited`. The next owner isolates this many.
     static let isolatedRecords = 64
-    /// The number of deaths in isolation that sets a record aside. A submission is then parked, unless reading it kills
-    /// too. Any other record becomes a dead letter.
+    /// The number of deaths in isolation after which a record is set aside. A submission is then parked, and any other
+    /// record becomes a dead letter.
     static let deathsOfPoison = 3
-    /// The number of deaths that makes a submission a dead letter. The last of them shows that reading it in order to
-    /// park it kills.
+    /// The number of deaths after which a submission becomes a dead letter. The last of these deaths happened while the
+    /// worker read the submission in order to park it.
     static let deathsOfUnreadable = deathsOfPoison + 1
 
-    /// The way in which the partition's records are taken.
+    /// How the worker takes the partition's records.
     enum Mode: Equatable, Sendable {
-        /// Records are taken side by side. At the third start without progress the mode becomes `limited`.
+        /// Records are taken concurrently. At the third start without progress the mode becomes `limited`.
         case concurrent
-        /// Few records are taken side by side, because the next owner may have to isolate them. If that owner finds no
-        /// progress, the mode becomes `isolated`, else `concurrent`.
+        /// Few records are taken concurrently, because the next owner may have to isolate them. The next owner's mode
+        /// is `concurrent` if this owner makes progress, and `isolated` if it dies without progress.
         case limited
         /// Records are taken one at a time, with nothing else in flight. After the last of them the mode becomes
         /// `concurrent`.
         case isolated(remaining: Int)
     }
 
-    /// The record that was isolated last.
+    /// The last isolated record.
     struct Suspect: Equatable, Sendable {
         let offset: Int64
-        /// The number of times that a process died while this record was isolated and at work.
+        /// The number of deaths of a process while this record was isolated and at work.
         fileprivate(set) var deaths = 0
-        /// True while the record is at work, with nothing else in flight in the process; false while it waits for an
-        /// answer.
+        /// True while the worker works on the record, with nothing else in flight in the process. False while the
+        /// record waits.
         fileprivate(set) var isAtWork = true
 
         var isPoison: Bool { deaths >= CrashHistory.deathsOfPoison }
     }
 
-    /// The number of owners since the partition's offset last moved, including this one. An owner that left in order
+    /// The number of owners since the partition's offset last moved, including this owner. An owner that left in order
     /// does not count.
     private(set) var starts = 0
     /// The number of records that are still to be isolated.
     private(set) var remaining = 0
     private(set) var suspect: Suspect?
-    /// The database's count of owners that left in order, at the time of this history.
+    /// The database's count of owners that left in order, as of this history.
     private(set) var departures: Int64 = 0
 
     var mode: Mode {
@@ -56,13 +55,13 @@ struct CrashHistory: Equatable, Sendable {
         return starts >= Self.concurrentStarts ? .limited : .concurrent
     }
 
-    /// Returns the number of deaths that count against this record; 0 unless it is the suspect.
+    /// Returns the number of deaths that count against this record; 0 if it is not the suspect.
     func deaths(of offset: Int64) -> Int { suspect?.offset == offset ? suspect?.deaths ?? 0 : 0 }
 
-    /// Notes that a new owner begins.
-    /// - Parameter departures: the database's count of departures; nil if the database does not answer. If it is higher
-    ///   than the last owner knew, that owner left in order, although Kafka refused its commit, as while a group
-    ///   rebalances.
+    /// Counts the start of a new owner.
+    /// - Parameter departures: the database's count of owners that left in order; nil if the database does not answer.
+    ///   If the count is higher than in this history, the last owner left in order, but Kafka refused its commit, for
+    ///   example during a rebalance.
     mutating func begin(departures: Int64?) {
         if let departures {
             if departures > self.departures { leave() }
@@ -75,7 +74,7 @@ struct CrashHistory: Equatable, Sendable {
     }
 
     /// Notes that this owner leaves in order.
-    /// - Parameter departures: the database's count with this departure; nil if the database did not count it.
+    /// - Parameter departures: the database's count, including this departure; nil if the database did not count it.
     mutating func leave(departures: Int64?) {
         if let departures { self.departures = departures }
         leave()
@@ -86,17 +85,16 @@ struct CrashHistory: Equatable, Sendable {
         starts = max(0, starts - 1)
     }
 
-    /// Notes that the record is at work from now on, with nothing else in flight.
+    /// Makes the record the suspect that is at work, with nothing else in flight.
     mutating func isolate(_ offset: Int64) {
         suspect = Suspect(offset: offset, deaths: deaths(of: offset))
     }
 
-    /// Notes whether the record is at work, so that a death from now on counts against it, or waits.
+    /// Sets whether the suspect is at work, so that a death counts against it, or waits.
     mutating func suspectIs(atWork isAtWork: Bool) { suspect?.isAtWork = isAtWork }
 
-    /// Clears the suspect if its offset is below `position`. The database has the record's decision, so that the
-    /// partition's last owner died after it. Kafka may have refused the commit of its offset, for instance while the
-    /// group rebalanced.
+    /// Clears the suspect if its offset is below `position`. The database has the decision on that record, so the last
+    /// owner died after it. Kafka may have refused the commit of its offset, for example during a rebalance.
     mutating func acquit(before position: Int64) {
         if let suspect, suspect.offset < position { pass() }
     }
@@ -109,9 +107,9 @@ struct CrashHistory: Equatable, Sendable {
     }
 }
 
-/// The JSON form in Kafka. The names of its members are those of the first version and do not change.
+/// The JSON form in Kafka. Its member names are those of the first version, and never change.
 extension CrashHistory {
-    /// The text for the commit; empty if there is nothing to say.
+    /// The metadata for the commit; empty if there is no history.
     var metadata: String {
         if starts == 0, remaining == 0, suspect == nil { return "" }
         var json = JSONWriter(capacity: 96)
@@ -138,7 +136,7 @@ extension CrashHistory {
         return String(decoding: json.bytes, as: UTF8.self)
     }
 
-    /// Reads metadata. Metadata in another form counts as empty, because other tools write metadata of their own.
+    /// Reads metadata. Metadata in another form counts as empty, because other tools may write their own.
     init(metadata: String) {
         guard !metadata.isEmpty, let json = try? JSONParser.parse(Array(metadata.utf8)).value,
             json.count("v") == 1
@@ -155,7 +153,7 @@ extension CrashHistory {
 }
 
 extension JSONValue {
-    /// Returns the member if it is a whole number from 0 up; nil otherwise.
+    /// Returns the member if it is a whole number of at least 0; otherwise nil.
     fileprivate func count(_ name: String) -> Int64? {
         guard case .number(let text)? = self[name], let value = Int64(text), value >= 0 else { return nil }
         return value

@@ -1,25 +1,25 @@
 import Kafka
 
-/// Decides which records are isolated. The worker takes records that may have killed a process one at a time, with
-/// nothing else in flight in the whole process.
+/// Decides which records to isolate. The worker takes a record that may have killed a process by itself, with nothing
+/// else in flight in the whole process.
 ///
-/// The commit's metadata names the isolated record before it begins, and says whether the record is at work or waits
-/// for an answer. So the partition's next owner learns whether the last owner died while the record was at work. After
+/// The commit's metadata names the isolated record before the worker begins it, and says whether the record is at work
+/// or waits. So the partition's next owner can see whether the last owner died while the record was at work. After
 /// three such deaths the record is set aside, and after a fourth a submission becomes a dead letter. A death does not
 /// count against a record that was in flight with others, or that waited for Apple or the database.
 ///
-/// The value calls nothing: the consumer's thread passes events to its methods and carries out their results.
+/// The struct calls no other part: the consumer's thread passes events to its methods and carries out their results.
 struct CrashIsolation: Sendable {
-    /// The seconds that a partition may lack a record to isolate before its history is cleared.
+    /// The seconds without a record to isolate after which a partition's history is cleared.
     static let idleSeconds = 10.0
 
-    /// The limit for a partition's records that begin without being isolated.
+    /// How many of a partition's records may begin without isolation.
     enum Admission: Equatable, Sendable {
         case unlimited
-        /// This many records may begin until Kafka has progress of this owner.
+        /// This many records may begin until this owner's progress is committed in Kafka.
         case first(Int)
-        /// No record begins unless `next` isolates it. The partition needs at most `pending` records in memory, because
-        /// later ones begin only after the isolation.
+        /// No record begins unless `next` isolates it. More than `pending` records of the partition need not be in
+        /// memory, because later records begin only after the isolation.
         case isolated(pending: Int)
     }
 
@@ -33,7 +33,7 @@ struct CrashIsolation: Sendable {
     }
 
     enum Action: Equatable, Sendable {
-        /// The worker commits the metadata, calls `isolated(_:of:)`, and begins the record.
+        /// The worker must commit the metadata, call `isolated(_:of:)`, and begin the record.
         case isolate(Int64, of: TopicPartition, metadata: String)
         case deadLetter(Int64, of: TopicPartition, deaths: Int)
     }
@@ -44,28 +44,29 @@ struct CrashIsolation: Sendable {
     }
 
     private enum State {
-        /// Records are taken side by side. The next state is `choosing`.
+        /// Records are taken concurrently. The next state is `choosing`.
         case inactive
-        /// No record is isolated, and the worker looks for the next one. The next state is `isolating` or `inactive`.
+        /// No record is isolated now, and the worker looks for the next one. The next state is `isolating` or
+        /// `inactive`.
         case choosing(notBefore: Double)
-        /// One record is isolated. The next state is `choosing` when nothing is in flight any more, or `inactive`.
+        /// One record is isolated. When nothing is in flight any more, the next state is `choosing`.
         case isolating(TopicPartition)
     }
 
     private struct Partition {
-        /// The metadata that the earlier owners left in Kafka.
+        /// The metadata that earlier owners left in Kafka.
         let inherited: String
         var history: CrashHistory
-        /// The monotonic time since which the partition lacks a record to isolate; nil if it has one.
+        /// Since when the partition has had no record to isolate, in monotonic seconds; nil if it has one.
         var idleSince: Double?
     }
 
-    /// The number of deaths that makes an isolated record a dead letter.
+    /// The number of deaths after which an isolated record becomes a dead letter.
     private let deathsOfDeadLetter: Int
     private var state = State.inactive
     private var partitions: [TopicPartition: Partition] = [:]
-    /// True while another member of the `IsolationTurn` has the turn or waits for it. No record of this topic begins
-    /// meanwhile.
+    /// True while another member of the `IsolationTurn` has the turn or is the first to wait for it. No record of this
+    /// topic begins meanwhile.
     var isHeldBack = false
 
     init(deathsOfDeadLetter: Int = CrashHistory.deathsOfPoison) { self.deathsOfDeadLetter = deathsOfDeadLetter }
@@ -75,7 +76,7 @@ struct CrashIsolation: Sendable {
 
     var isActive: Bool { if case .inactive = state { false } else { true } }
 
-    /// The isolated record that is at work, so that a death would count against it; nil if there is none.
+    /// The isolated record that is at work, against which a death would count; nil if there is none.
     var suspectAtWork: CrashHistory.Suspect? {
         for partition in partitions.values {
             if let suspect = partition.history.suspect, suspect.isAtWork { return suspect }
@@ -85,7 +86,7 @@ struct CrashIsolation: Sendable {
 
     var hasSuspectAtWork: Bool { suspectAtWork != nil }
 
-    /// True if a record is isolated and waits for an answer.
+    /// True if a record is isolated and waits.
     var hasWaitingSuspect: Bool {
         guard case .isolating(let partition) = state else { return false }
         return partitions[partition]?.history.suspect?.isAtWork == false
@@ -105,9 +106,9 @@ extension CrashIsolation {
         partitions[partition] = Partition(inherited: metadata, history: history)
     }
 
-    /// Reads the earlier owners' metadata again, before the first record is admitted. At the assignment the database
-    /// may not have answered, or may not have had the last owner's departure and decisions yet. Returns the record
-    /// during whose isolation the last owner died; nil if the last owner did not die so.
+    /// Reads the earlier owners' metadata again, before the first record is admitted. At the assignment, the database
+    /// may not have answered, or may have lacked the last owner's departure and decisions. Returns the isolated record
+    /// during whose work the last owner died; nil if there was no such death.
     /// - Parameter decidedBefore: the offset before which the database has every decision; nil if unknown.
     mutating func prepared(
         _ partition: TopicPartition, departures: Int64, decidedBefore: Int64?
@@ -122,15 +123,15 @@ extension CrashIsolation {
     }
 
     /// Notes that this owner leaves in order.
-    /// - Parameter departures: the database's count with this departure; nil if the database did not count it.
+    /// - Parameter departures: the database's count, including this departure; nil if the database did not count it.
     mutating func leave(_ partition: TopicPartition, departures: Int64?) {
         partitions[partition]?.history.leave(departures: departures)
     }
 
     mutating func forget(_ partition: TopicPartition) { partitions[partition] = nil }
 
-    /// Returns the metadata of this owner's commit, for the next owner; empty if there is nothing to say.
-    /// - Parameter hasMoved: true if the committed offset is not the one at which this owner began.
+    /// Returns the metadata for this owner's commit, which the next owner will read; empty if there is no history.
+    /// - Parameter hasMoved: true if the committed offset differs from this owner's start.
     func metadata(of partition: TopicPartition, hasMoved: Bool) -> String {
         guard let history = partitions[partition]?.history else { return "" }
         return hasMoved && history.remaining == 0 ? "" : history.metadata
@@ -152,14 +153,14 @@ extension CrashIsolation {
         return mode == .limited && awaitsProgress ? .first(CrashHistory.isolatedRecords) : .unlimited
     }
 
-    /// Notes that the outcome of a record is durable, so that the partition has one record fewer to isolate.
+    /// Notes that a record's outcome is durable, so the partition has one record fewer to isolate.
     mutating func finished(_ partition: TopicPartition) {
         guard let index = partitions.index(forKey: partition) else { return }
         if partitions.values[index].history.remaining > 0 { partitions.values[index].history.pass() }
     }
 
-    /// Begins isolation if a partition has records to isolate, or ends it if none has. Call it after every change of
-    /// the assignment, and when nothing is in flight.
+    /// Begins isolation if a partition has records to isolate, or ends it if no partition has. Call it after every
+    /// change of the assignment, and when nothing is in flight.
     mutating func update() -> Change? {
         let remaining = partitions.values.reduce(0) { $0 + $1.history.remaining }
         switch (isActive, remaining > 0) {
@@ -173,8 +174,8 @@ extension CrashIsolation {
         }
     }
 
-    /// Returns the metadata that Kafka must hold before the isolated record goes on (true), or begins to wait (false).
-    /// Returns nil if no record is isolated.
+    /// Returns the metadata to commit before the isolated record continues (true) or begins to wait (false). Returns
+    /// nil if no record is isolated.
     func metadata(ofSuspectAtWork isAtWork: Bool) -> (partition: TopicPartition, metadata: String)? {
         guard case .isolating(let partition) = state, var history = partitions[partition]?.history,
             history.suspect != nil
@@ -183,13 +184,13 @@ extension CrashIsolation {
         return (partition, history.metadata)
     }
 
-    /// Notes that Kafka holds the metadata that `metadata(ofSuspectAtWork:)` returned.
+    /// Notes that Kafka has the metadata that `metadata(ofSuspectAtWork:)` returned.
     mutating func suspectIs(atWork isAtWork: Bool) {
         guard case .isolating(let partition) = state else { return }
         partitions[partition]?.history.suspectIs(atWork: isAtWork)
     }
 
-    /// Ends the isolation of a record; call it when nothing is in flight. Returns the record's partition; nil if no
+    /// Ends the isolation of a record. Call it when nothing is in flight. Returns the record's partition; nil if no
     /// record was isolated.
     mutating func takeEnded() -> TopicPartition? {
         guard case .isolating(let partition) = state else { return nil }
@@ -197,8 +198,8 @@ extension CrashIsolation {
         return partition
     }
 
-    /// Returns the next record to isolate or to make a dead letter; nil if none is due now. Call it when nothing is in
-    /// flight.
+    /// Returns the next record to isolate or to make a dead letter; nil if there is none now. Call it when nothing is
+    /// in flight.
     mutating func next(among candidates: [Candidate], now: Double) -> Action? {
         _ = takeEnded()
         guard case .choosing(let notBefore) = state, now >= notBefore else { return nil }
@@ -212,7 +213,7 @@ extension CrashIsolation {
             partition.idleSince = nil
             let deaths = partition.history.deaths(of: offset)
             if deaths >= deathsOfDeadLetter { return .deadLetter(offset, of: candidate.partition, deaths: deaths) }
-            // If the commit of the metadata fails, the record does not begin, and `next` returns it again later.
+            // If the worker cannot commit the metadata, the record does not begin, and `next` returns it again later.
             state = .choosing(notBefore: now + PipelineLimits.namingRetrySeconds)
             var history = partition.history
             history.isolate(offset)
@@ -221,14 +222,14 @@ extension CrashIsolation {
         return nil
     }
 
-    /// Clears the history of a partition that has no record to isolate: at the log's end, or after `idleSeconds`.
+    /// Clears the history of a partition without a record to isolate, at the log's end or after `idleSeconds`.
     private static func wait(for partition: inout Partition, isAtEnd: Bool, now: Double) {
         let since = partition.idleSince ?? now
         partition.idleSince = since
         if isAtEnd || now - since > Self.idleSeconds { partition.history = CrashHistory() }
     }
 
-    /// Notes that Kafka has the metadata, so that the isolated record begins.
+    /// Notes that Kafka has the metadata, so the isolated record begins.
     mutating func isolated(_ offset: Int64, of partition: TopicPartition) {
         partitions[partition]?.history.isolate(offset)
         state = .isolating(partition)
